@@ -1,0 +1,98 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Language mode 6, every warning an error; a nonisolated async function runs on its caller's executor, so that a
+/// request never leaves the event loop that accepted it.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+
+/// A target of the product.
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// The tests of one target, in `Tests/<name>`.
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "push-registry",
+    products: [
+        .executable(name: "push-registry", targets: ["push-registry"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: [.defaults, "CommandLineArguments"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    ],
+    targets: [
+        // C libraries.
+        .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        .systemLibrary(
+            name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CPostgres", path: "Sources/CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // A request's way, left to right.
+        module("EventLoop", ["CLinux", heap]),
+        module("HTTPWire", [httpTypes]),
+        module("HTTPServer", ["EventLoop", "HTTPWire", "COpenSSL", collections, logging, metrics]),
+        module("StrictJSON", []),
+        module("RegistryAPI", ["PushRegistry", "HTTPServer", "StrictJSON", crypto]),
+        module("PushRegistry", []),
+        module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
+        module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
+        .target(
+            name: "Migrations", path: "Migrations",
+            resources: [],
+            swiftSettings: strict),
+
+        // The command.
+        module("EmbeddedPostgres", [subprocess, logging]),
+        .executableTarget(
+            name: "push-registry",
+            dependencies: [
+                "RegistryAPI", "RegistryStore", "EmbeddedPostgres", "Migrations",
+                argumentParser, configuration, coreMetrics, serviceLifecycle,
+            ],
+            swiftSettings: strict),
+
+        // Fleets, load and benchmarks; never part of the product.
+        module("FleetGenerator", ["PushRegistry", "PostgresClient"]),
+
+        // Tests.
+        tests("EventLoopTests", ["EventLoop"]),
+        tests("HTTPWireTests", ["HTTPWire"]),
+        tests("HTTPServerTests", ["HTTPServer"]),
+        tests("StrictJSONTests", ["StrictJSON"]),
+        tests("PushRegistryTests", ["PushRegistry"]),
+        tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
+        tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+    ]
+)
