@@ -1,11 +1,8 @@
-// Linux calls that the Glibc module leaves out (epoll, eventfd) or hides behind _GNU_SOURCE (accept4).
+// Linux calls that the Glibc module leaves out (epoll, eventfd) or hides behind _GNU_SOURCE (accept4). Defining
+// _GNU_SOURCE here would give the C library's types a second shape.
 #ifndef PUSH_REGISTRY_CLINUX_SHIM_H
 #define PUSH_REGISTRY_CLINUX_SHIM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <errno.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,1 +1,127 @@
+import Foundation
+import Glibc
 import Testing
+
+@testable import EventLoop
+
+/// An actor that lives on a loop.
+private actor Resident {
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private(set) var calls = 0
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    func call() -> Bool {
+        calls += 1
+        return loop.isCurrent
+    }
+
+    func callThrough(_ neighbour: Resident) async -> Bool {
+        let before = await neighbour.call()
+        let after = await nonisolatedStep(loop)
+        return before && after && loop.isCurrent
+    }
+}
+
+private func nonisolatedStep(_ loop: EventLoop) async -> Bool {
+    await Task.yield()
+    return loop.isCurrent
+}
+
+private final class Reader: ReadinessHandler {
+    let onReady: @Sendable (Readiness) -> Void
+    init(_ onReady: @escaping @Sendable (Readiness) -> Void) { self.onReady = onReady }
+    func descriptorIsReady(_ readiness: Readiness) { onReady(readiness) }
+}
+
+/// Runs `body` on the loop and waits for what it returns.
+private func onLoop<T: Sendable>(_ loop: EventLoop, _ body: @escaping @Sendable () -> T) async -> T {
+    await withCheckedContinuation { continuation in
+        loop.execute { continuation.resume(returning: body()) }
+    }
+}
+
+@Suite("What starts on a loop stays on it", .timeLimit(.minutes(1)))
+struct EventLoopTests {
+    let loop = EventLoop(name: "test")
+
+    @Test func actorsShareTheLoop_whenTheyCallEachOther() async {
+        let (first, second) = (Resident(loop), Resident(loop))
+        #expect(await first.callThrough(second))
+        #expect(await second.calls == 1)
+    }
+
+    @Test func immediateTaskRunsInline_whenACallbackStartsItOnItsActor() async {
+        let resident = Resident(loop)
+        let ran = await onLoop(loop) {
+            resident.assumeIsolated { resident in
+                Task.immediate { _ = resident.call() }
+                return resident.calls
+            }
+        }
+        #expect(ran == 1)
+    }
+
+    @Test func taskReturnsToTheLoop_whenResumedFromAnotherThread() async {
+        let loop = loop
+        let stayed = await Task(executorPreference: loop) {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async { continuation.resume() }
+            }
+            return loop.isCurrent
+        }.value
+        #expect(stayed)
+    }
+
+    @Test func timersFire_whileATaskYieldsForEver() async throws {
+        let loop = loop
+        let yielding = Task(executorPreference: loop) {
+            while !Task.isCancelled { await Task.yield() }
+        }
+        try await loop.sleep(for: .milliseconds(5))
+        yielding.cancel()
+    }
+
+    @Test func sleepEnds_whenItsTaskIsCancelled() async {
+        let loop = loop
+        let sleeping = Task { try await loop.sleep(for: .seconds(3_600)) }
+        sleeping.cancel()
+        await #expect(throws: CancellationError.self) { try await sleeping.value }
+    }
+
+    @Test func handlerHears_whenItsDescriptorIsReadable() async {
+        var ends: [CInt] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        let (loop, readEnd, writeEnd) = (loop, ends[0], ends[1])
+        let heard: Readiness = await withCheckedContinuation { continuation in
+            loop.execute {
+                // One event is enough; the handler of a level-triggered set would be called again.
+                let watch = WatchBox()
+                watch.value = loop.watch(
+                    readEnd, for: .readable,
+                    handler: Reader { readiness in
+                        loop.unwatch(watch.value!)
+                        continuation.resume(returning: readiness)
+                    })
+                _ = write(writeEnd, "x", 1)
+            }
+        }
+        #expect(heard.contains(.readable))
+        close(readEnd)
+        close(writeEnd)
+    }
+
+    @Test func eventIsDropped_whenItsWatchEndedInTheSameRound() {
+        var table = WatchTable()
+        let old = table.insert(3, Reader { _ in })
+        table.remove(old)
+        let new = table.insert(3, Reader { _ in })
+        #expect(table.handler(for: old.key) == nil)
+        #expect(table.handler(for: new.key) != nil)
+    }
+}
+
+private final class WatchBox: @unchecked Sendable {
+    var value: Watch?
+}

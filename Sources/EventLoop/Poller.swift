@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+
+/// What a descriptor waits for, or is ready for.
+public struct Readiness: OptionSet, Sendable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+    public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+    /// The peer closed its sending side: epoll(7), `EPOLLRDHUP`. Reported only where asked for.
+    public static let readHangUp = Readiness(rawValue: EPOLLRDHUP.rawValue)
+    /// An error or a full hang-up. Always reported, never asked for.
+    public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+}
+
+/// The owner of one epoll instance and of the eventfd that wakes it.
+///
+/// Level-triggered. Each descriptor is watched under a key of the caller's, which its events carry.
+final class Poller: Sendable {
+    /// The key of the eventfd; `watch` never hands it out.
+    static let wakeKey = UInt64.max
+    /// Events taken from the kernel at once. More wait for the next round, so that jobs and timers get their turn.
+    static let eventsMax = 256
+
+    private let epoll: CInt
+    private let wakeUp: CInt
+    private nonisolated(unsafe) let events: UnsafeMutablePointer<epoll_event>
+
+    init() {
+        epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
+        wakeUp = eventfd(0, CInt(EFD_CLOEXEC) | CInt(EFD_NONBLOCK))
+        precondition(epoll >= 0 && wakeUp >= 0, "no descriptor left for an event loop: raise the limit (ulimit -n)")
+        events = .allocate(capacity: Self.eventsMax)
+        watch(wakeUp, for: .readable, key: Self.wakeKey)
+    }
+
+    deinit {
+        close(wakeUp)
+        close(epoll)
+        events.deallocate()
+    }
+
+    func watch(_ descriptor: CInt, for interest: Readiness, key: UInt64) {
+        control(EPOLL_CTL_ADD, descriptor, interest, key)
+    }
+
+    func change(_ descriptor: CInt, to interest: Readiness, key: UInt64) {
+        control(EPOLL_CTL_MOD, descriptor, interest, key)
+    }
+
+    func forget(_ descriptor: CInt) {
+        control(EPOLL_CTL_DEL, descriptor, [], 0)
+    }
+
+    /// Makes a `wait` under way, or the next one, return. Any thread may call it.
+    func wake() {
+        _ = eventfd_write(wakeUp, 1)
+    }
+
+    /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `body`.
+    func wait(timeoutMilliseconds: CInt, _ body: (_ key: UInt64, _ readiness: Readiness) -> Void) {
+        let count = epoll_wait(epoll, events, CInt(Self.eventsMax), timeoutMilliseconds)
+        for index in 0..<max(0, Int(count)) {
+            let event = events[index]
+            guard event.data.u64 != Self.wakeKey else {
+                resetWake()
+                continue
+            }
+            body(event.data.u64, Readiness(rawValue: event.events))
+        }
+    }
+
+    private func resetWake() {
+        var count: eventfd_t = 0
+        _ = eventfd_read(wakeUp, &count)
+    }
+
+    private func control(_ operation: CInt, _ descriptor: CInt, _ interest: Readiness, _ key: UInt64) {
+        var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: key))
+        let result = epoll_ctl(epoll, operation, descriptor, &event)
+        // A descriptor that its library closed by itself (libpq does) is gone from the set already.
+        precondition(
+            result == 0 || operation == EPOLL_CTL_DEL, "epoll_ctl(\(operation), \(descriptor)): errno \(errno)")
+    }
+}

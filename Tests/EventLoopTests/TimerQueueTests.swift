@@ -1,0 +1,52 @@
+import Testing
+
+@testable import EventLoop
+
+@Suite("Timers fire once, when due, wherever they were moved before")
+struct TimerQueueTests {
+    let loop = EventLoop(name: "timers")
+    let start = ContinuousClock.now
+    var queue = TimerQueue()
+
+    @Test mutating func timerIsDue_whenItsDeadlineHasPassed() {
+        let timer = loop.makeTimer {}
+        queue.set(timer, to: start + .seconds(5))
+        #expect(queue.popDue(start + .seconds(4)) == nil)
+        #expect(queue.popDue(start + .seconds(5)) === timer)
+        #expect(queue.popDue(start + .seconds(60)) == nil)
+    }
+
+    @Test mutating func timerIsDueLater_whenItWasMovedLater() {
+        let timer = loop.makeTimer {}
+        queue.set(timer, to: start + .seconds(1))
+        queue.set(timer, to: start + .seconds(9))
+        #expect(queue.popDue(start + .seconds(2)) == nil)
+        #expect(queue.next == start + .seconds(9))
+        #expect(queue.popDue(start + .seconds(9)) === timer)
+    }
+
+    @Test mutating func timerIsDueOnce_whenItWasMovedEarlier() {
+        let timer = loop.makeTimer {}
+        queue.set(timer, to: start + .seconds(9))
+        queue.set(timer, to: start + .seconds(1))
+        #expect(queue.popDue(start + .seconds(1)) === timer)
+        #expect(queue.popDue(start + .seconds(20)) == nil)
+    }
+
+    @Test mutating func timerNeverFires_whenItWasUnset() {
+        let timer = loop.makeTimer {}
+        queue.set(timer, to: start + .seconds(1))
+        timer.unset()
+        #expect(queue.popDue(start + .seconds(2)) == nil)
+        #expect(queue.count == 0)
+    }
+
+    @Test mutating func entriesStayFew_whenADeadlineMovesAtEveryRequest() {
+        let timer = loop.makeTimer {}
+        for request in 1...10_000 {
+            queue.set(timer, to: start + .milliseconds(request) + .seconds(75))
+            _ = queue.popDue(start + .milliseconds(request))
+        }
+        #expect(queue.count == 1)
+    }
+}
