@@ -70,7 +70,8 @@ let package = Package(
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
-            resources: [],
+            // One line a file, and one in Manifest.swift.
+            resources: [.embedInCode("0001_create_registry.sql")],
             swiftSettings: strict),
 
         // The command.

@@ -1,1 +1,17 @@
-// Placeholder.
+/// A file of this folder. Resources are embedded without a list of their own, so this is the list; a test holds it to
+/// the folder.
+public struct MigrationFile: Sendable {
+    /// The file's name without its ending: `NNNN_verb_object`.
+    public let name: String
+    public let sql: String
+
+    init(_ name: String, _ bytes: [UInt8]) {
+        self.name = name
+        sql = String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// All migrations, in the order in which they are applied.
+public let migrationFiles = [
+    MigrationFile("0001_create_registry", PackageResources._001_create_registry_sql)
+]

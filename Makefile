@@ -1,0 +1,47 @@
+# push-registry: `make run` and `make test` need nothing but a Swift 6.3 toolchain and a Debian-like system.
+
+SWIFT ?= swift
+RELEASE = .build/release/push-registry
+DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
+
+.PHONY: help run test bench lint format build packages clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key and curl lines to try
+	$(RELEASE) serve --demo
+
+build: packages ## Build the optimised binary
+	$(SWIFT) build -c release --product push-registry
+
+test: packages ## Run all tests, on throw-away PostgreSQL clusters
+	$(SWIFT) test
+
+bench: packages ## Measure against bare PostgreSQL in one run and print the ratios
+	$(SWIFT) build -c release --product push-registry --product push-registry-bench
+	.build/release/push-registry-bench
+
+lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the dependencies
+	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests
+	@twice=$$(grep -o 'https://[^"]*' Package.swift | sort | uniq -d); \
+	test -z "$$twice" || { echo "named twice in Package.swift: $$twice"; exit 1; }
+	@twice=$$($(SWIFT) package show-dependencies --format json | grep -oE '"url": *"[^"]*"' \
+		| sed -E 's/\.git"$$/"/' | sort -u | sed -E 's:.*/([^/"]*)"$$:\1:' | sort | uniq -d); \
+	test -z "$$twice" || { echo "resolved from two places: $$twice"; exit 1; }
+	@! $(SWIFT) package show-dependencies --format flatlist | grep -i 'swift-nio' \
+		|| { echo "SwiftNIO must not come in, directly or through a dependency"; exit 1; }
+
+format: ## Format all Swift files
+	$(SWIFT) format --in-place --recursive Package.swift Migrations Sources Tests
+
+packages: # Install the Debian packages that are missing; needs root for that alone
+	@missing=""; for name in $(DEBIAN_PACKAGES); do \
+		dpkg-query -W -f '$${Status}' $$name 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$name"; done; \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $$missing; \
+		else echo "Missing packages. Run: sudo apt-get install$$missing"; exit 1; fi; fi
+	@command -v $(SWIFT) >/dev/null || { echo "Swift 6.3 is missing: see https://www.swift.org/install/linux/"; exit 1; }
+
+clean: ## Remove what was built
+	rm -rf .build

@@ -1,0 +1,184 @@
+/// The installations that one transaction has locked, and the rules for what may become of them.
+///
+/// A value without I/O: a store loads what a batch concerns, applies the batch's registrations one after another, and
+/// writes what `changed` and `events` then say. Later registrations of a batch see what earlier ones did, so the
+/// same installation or token may occur in it more than once.
+public struct LockedInstallations: Sendable {
+    /// What has to be written.
+    public private(set) var events: [TokenEvent] = []
+    /// The registration whose snapshot an installation now has, where the batch replaced it.
+    public private(set) var snapshots: [InstallationKey: Snapshot] = [:]
+    /// The snapshots that differ from the one before, in order (R12): what the history of settings gains.
+    public private(set) var newSnapshots: [(key: InstallationKey, snapshot: Snapshot)] = []
+    /// The canonical tokens that the batch brought.
+    public private(set) var tokens: [InstallationKey: Token] = [:]
+
+    private let loaded: [InstallationKey: Installation]
+    private var present: [InstallationKey: Installation]
+    private var holders: [TokenAddress: InstallationKey]
+    private var keychains: [KeychainKey: Set<InstallationKey>]
+    private let now: Timestamp
+
+    private struct KeychainKey: Hashable {
+        let app: AppNumber
+        let keychainID: String
+
+        init(_ app: AppNumber, _ keychainID: String) {
+            self.app = app
+            self.keychainID = keychainID
+        }
+    }
+
+    /// - Parameters:
+    ///   - installations: every row that the batch names, that holds one of its tokens, or that one of its devices may
+    ///     replace; all locked.
+    ///   - now: the time of the database, the one clock that all services share.
+    public init(_ installations: [Installation], now: Timestamp) {
+        loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
+        present = loaded
+        holders = Dictionary(
+            installations.compactMap { row in row.address.map { ($0, row.key) } }, uniquingKeysWith: { first, _ in first })
+        keychains = [:]
+        self.now = now
+        for installation in installations { remember(installation) }
+    }
+
+    public subscript(key: InstallationKey) -> Installation? { present[key] }
+
+    /// The installations that differ from what was loaded, in lock order, each with what was loaded.
+    public var changed: [(before: Installation?, after: Installation)] {
+        present.values.filter { loaded[$0.key] != $0 }
+            .sorted { $0.key < $1.key }
+            .map { (loaded[$0.key], $0) }
+    }
+
+    /// Applies one registration (R2 to R5, R8, R10).
+    public mutating func register(_ registration: Registration) throws(RegistrationRefusal) -> RegistrationOutcome {
+        let current = present[registration.key]
+        if let refusal = registration.precondition?.refusal(of: current) { throw refusal }
+        guard let current else { return create(registration) }
+        return registration.says(nothingNewTo: current)
+            ? touch(current, by: registration) : update(current, by: registration)
+    }
+
+    /// R2: nothing is written but a sight that is due.
+    private mutating func touch(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
+        var after = current
+        if registration.touches(current, at: now) { after.lastSeenAt = now }
+        present[current.key] = after
+        return RegistrationOutcome(.unchanged, after)
+    }
+
+    private mutating func create(_ registration: Registration) -> RegistrationOutcome {
+        let taken = release(registration.address, to: registration)
+        markReplaced(by: registration)
+        // Above every number that a deleted installation of this id can have had: it began at its own microsecond and
+        // grew by one at each change.
+        let generation = now.microseconds
+        let after = Installation(
+            key: registration.key, provider: registration.token.provider, tokenSHA256: registration.tokenSHA256,
+            keys: registration.keys, owner: registration.owner, state: .active, generation: generation,
+            registrationGeneration: generation, probablyReplacedBy: nil, createdAt: now, registeredAt: now,
+            lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
+            lineage: Lineage(registration.snapshot.device))
+        hold(after, by: registration)
+        keep(registration.snapshot, of: after.key, isNew: true)
+        append(taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
+            registration, nil, after, previousUserID: taken?.owner?.userID)
+        return RegistrationOutcome(.created, after)
+    }
+
+    /// R3, R4, R10: the body replaces what is there.
+    private mutating func update(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
+        let taken = current.address == registration.address ? nil : release(registration.address, to: registration)
+        var after = current
+        after.provider = registration.token.provider
+        after.tokenSHA256 = registration.tokenSHA256
+        after.keys = registration.keys
+        after.owner = registration.owner
+        after.state = .active
+        after.probablyReplacedBy = nil
+        after.lastSeenAt = max(now, current.lastSeenAt)
+        after.snapshotDigest = registration.snapshotDigest
+        after.lineage = Lineage(registration.snapshot.device)
+        if !registration.bindsAlike(current) { rebind(&after, from: current, taking: taken, by: registration) }
+        hold(after, by: registration)
+        keep(registration.snapshot, of: after.key, isNew: current.snapshotDigest != after.snapshotDigest)
+        return RegistrationOutcome(.updated, after)
+    }
+
+    private mutating func rebind(
+        _ after: inout Installation, from current: Installation, taking taken: Installation?,
+        by registration: Registration
+    ) {
+        after.generation = current.generation + 1
+        after.registrationGeneration = after.generation
+        after.registeredAt = after.lastSeenAt
+        if current.state != .active { after.stateChangedAt = now }
+        let (kind, reason) = taken == nil ? explanation(of: after, from: current) : (.takenOver, .tokenMoved)
+        append(kind, reason, registration, current, after, previousUserID: (taken ?? current).owner?.userID)
+    }
+
+    /// One event tells one step; where several things changed, the one that concerns most people.
+    private func explanation(of after: Installation, from current: Installation) -> (EventKind, TokenEvent.Reason) {
+        let user = current.owner?.userID
+        if user != nil, user != after.owner?.userID { return (.takenOver, .ownerChanged) }
+        if let token = current.tokenSHA256, token != after.tokenSHA256 { return (.rotated, .tokenChanged) }
+        if current.state != .active { return (.reactivated, .comeback) }
+        return (.registered, user == after.owner?.userID ? .sessionChanged : .ownerChanged)
+    }
+
+    /// R4: whoever else holds the token becomes `superseded` and keeps nothing of it.
+    ///
+    /// - Returns: the former holder as it was.
+    private mutating func release(_ address: TokenAddress, to registration: Registration) -> Installation? {
+        guard let key = holders[address], key != registration.key, let former = present[key] else { return nil }
+        var after = former
+        after.tokenSHA256 = nil
+        after.keys = nil
+        after.state = .superseded
+        after.generation += 1
+        after.stateChangedAt = now
+        present[key] = after
+        holders[address] = nil
+        append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
+        return former
+    }
+
+    /// R5: older installations of the same device are probably replaced. Their binding stays: keychains are shared.
+    private mutating func markReplaced(by registration: Registration) {
+        guard let lineage = Lineage(registration.snapshot.device) else { return }
+        for key in keychains[KeychainKey(registration.key.app, lineage.keychainID)] ?? [] {
+            guard let older = present[key], older.state == .active, let olderLineage = older.lineage else { continue }
+            guard key != registration.key, lineage.continues(olderLineage) else { continue }
+            present[key]?.probablyReplacedBy = registration.key.installID
+        }
+    }
+
+    private mutating func hold(_ after: Installation, by registration: Registration) {
+        if let old = present[after.key]?.address, holders[old] == after.key { holders[old] = nil }
+        holders[registration.address] = after.key
+        present[after.key] = after
+        tokens[after.key] = registration.token
+        remember(after)
+    }
+
+    private mutating func remember(_ installation: Installation) {
+        guard let lineage = installation.lineage else { return }
+        keychains[KeychainKey(installation.key.app, lineage.keychainID), default: []].insert(installation.key)
+    }
+
+    private mutating func keep(_ snapshot: Snapshot, of key: InstallationKey, isNew: Bool) {
+        snapshots[key] = snapshot
+        if isNew { newSnapshots.append((key, snapshot)) }
+    }
+
+    private mutating func append(
+        _ kind: EventKind, _ reason: TokenEvent.Reason, _ registration: Registration, _ before: Installation?,
+        _ after: Installation, previousUserID: UserID?
+    ) {
+        events.append(
+            TokenEvent(
+                kind, reason, by: registration.actor, at: now, from: before, to: after, previousUserID: previousUserID))
+    }
+}

@@ -1,0 +1,41 @@
+/// One change of an installation's token, owner, session or state (R12). It names the token by its SHA-256 only.
+public struct TokenEvent: Hashable, Sendable {
+    /// Why it happened, in a stable word.
+    public enum Reason: String, Sendable {
+        case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
+    }
+
+    public let key: InstallationKey
+    public let kind: EventKind
+    public let reason: Reason
+    /// Who asked: the role and the key's id, never the user.
+    public let actor: String
+    public let at: Timestamp
+    public let provider: Provider
+    public let tokenSHA256: [UInt8]?
+    public let userID: UserID?
+    public let previousUserID: UserID?
+    public let state: InstallationState
+    public let generationBefore: Int64
+    public let generationAfter: Int64
+
+    /// The event of a step from `before` (nil: it began) to `after`. `previousUserID` is whose token it was: the user of
+    /// `before`, or of the installation that the token came from.
+    init(
+        _ kind: EventKind, _ reason: Reason, by actor: String, at: Timestamp, from before: Installation?,
+        to after: Installation, previousUserID: UserID?
+    ) {
+        key = after.key
+        self.kind = kind
+        self.reason = reason
+        self.actor = actor
+        self.at = at
+        provider = after.provider
+        tokenSHA256 = after.tokenSHA256 ?? before?.tokenSHA256
+        userID = after.owner?.userID
+        self.previousUserID = previousUserID
+        state = after.state
+        generationBefore = before?.generation ?? 0
+        generationAfter = after.generation
+    }
+}
