@@ -78,7 +78,9 @@ CREATE TABLE installation (
     last_seen_at timestamptz NOT NULL,
     state_changed_at timestamptz NOT NULL,
 
-    -- Of the canonical snapshot: what tells an unchanged registration from a changed one.
+    -- Of all that the last registration said. It speaks for the row while generation = registration_generation.
+    registration_digest bytea NOT NULL,
+    -- Of the snapshot alone: whether the history of settings gains a row.
     snapshot_digest bytea NOT NULL,
     authorization_status authorization_status NOT NULL,
     sound_setting notification_setting NOT NULL,

@@ -1,0 +1,52 @@
+/// Where installations are kept. What it returns is durable (R15), and what it throws changed nothing that a repetition
+/// would not heal.
+public protocol InstallationStore: Sendable {
+    /// - Throws: `RegistrationRefusal`, `StoreError`.
+    func register(_ registration: Registration) async throws -> RegistrationOutcome
+
+    /// - Throws: `RemovalRefusal`, `StoreError`.
+    func remove(_ removal: Removal) async throws
+
+    /// - Throws: `StoreError`.
+    func installation(_ key: InstallationKey) async throws -> InstallationRecord?
+
+    /// The settings snapshots, newest first; `before` is the `next` of the page before. Nil: no such installation.
+    ///
+    /// - Throws: `StoreError`.
+    func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage?
+}
+
+/// An installation with all that is kept of it.
+public struct InstallationRecord: Sendable {
+    public let installation: Installation
+    public let token: Token?
+    public let snapshot: Snapshot
+
+    public init(installation: Installation, token: Token?, snapshot: Snapshot) {
+        self.installation = installation
+        self.token = token
+        self.snapshot = snapshot
+    }
+}
+
+/// A page of the history of what an installation sent.
+public struct SnapshotPage: Sendable {
+    public let snapshots: [(at: Timestamp, snapshot: Snapshot)]
+    /// Where the next page begins; nil at the end.
+    public let next: Int64?
+
+    public init(snapshots: [(at: Timestamp, snapshot: Snapshot)], next: Int64?) {
+        self.snapshots = snapshots
+        self.next = next
+    }
+}
+
+/// Why a store could not answer. None of them says anything of the request.
+public enum StoreError: Error, Hashable, Sendable {
+    /// The database is away, or gave up; it was tried again where that was safe.
+    case unavailable
+    /// More waits than the queue holds.
+    case overloaded
+    /// The database answered with an error that no rule foresees. The text holds no values.
+    case failed(String)
+}

@@ -1,0 +1,70 @@
+import PostgresClient
+import PushRegistry
+
+/// The columns that the rules see of an installation, as they are read.
+enum InstallationColumns {
+    static let list: PostgresSQL = """
+        i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
+        i.session_expires_at, i.state, i.generation, i.registration_generation, i.probably_replaced_by, i.created_at, \
+        i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, i.vendor_id, \
+        i.device_model
+        """
+    static let count = 21
+
+    static func decode(_ row: PostgresRow, from first: Int = 0) throws -> Installation {
+        var reader = ColumnReader(row, from: first)
+        let key = InstallationKey(app: AppNumber(try reader.next()), installID: try reader.nextID())
+        return Installation(
+            key: key, provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
+            keys: try WebPushKeys(stored: reader.next(), auth: reader.next()), owner: try decodeOwner(&reader),
+            state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
+            probablyReplacedBy: try reader.next(String?.self).flatMap(InstallID.init(rawValue:)),
+            createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
+            lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
+            snapshotDigest: try reader.next(), lineage: try decodeLineage(&reader))
+    }
+
+    private static func decodeOwner(_ reader: inout ColumnReader) throws -> Owner? {
+        let userID = try reader.next(String?.self).flatMap(UserID.init(rawValue:))
+        let sessionID = try reader.next(String?.self).flatMap(SessionID.init(rawValue:))
+        let expiresAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        return userID.map { userID in
+            Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: expiresAt) })
+        }
+    }
+
+    private static func decodeLineage(_ reader: inout ColumnReader) throws -> Lineage? {
+        let (keychainID, vendorID) = (try reader.next(String?.self), try reader.next(String?.self))
+        let deviceModel = try reader.next(String.self)
+        return keychainID.map { Lineage(keychainID: $0, vendorID: vendorID, deviceModel: deviceModel) }
+    }
+}
+
+extension ColumnReader {
+    mutating func nextID() throws -> InstallID {
+        let text = try next(String.self)
+        guard let id = InstallID(rawValue: text) else { throw StoreError.failed("an install id is not valid") }
+        return id
+    }
+
+    /// A value of an SQL enum that this binary knows. It may meet one that a newer migration added.
+    mutating func nextLabel<Label: RawRepresentable<String>>() throws -> Label {
+        let text = try next(String.self)
+        guard let label = Label(rawValue: text) else { throw StoreError.failed("unknown label \(text)") }
+        return label
+    }
+
+    mutating func nextTimestamp() throws -> Timestamp {
+        Timestamp(try next(PostgresTimestamp.self))
+    }
+}
+
+extension Timestamp {
+    init(_ timestamp: PostgresTimestamp) {
+        self.init(microseconds: timestamp.microsecondsSince1970)
+    }
+
+    var postgres: PostgresTimestamp {
+        PostgresTimestamp(microsecondsSince1970: microseconds)
+    }
+}

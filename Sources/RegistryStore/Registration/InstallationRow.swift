@@ -1,0 +1,55 @@
+import PostgresClient
+import PushRegistry
+
+/// An installation as a batch leaves it, with what the rules do not look at: the token itself and the snapshot.
+struct InstallationRow: Sendable {
+    let installation: Installation
+    let token: Token?
+    let registrationDigest: [UInt8]
+    let snapshot: Snapshot
+
+    static let binding = BatchColumns<InstallationRow>([
+        .init("app_id", "integer") { $0.installation.key.app.rawValue },
+        .init("install_id", "text") { $0.installation.key.installID.rawValue },
+        .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },
+        .init("token", "text") { $0.token?.canonical },
+        .init("token_sha256", "bytea") { $0.installation.tokenSHA256 },
+        .init("p256dh", "text") { $0.installation.keys?.p256dh },
+        .init("auth", "text") { $0.installation.keys?.auth },
+        .init("user_id", "text") { $0.installation.owner?.userID.rawValue },
+        .init("session_id", "text") { $0.installation.owner?.session?.id.rawValue },
+        .init("session_expires_at", "timestamptz") { $0.installation.owner?.session?.expiresAt?.postgres },
+        .init("state", "text", cast: "installation_state") { $0.installation.state.rawValue },
+        .init("generation", "bigint") { $0.installation.generation },
+        .init("registration_generation", "bigint") { $0.installation.registrationGeneration },
+        .init("probably_replaced_by", "text") { $0.installation.probablyReplacedBy?.rawValue },
+        .init("created_at", "timestamptz") { $0.installation.createdAt.postgres },
+        .init("registered_at", "timestamptz") { $0.installation.registeredAt.postgres },
+        .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt.postgres },
+        .init("state_changed_at", "timestamptz") { $0.installation.stateChangedAt.postgres },
+        .init("registration_digest", "bytea") { $0.registrationDigest },
+        .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest },
+    ])
+
+    /// Every column of the table.
+    static let batch = BatchColumns<InstallationRow>(
+        binding.columns + SnapshotColumns.batch.columns.map { $0.part(\.snapshot) })
+}
+
+extension TokenEvent {
+    static let batch = BatchColumns<TokenEvent>([
+        .init("app_id", "integer") { $0.key.app.rawValue },
+        .init("install_id", "text") { $0.key.installID.rawValue },
+        .init("event", "text", cast: "event_kind") { $0.kind.rawValue },
+        .init("reason", "text") { $0.reason.rawValue },
+        .init("actor", "text") { $0.actor },
+        .init("at", "timestamptz") { $0.at.postgres },
+        .init("provider", "text", cast: "provider") { $0.provider.rawValue },
+        .init("token_sha256", "bytea") { $0.tokenSHA256 },
+        .init("user_id", "text") { $0.userID?.rawValue },
+        .init("previous_user_id", "text") { $0.previousUserID?.rawValue },
+        .init("state", "text", cast: "installation_state") { $0.state.rawValue },
+        .init("generation_before", "bigint") { $0.generationBefore },
+        .init("generation_after", "bigint") { $0.generationAfter },
+    ])
+}

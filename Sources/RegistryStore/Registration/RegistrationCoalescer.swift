@@ -1,0 +1,124 @@
+import EventLoop
+import PostgresClient
+import PushRegistry
+
+/// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15).
+///
+/// All that arrive during one round trip share the next look-up, which answers those that change nothing. The rest go on to
+/// a writer, which takes all that wait into one transaction. One coalescer lives on each event loop.
+public actor RegistrationCoalescer {
+    /// Registrations that wait for a look-up or a write; more are refused. About two seconds of work.
+    static let waitingMax = 16_384
+    /// Registrations in one look-up.
+    static let lookUpMax = 512
+    /// Registrations in one transaction: enough to share its cost, few enough to hold their locks for milliseconds.
+    static let writeMax = 128
+    /// Transactions under way at once, so that one writes while another waits for the disk.
+    static let writers = 2
+
+    public nonisolated let loop: EventLoop
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let transactions: RegistrationTransactions
+    private var arrivals = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: lookUpMax)
+    private var changes = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: writeMax)
+
+    public init(loop: EventLoop, postgres: PostgresClient) {
+        self.loop = loop
+        transactions = RegistrationTransactions(postgres: postgres)
+    }
+
+    /// - Throws: `RegistrationRefusal`, `StoreError`.
+    public func register(_ registration: Registration) async throws -> RegistrationOutcome {
+        try await withCheckedThrowingContinuation { continuation in
+            let pending = PendingRegistration(registration, continuation)
+            if !arrivals.append(pending) { pending.refuse(arrivals.isFinished ? .unavailable : .overloaded) }
+        }
+    }
+
+    /// Carries registrations until it is cancelled. Those that wait then are refused.
+    public func run() async {
+        await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.lookUpArrivals() }
+                for _ in 0..<Self.writers {
+                    group.addTask { await self.writeChanges() }
+                }
+            }
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.finish() } }
+        }
+    }
+
+    private func finish() {
+        for pending in arrivals.finish() + changes.finish() { pending.refuse(.unavailable) }
+    }
+
+    private func lookUpArrivals() async {
+        while !arrivals.isFinished {
+            await withCheckedContinuation { arrivals.park($0) }
+            let batch = arrivals.takeBatch()
+            if !batch.isEmpty { await lookUp(batch) }
+        }
+    }
+
+    /// R2: what the registry knows already is answered from one read. All else needs the locks of a transaction.
+    private func lookUp(_ batch: [PendingRegistration]) async {
+        do throws(PostgresError) {
+            let found = try await transactions.lookUp(batch)
+            for (pending, outcome) in zip(batch, found) {
+                if let outcome { pending.finish(.success(outcome)) } else { queueChange(pending) }
+            }
+        } catch {
+            for pending in batch { pending.refuse(StoreError(error)) }
+        }
+    }
+
+    private func queueChange(_ pending: PendingRegistration) {
+        if !changes.append(pending) { pending.refuse(changes.isFinished ? .unavailable : .overloaded) }
+    }
+
+    private func writeChanges() async {
+        while !changes.isFinished {
+            await withCheckedContinuation { changes.park($0) }
+            let batch = takeDistinctInstallations()
+            if !batch.isEmpty { await transactions.write(batch) }
+        }
+    }
+
+    /// An installation occurs once in a batch, so that each of its registrations finds what the one before left.
+    private func takeDistinctInstallations() -> [PendingRegistration] {
+        var keys = Set<InstallationKey>()
+        var repeated: [PendingRegistration] = []
+        let batch = changes.takeBatch().filter { pending in
+            let isFirst = keys.insert(pending.registration.key).inserted
+            if !isFirst { repeated.append(pending) }
+            return isFirst
+        }
+        changes.putBack(repeated)
+        return batch
+    }
+}
+
+/// A registration that somebody awaits.
+struct PendingRegistration: Sendable {
+    let registration: Registration
+    /// Of all that the registration says: its binding and its snapshot.
+    let digest: [UInt8]
+    /// Whether the look-up found the installation; only a new one may replace another (R5).
+    private let continuation: CheckedContinuation<RegistrationOutcome, any Error>
+
+    init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {
+        self.registration = registration
+        digest = RegistrationDigest.make(registration)
+        self.continuation = continuation
+    }
+
+    func finish(_ result: Result<RegistrationOutcome, RegistrationRefusal>) {
+        continuation.resume(with: result.mapError { $0 as any Error })
+    }
+
+    func refuse(_ error: StoreError) {
+        continuation.resume(throwing: error)
+    }
+}
