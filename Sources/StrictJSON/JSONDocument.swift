@@ -49,17 +49,21 @@ public final class JSONDocument {
     }
 
     func string(at index: Int) -> String {
-        let text = text(at: index)
-        return nodes[index].isEscaped
-            ? String(decoding: Escapes.decode(text), as: UTF8.self) : String(decoding: text, as: UTF8.self)
+        let node = nodes[index]
+        if node.isEscaped { return String(decoding: Escapes.decode(text(at: index)), as: UTF8.self) }
+        // The tokenizer has checked that this is UTF-8.
+        let bytes = bytes
+        let span = bytes.span
+        return String(copying: UTF8Span(unchecked: span.extracting(Int(node.start)..<Int(node.end))))
     }
 
     /// Whether the name at the index is the given one.
     func isName(_ index: Int, _ name: StaticString) -> Bool {
         let node = nodes[index]
-        if node.isEscaped { return name.equals(Escapes.decode(text(at: index))[...]) }
+        if node.isEscaped { return Escapes.decode(text(at: index)).elementsEqual(name.description.utf8) }
         guard Int(node.end &- node.start) == name.utf8CodeUnitCount else { return false }
-        return name.equals(text(at: index))
+        let bytes = bytes
+        return bytes.span.holds(name, at: Int(node.start))
     }
 }
 
@@ -72,11 +76,5 @@ extension JSONFault.Code {
         case .nulCharacter: "The character U+0000 is not allowed."
         default: "null is not allowed here."
         }
-    }
-}
-
-extension StaticString {
-    func equals(_ bytes: ArraySlice<UInt8>) -> Bool {
-        withUTF8Buffer { $0.elementsEqual(bytes) }
     }
 }

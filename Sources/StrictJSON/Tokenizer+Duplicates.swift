@@ -16,9 +16,12 @@ extension Tokenizer {
     private mutating func noteDuplicatesByPairs(ofObject index: Int) {
         let first = index + 1
         let end = tape.nodes.count
+        var tags: UInt64 = 0
         var name = first
         while name < end {
-            if hasEqual(name, from: first) { tape.note(.duplicateMember, at: name) }
+            let bit: UInt64 = 1 << UInt64(tape.nodes[name].tag & 63)
+            if tags & bit != 0, hasEqual(name, from: first) { tape.note(.duplicateMember, at: name) }
+            tags |= bit
             name = Int(tape.nodes[name + 1].next)
         }
     }
@@ -28,7 +31,7 @@ extension Tokenizer {
         var earlier = first
         while earlier < name {
             let other = tape.nodes[earlier]
-            if other.tag == node.tag, text(of: other).elementsEqual(text(of: node)) { return true }
+            if other.tag == node.tag, text(of: other) == text(of: node) { return true }
             earlier = Int(tape.nodes[earlier + 1].next)
         }
         return false
@@ -44,6 +47,14 @@ extension Tokenizer {
             if !seen.insert(text).inserted { tape.note(.duplicateMember, at: name) }
             name = Int(tape.nodes[name + 1].next)
         }
+    }
+
+    /// Length, first, middle and last byte of a name: enough to tell nearly all names of one object apart.
+    func tag(of name: Tape.Node) -> UInt16 {
+        let (start, end) = (Int(name.start), Int(name.end))
+        guard end > start else { return 0 }
+        let low = UInt16(truncatingIfNeeded: end &- start) &+ UInt16(bytes[start]) &* 31
+        return low &+ UInt16(bytes[(start &+ end) >> 1]) &* 131 &+ UInt16(bytes[end &- 1]) &* 617
     }
 
     private func text(of node: Tape.Node) -> ArraySlice<UInt8> {

@@ -5,10 +5,10 @@ extension Tokenizer {
         var isEscaped = false
         offset = start
         while true {
-            skipPlainBytes()
+            offset = bytes.span.endOfPlainText(from: offset)
             switch peek() {
             case UInt8(ascii: "\""):
-                append(.string, isEscaped: isEscaped, tag: tag(start, offset), start: start, end: offset)
+                append(.string, isEscaped: isEscaped, start: start, end: offset)
                 offset += 1
                 return
             case UInt8(ascii: "\\"):
@@ -21,24 +21,6 @@ extension Tokenizer {
                     offset < bytes.count ? "A control character is not allowed." : "The string has no end.")
             }
         }
-    }
-
-    /// Steps over printable ASCII but for quote and backslash.
-    private mutating func skipPlainBytes() {
-        var at = offset
-        while at < bytes.count {
-            let byte = bytes[at]
-            guard byte &- 0x20 < 0x60, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
-            at &+= 1
-        }
-        offset = at
-    }
-
-    /// Length, first, middle and last byte: enough to tell nearly all names of one object apart.
-    private func tag(_ start: Int, _ end: Int) -> UInt16 {
-        guard end > start else { return 0 }
-        let low = UInt16(truncatingIfNeeded: end &- start) &+ UInt16(bytes[start]) &* 31
-        return low &+ UInt16(bytes[(start &+ end) / 2]) &* 131 &+ UInt16(bytes[end &- 1]) &* 617
     }
 
     private mutating func readEscape() throws(JSONFaults) {

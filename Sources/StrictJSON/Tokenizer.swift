@@ -76,6 +76,7 @@ struct Tokenizer {
         }
         let index = tape.nodes.count
         try readString()
+        tape.nodes[index].tag = tag(of: tape.nodes[index])
         skipWhitespace()
         guard consume(UInt8(ascii: ":")) else {
             throw malformed("A colon is expected.")
@@ -118,7 +119,7 @@ struct Tokenizer {
 
     private mutating func readLiteral(_ literal: StaticString, _ kind: Tape.Node.Kind) throws(JSONFaults) {
         let end = offset + literal.utf8CodeUnitCount
-        guard end <= bytes.count, literal.equals(bytes[offset..<end]) else {
+        guard bytes.span.holds(literal, at: offset) else {
             throw malformed("A value is expected.")
         }
         append(kind, start: offset, end: end)
@@ -150,11 +151,11 @@ extension Tokenizer {
     }
 
     mutating func append(
-        _ kind: Tape.Node.Kind, isEscaped: Bool = false, tag: UInt16 = 0, start: Int, end: Int
+        _ kind: Tape.Node.Kind, isEscaped: Bool = false, start: Int, end: Int
     ) {
         tape.nodes.append(
             Tape.Node(
-                kind: kind, isEscaped: isEscaped, tag: tag,
+                kind: kind, isEscaped: isEscaped,
                 start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
                 next: UInt32(truncatingIfNeeded: tape.nodes.count + 1)))
     }
