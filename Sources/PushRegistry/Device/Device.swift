@@ -1,0 +1,79 @@
+/// The device of an installation as its client last described it, all values canonical.
+///
+/// Only the identifiers and the token decide anything. The rest describes, so that whatever a client sends is kept as
+/// sent, the empty string too (emulators have no carrier, some fleets no locale); who reads a body holds it to the
+/// limits below.
+public struct Device: Hashable, Sendable {
+    /// How many Unicode scalars a string may have.
+    public static let textScalarsMax = 256
+    public static let languagesMax = 32
+    /// Seconds east of UTC. No zone was ever further from Greenwich than 16 hours; 18 is what ISO 8601 readers such as
+    /// Java's accept.
+    public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
+
+    public var installID: InstallID
+    /// Survives a reinstall, and is shared by the devices of an iCloud keychain. Never empty.
+    public var keychainID: String?
+    /// Apple's identifier for vendor: one device, until all the vendor's apps are removed. Never empty.
+    public var vendorID: String?
+    /// Kept only if the app's policy says so. Never empty.
+    public var advertisingID: String?
+    public var appVersion: String?
+    public var deviceModel: String
+    public var systemName: String
+    public var systemVersion: String
+    public var locale: LocaleIdentifier
+    public var language: String?
+    public var languages: [String]
+    public var region: String?
+    /// An IANA name without backward links, or whatever was sent if it is none.
+    public var timeZoneID: String
+    /// Seconds east of UTC; counts where the name is unknown.
+    public var timeZoneOffset: Int32
+    public var carrier: String?
+    public var appStore: String?
+    public var location: Location?
+
+    /// - Parameters: as the properties of the same names. An empty identifier is no identifier: it must not make
+    ///   two devices look like one.
+    public init(
+        installID: InstallID, keychainID: String? = nil, vendorID: String? = nil, advertisingID: String? = nil,
+        appVersion: String? = nil, deviceModel: String, systemName: String, systemVersion: String,
+        locale: LocaleIdentifier, language: String? = nil, languages: [String] = [], region: String? = nil,
+        timeZoneID: String, timeZoneOffset: Int32, carrier: String? = nil, appStore: String? = nil,
+        location: Location? = nil
+    ) {
+        self.installID = installID
+        self.keychainID = keychainID?.nonEmpty
+        self.vendorID = vendorID?.nonEmpty
+        self.advertisingID = advertisingID?.nonEmpty
+        self.appVersion = appVersion
+        self.deviceModel = deviceModel
+        self.systemName = systemName
+        self.systemVersion = systemVersion
+        self.locale = locale
+        self.language = language
+        self.languages = languages
+        self.region = region
+        self.timeZoneID = timeZoneID
+        self.timeZoneOffset = timeZoneOffset
+        self.carrier = carrier
+        self.appStore = appStore
+        self.location = location
+    }
+}
+
+/// All that a registration says about an installation but its token.
+public struct Snapshot: Hashable, Sendable {
+    public var settings: NotificationSettings
+    public var device: Device
+
+    public init(settings: NotificationSettings, device: Device) {
+        self.settings = settings
+        self.device = device
+    }
+}
+
+extension String {
+    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+}

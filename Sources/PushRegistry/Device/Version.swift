@@ -1,0 +1,42 @@
+/// The order of versions as numbers: 17.10 is above 17.9, and 17 is 17.0.
+///
+/// A version is the dotted number that its text begins with; what follows is ignored. A text that does not begin with a
+/// digit has none.
+public struct Version: Hashable, Comparable, Sendable {
+    /// How many numbers count; more of them than any system or app has are cut off.
+    public static let componentsMax = 16
+
+    /// The numbers without trailing zeros, `[]` being version 0. Their order is that of PostgreSQL's `bigint[]`. A
+    /// number beyond 64 bits counts as the largest one.
+    public let components: [Int64]
+
+    public init?(_ text: some StringProtocol) {
+        var components: [Int64] = []
+        var current: Int64?
+        for byte in text.utf8 {
+            if ASCII.isDigit(byte) {
+                current = Self.appending(byte, to: current ?? 0)
+            } else if byte == UInt8(ascii: "."), let number = current {
+                components.append(number)
+                current = nil
+            } else {
+                break
+            }
+        }
+        if let current { components.append(current) }
+        guard !components.isEmpty else { return nil }
+        components = Array(components.prefix(Self.componentsMax))
+        while components.last == 0 { components.removeLast() }
+        self.components = components
+    }
+
+    public static func < (left: Version, right: Version) -> Bool {
+        left.components.lexicographicallyPrecedes(right.components)
+    }
+
+    private static func appending(_ digit: UInt8, to number: Int64) -> Int64 {
+        let (tens, overflowed) = number.multipliedReportingOverflow(by: 10)
+        let (sum, carried) = tens.addingReportingOverflow(Int64(digit - UInt8(ascii: "0")))
+        return overflowed || carried ? .max : sum
+    }
+}

@@ -1,0 +1,65 @@
+/// A provider's address of an installation, in the provider's canonical form. A secret: it has no printable form.
+public struct Token: Hashable, Sendable {
+    public let provider: Provider
+    /// The canonical text; for whoever may send with it, and for nothing else.
+    public let text: String
+
+    /// - APNs: 16 to 400 hexadecimal digits in any case, kept lower; Apple promises no length.
+    /// - FCM, Huawei: 1 to 4,096 visible ASCII characters.
+    /// - Web Push: the subscription's endpoint, an absolute https URL of at most 2,048 bytes with a host (RFC 8030);
+    ///   scheme and host are kept lower.
+    ///
+    /// - Throws: `InvalidValue` with the code `invalid-token`, or `too-long`.
+    public init(_ text: String, of provider: Provider) throws(InvalidValue) {
+        self.provider = provider
+        self.text =
+            switch provider {
+            case .apns, .apnsSandbox: try Self.hexadecimal(text)
+            case .fcm, .huawei: try Self.visible(text)
+            case .webPush: try Self.endpoint(text)
+            }
+    }
+
+    /// The most characters that any provider's token has.
+    public static let charactersMax = 4096
+
+    private static func hexadecimal(_ text: String) throws(InvalidValue) -> String {
+        guard text.utf8.count <= 400 else { throw tooLong(400) }
+        var hasUpper = false
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): continue
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): hasUpper = true
+            default: throw invalid("An APNs token is hexadecimal digits.")
+            }
+        }
+        guard text.utf8.count >= 16 else { throw invalid("An APNs token has at least 16 digits.") }
+        return hasUpper ? text.lowercased() : text
+    }
+
+    private static func visible(_ text: String) throws(InvalidValue) -> String {
+        guard text.utf8.count <= charactersMax else { throw tooLong(charactersMax) }
+        guard !text.isEmpty, VisibleASCII.contains(text) else {
+            throw invalid("A token is 1 to \(charactersMax) visible ASCII characters.")
+        }
+        return text
+    }
+
+    private static func endpoint(_ text: String) throws(InvalidValue) -> String {
+        guard text.utf8.count <= 2048 else { throw tooLong(2048) }
+        guard VisibleASCII.contains(text), let origin = WebOrigin(prefixOf: text) else {
+            throw invalid("A Web Push token is the endpoint: an absolute https URL.")
+        }
+        return origin.text + text.dropFirst(origin.text.count)
+    }
+
+    private static func invalid(_ detail: String) -> InvalidValue {
+        InvalidValue(code: "invalid-token", detail: detail)
+    }
+
+    private static func tooLong(_ limit: Int) -> InvalidValue {
+        InvalidValue(code: "too-long", detail: "At most \(limit) characters are allowed.")
+    }
+}
+
+extension Token: Unprintable {}

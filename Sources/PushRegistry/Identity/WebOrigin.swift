@@ -1,0 +1,35 @@
+/// The beginning of an https URL up to its path (RFC 3986, sections 3.1 and 3.2), lower-case: `https://host:port`.
+struct WebOrigin {
+    let text: String
+
+    /// Nil unless the text begins with an https scheme and a host, and names no user.
+    ///
+    /// - Parameter url: visible ASCII.
+    init?(prefixOf url: String) {
+        let scheme = "https://"
+        guard url.prefix(scheme.count).lowercased() == scheme else { return nil }
+        let authority = url.dropFirst(scheme.count).prefix { !"/?#\\".contains($0) }.lowercased()
+        guard Self.isHostAndPort(authority) else { return nil }
+        text = scheme + authority
+    }
+
+    private static func isHostAndPort(_ authority: String) -> Bool {
+        let host: Substring
+        if authority.first == "[" {
+            guard let end = authority.firstIndex(of: "]") else { return false }
+            host = authority[...end]
+            guard host.dropFirst().dropLast().allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+                return false
+            }
+        } else {
+            host = authority.prefix { $0 != ":" }
+            guard host.allSatisfy({ $0.isLetter || $0.isNumber || "-._~%".contains($0) }) else { return false }
+        }
+        return !host.isEmpty && isPort(authority[host.endIndex...])
+    }
+
+    /// Nothing, or a colon and a number.
+    private static func isPort(_ text: Substring) -> Bool {
+        text.isEmpty || (text.first == ":" && UInt16(text.dropFirst()) != nil)
+    }
+}

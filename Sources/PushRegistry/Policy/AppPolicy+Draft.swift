@@ -1,0 +1,93 @@
+extension AppPolicy {
+    /// A policy that is not checked yet; its defaults are those of `AppPolicy.standard`.
+    public struct Draft: Hashable, Sendable {
+        public var touchInterval = ISO8601Duration.hours(24)
+        public var staleAfter = Staleness()
+        public var retention = ISO8601Duration.days(30)
+        public var grace = ISO8601Duration.days(7)
+        public var sessionTombstones = ISO8601Duration.days(400)
+        public var storesAdvertisingID = false
+        public var allowedOrigins: [String] = []
+        public var jwks: String?
+        public var jwtIssuer: String?
+        public var jwtAudience: String?
+        public var sessionExpiryClaim: String?
+        public var rateLimits = RateLimits()
+
+        public init() {}
+
+        public init(_ policy: AppPolicy) {
+            touchInterval = policy.touchInterval
+            staleAfter = policy.staleAfter
+            retention = policy.retention
+            grace = policy.grace
+            sessionTombstones = policy.sessionTombstones
+            storesAdvertisingID = policy.storesAdvertisingID
+            allowedOrigins = policy.allowedOrigins
+            jwks = policy.jwks
+            jwtIssuer = policy.jwtIssuer
+            jwtAudience = policy.jwtAudience
+            sessionExpiryClaim = policy.sessionExpiryClaim
+            rateLimits = policy.rateLimits
+        }
+    }
+
+    /// Everything that keeps a draft from being a policy; never empty.
+    public struct InconsistentPolicy: Error, Hashable, Sendable {
+        public let faults: [Fault]
+    }
+
+    /// One thing that is wrong with a policy, with the JSON pointer (RFC 6901) of the member in the administrator's body.
+    public struct Fault: Hashable, Sendable {
+        public let pointer: String
+        public let code: String
+        public let detail: String
+    }
+}
+
+extension AppPolicy.Draft {
+    /// All that contradicts itself or could never work.
+    public var faults: [AppPolicy.Fault] {
+        intervalFaults + originFaults + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
+            + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
+    }
+
+    /// `lastSeenAt` may lag behind by the touch interval: shorter times of silence would be measured from a visit that
+    /// was never recorded.
+    private var intervalFaults: [AppPolicy.Fault] {
+        let silences =
+            [("/grace", grace)] + Provider.allCases.map { ("/staleAfter/\($0.rawValue)", staleAfter[$0]) }
+        return silences.filter { $0.1 <= touchInterval }.map {
+            AppPolicy.Fault(
+                pointer: $0.0, code: "not-above-touch-interval", detail: "This must be longer than touchInterval.")
+        }
+    }
+
+    private var originFaults: [AppPolicy.Fault] {
+        allowedOrigins.enumerated().filter { !Self.isOrigin($0.element) }.map {
+            AppPolicy.Fault(
+                pointer: "/allowedOrigins/\($0.offset)", code: "invalid-origin",
+                detail: "This must be an origin such as https://app.example.com, or *.")
+        }
+    }
+
+    private func limitFaults(_ limit: AppPolicy.RateLimit?, at pointer: String) -> [AppPolicy.Fault] {
+        guard let limit else { return [] }
+        var faults: [AppPolicy.Fault] = []
+        if !(limit.rate > 0 && limit.rate.isFinite) {
+            faults.append(.init(pointer: pointer + "/rate", code: "out-of-range", detail: "This must be above 0."))
+        }
+        if limit.burst < 1 {
+            faults.append(.init(pointer: pointer + "/burst", code: "out-of-range", detail: "This must be at least 1."))
+        }
+        return faults
+    }
+
+    /// Scheme, host and port exactly as a browser sends them: http too, for development.
+    private static func isOrigin(_ text: String) -> Bool {
+        if text == "*" { return true }
+        guard text.utf8.count <= 256, VisibleASCII.contains(text) else { return false }
+        let secure = text.hasPrefix("http://") ? "https://" + text.dropFirst("http://".count) : text
+        return WebOrigin(prefixOf: secure)?.text == secure
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// Which names of time zones are the same zone, by tzdata's own data.
+///
+/// A link is resolved only for a name that `zone.tab` does not list: that table has a zone for every country and its
+/// cities, so that `Europe/Oslo` stays although its clocks are Berlin's, and `Asia/Calcutta` becomes `Asia/Kolkata`.
+public struct TimeZoneLinks: Sendable {
+    /// Where Linux systems have the data.
+    public static let systemDirectory = "/usr/share/zoneinfo"
+
+    /// Names that are to be replaced, with the end of their chain of links.
+    private let targets: [String: String]
+    private let names: Set<String>
+
+    /// - Parameters:
+    ///   - zones: the text of `tzdata.zi`: lines `Z name …` and `L target name` (zic(8)).
+    ///   - table: the text of `zone.tab`: lines of country, coordinates and name, tab-separated.
+    public init(zones: String, table: String) {
+        let cities = Set(Self.tableNames(table))
+        let (zoneNames, links) = Self.parse(zones)
+        names = cities.union(zoneNames).union(links.keys)
+        targets = links.filter { !cities.contains($0.key) }
+            .mapValues { Self.end(of: $0, links: links, cities: cities) }
+    }
+
+    /// Reads `tzdata.zi` and `zone.tab`.
+    ///
+    /// - Throws: Foundation's error if one of them cannot be read. Blocks.
+    public init(directory: String = systemDirectory) throws {
+        let folder = URL(filePath: directory, directoryHint: .isDirectory)
+        self.init(
+            zones: try String(contentsOf: folder.appending(path: "tzdata.zi"), encoding: .utf8),
+            table: try String(contentsOf: folder.appending(path: "zone.tab"), encoding: .utf8))
+    }
+
+    /// The zone's own name; a name that is not known, as it is.
+    public func resolve(_ name: String) -> String {
+        targets[name] ?? name
+    }
+
+    /// Whether tzdata has the name, be it a link.
+    public func isKnown(_ name: String) -> Bool {
+        names.contains(name)
+    }
+
+    private static func tableNames(_ table: String) -> [String] {
+        lines(table).compactMap { line in
+            let columns = line.split(separator: "\t")
+            return columns.count >= 3 ? String(columns[2]) : nil
+        }
+    }
+
+    private static func parse(_ zones: String) -> (names: Set<String>, links: [String: String]) {
+        var names: Set<String> = []
+        var links: [String: String] = [:]
+        for line in lines(zones) {
+            let fields = line.split(separator: " ")
+            switch fields.first {
+            case "Z" where fields.count > 1: names.insert(String(fields[1]))
+            case "L" where fields.count > 2: links[String(fields[2])] = String(fields[1])
+            default: continue
+            }
+        }
+        return (names, links)
+    }
+
+    private static func lines(_ text: String) -> [Substring] {
+        text.split { $0.isNewline }.filter { !$0.hasPrefix("#") }
+    }
+
+    /// Follows links up to a name that is none or that is a city's; no chain is longer than there are links.
+    private static func end(of target: String, links: [String: String], cities: Set<String>) -> String {
+        var name = target
+        for _ in links.indices {
+            guard !cities.contains(name), let next = links[name] else { break }
+            name = next
+        }
+        return name
+    }
+}

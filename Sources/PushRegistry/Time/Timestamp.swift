@@ -1,0 +1,137 @@
+import Glibc
+
+/// A moment, in microseconds as PostgreSQL counts them.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Since 1970-01-01T00:00:00Z.
+    public let microseconds: Int64
+
+    public init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    public init(seconds: Int64) {
+        microseconds = seconds * 1_000_000
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.microseconds < right.microseconds
+    }
+
+    /// The moment so much later; the last or first one there is where the sum overflows.
+    public func advanced(by duration: ISO8601Duration) -> Timestamp {
+        let (sum, overflowed) = microseconds.addingReportingOverflow(duration.seconds * 1_000_000)
+        return Timestamp(microseconds: overflowed ? .max : sum)
+    }
+
+    public func preceding(by duration: ISO8601Duration) -> Timestamp {
+        let (difference, overflowed) = microseconds.subtractingReportingOverflow(duration.seconds * 1_000_000)
+        return Timestamp(microseconds: overflowed ? .min : difference)
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// RFC 3339 in UTC: `2026-11-21T02:03:04Z`, with three or six decimals where there are any.
+    public var description: String {
+        let (seconds, fraction) = split
+        var fields = tm()
+        var time = time_t(seconds)
+        gmtime_r(&time, &fields)
+        return String(unsafeUninitializedCapacity: 32) { buffer in
+            var writer = DigitWriter(buffer: buffer)
+            writer.write(Int(fields.tm_year) + 1900, digits: 4, then: "-")
+            writer.write(Int(fields.tm_mon) + 1, digits: 2, then: "-")
+            writer.write(Int(fields.tm_mday), digits: 2, then: "T")
+            writer.write(Int(fields.tm_hour), digits: 2, then: ":")
+            writer.write(Int(fields.tm_min), digits: 2, then: ":")
+            writer.write(Int(fields.tm_sec), digits: 2, then: fraction == 0 ? "Z" : ".")
+            if fraction % 1000 != 0 {
+                writer.write(fraction, digits: 6, then: "Z")
+            } else if fraction != 0 {
+                writer.write(fraction / 1000, digits: 3, then: "Z")
+            }
+            return writer.count
+        }
+    }
+
+    /// Whole seconds, rounded down, and the microseconds on top of them.
+    private var split: (seconds: Int64, fraction: Int) {
+        let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
+        return ((microseconds - fraction) / 1_000_000, Int(fraction))
+    }
+
+    /// Numbers of a fixed width, one behind the other. A year beyond 9999 has no RFC 3339 form and shows its last four
+    /// digits.
+    private struct DigitWriter {
+        let buffer: UnsafeMutableBufferPointer<UInt8>
+        var count = 0
+
+        mutating func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
+            var rest = number
+            for place in stride(from: count + digits - 1, through: count, by: -1) {
+                buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: abs(rest % 10))
+                rest /= 10
+            }
+            buffer[count + digits] = UInt8(ascii: separator)
+            count += digits + 1
+        }
+    }
+}
+
+extension Timestamp {
+    /// Reads `2026-11-21T02:03:04.5+01:00` (RFC 3339, section 5.6), the offset being required. Decimals beyond the
+    /// sixth are dropped; a leap second is refused, as it has no number of its own.
+    public init?(_ text: String) {
+        var reader = FieldReader(bytes: Array(text.utf8)[...])
+        guard let year = reader.number(4, then: "-"), year >= 1, let month = reader.number(2, then: "-"),
+            let day = reader.number(2), reader.take("T") || reader.take("t"),
+            let hour = reader.number(2, then: ":"), let minute = reader.number(2, then: ":"),
+            let second = reader.number(2), let fraction = reader.fraction(), let offset = reader.offset(),
+            reader.bytes.isEmpty, hour < 24, minute < 60, second < 60
+        else { return nil }
+        var fields = tm()
+        (fields.tm_year, fields.tm_mon, fields.tm_mday) = (Int32(year - 1900), Int32(month - 1), Int32(day))
+        (fields.tm_hour, fields.tm_min, fields.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
+        let seconds = timegm(&fields)
+        // timegm carries a day that the month does not have into the next one.
+        guard fields.tm_mon == month - 1, fields.tm_mday == day else { return nil }
+        microseconds = (Int64(seconds) - Int64(offset)) * 1_000_000 + Int64(fraction)
+    }
+
+    private struct FieldReader {
+        var bytes: ArraySlice<UInt8>
+
+        mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+            guard bytes.first == UInt8(ascii: scalar) else { return false }
+            bytes.removeFirst()
+            return true
+        }
+
+        mutating func number(_ digits: Int, then separator: Unicode.Scalar? = nil) -> Int? {
+            let field = bytes.prefix(digits)
+            guard field.count == digits, field.allSatisfy(ASCII.isDigit) else { return nil }
+            bytes.removeFirst(digits)
+            if let separator, !take(separator) { return nil }
+            return field.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        }
+
+        /// Microseconds; 0 without a point.
+        mutating func fraction() -> Int? {
+            guard take(".") else { return 0 }
+            let digits = bytes.prefix(while: ASCII.isDigit)
+            guard !digits.isEmpty else { return nil }
+            bytes.removeFirst(digits.count)
+            let six = Array(digits.prefix(6)) + Array(repeating: UInt8(ascii: "0"), count: max(0, 6 - digits.count))
+            return six.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        }
+
+        /// Seconds east of UTC.
+        mutating func offset() -> Int? {
+            if take("Z") || take("z") { return 0 }
+            let sign = take("+") ? 1 : take("-") ? -1 : 0
+            guard sign != 0, let hours = number(2, then: ":"), let minutes = number(2), hours < 24, minutes < 60 else {
+                return nil
+            }
+            return sign * (hours * 3600 + minutes * 60)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+/// Whether a member may be absent; `null` counts as absent.
+public enum JSONPresence: Sendable {
+    case required, optional
+}
+
+/// An object of a document, read member by member. Each access gives nil for a member that is absent or does not fit,
+/// and adds a fault where that is not allowed.
+///
+/// Members are looked for from where the last one was found, so that an object that is read in the order in which it
+/// was written is read in one pass.
+public struct JSONObject {
+    let document: JSONDocument
+    let index: Int
+    private var cursor: Int
+
+    init(document: JSONDocument, index: Int) {
+        self.document = document
+        self.index = index
+        cursor = index + 1
+    }
+
+    public mutating func string(
+        _ name: StaticString, _ presence: JSONPresence = .optional, scalarsMax: Int
+    ) -> String? {
+        value(name, presence)?.string(scalarsMax: scalarsMax)
+    }
+
+    public mutating func integer(
+        _ name: StaticString, _ presence: JSONPresence = .optional,
+        in range: ClosedRange<Int64> = Int64.min...Int64.max
+    ) -> Int64? {
+        value(name, presence)?.integer(in: range)
+    }
+
+    public mutating func double(
+        _ name: StaticString, _ presence: JSONPresence = .optional, in range: ClosedRange<Double>
+    ) -> Double? {
+        value(name, presence)?.double(in: range)
+    }
+
+    public mutating func boolean(_ name: StaticString, _ presence: JSONPresence = .optional) -> Bool? {
+        value(name, presence)?.boolean()
+    }
+
+    public mutating func object(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONObject? {
+        value(name, presence)?.object()
+    }
+
+    public mutating func array(
+        _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int
+    ) -> JSONArray? {
+        value(name, presence)?.array(elementsMax: elementsMax)
+    }
+
+    /// An array of strings; one that does not fit is a fault at its place and left out.
+    public mutating func strings(
+        _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int, scalarsMax: Int
+    ) -> [String]? {
+        array(name, presence, elementsMax: elementsMax)?.compactMap { $0.string(scalarsMax: scalarsMax) }
+    }
+
+    /// The member's value, whatever its type; nil if it is absent or `null`.
+    public mutating func value(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONValue? {
+        if let found = find(name), document.nodes[found].kind != .null {
+            return JSONValue(document: document, index: found)
+        }
+        if presence == .required { refuse(name, .required, "This member is required.") }
+        return nil
+    }
+
+    /// Adds a fault at a member, be it there or not.
+    public func refuse(_ name: StaticString, _ code: JSONFault.Code, _ detail: String) {
+        document.add(code, detail, at: index, member: name)
+    }
+
+    /// Adds a fault at every member whose name is not among these, for bodies in which a slip must not go unnoticed.
+    public func refuseMembers(otherThan names: [StaticString]) {
+        forEachName { name in
+            guard !names.contains(where: { document.isName(name, $0) }) else { return }
+            document.add(.unknownMember, "No such member is known.", at: name)
+        }
+    }
+
+    /// All members in the order of the text.
+    public var members: [(name: String, value: JSONValue)] {
+        var members: [(name: String, value: JSONValue)] = []
+        forEachName {
+            members.append((document.string(at: $0), JSONValue(document: document, index: $0 + 1)))
+        }
+        return members
+    }
+
+    /// The object itself, for faults of the whole.
+    public var value: JSONValue {
+        JSONValue(document: document, index: index)
+    }
+
+    private func forEachName(_ body: (Int) -> Void) {
+        let end = Int(document.nodes[index].next)
+        var name = index + 1
+        while name < end {
+            body(name)
+            name = Int(document.nodes[name + 1].next)
+        }
+    }
+
+    /// The index of the member's value: from the cursor to the end, then from the beginning to the cursor.
+    private mutating func find(_ name: StaticString) -> Int? {
+        let end = Int(document.nodes[index].next)
+        return find(name, from: cursor, to: end) ?? find(name, from: index + 1, to: cursor)
+    }
+
+    private mutating func find(_ name: StaticString, from start: Int, to end: Int) -> Int? {
+        var at = start
+        while at < end {
+            let next = Int(document.nodes[at + 1].next)
+            if document.isName(at, name) {
+                cursor = next
+                return at + 1
+            }
+            at = next
+        }
+        return nil
+    }
+}

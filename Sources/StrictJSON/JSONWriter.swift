@@ -1,0 +1,172 @@
+/// Writes one JSON text (RFC 8259) as bytes, compactly, in the order of the calls. Whoever calls it keeps names and
+/// values in step; commas are its own concern.
+public struct JSONWriter {
+    public private(set) var bytes: [UInt8] = []
+    /// Whether a value stands before the place of the next one.
+    private var needsComma = false
+
+    /// - Parameter capacity: how many bytes are expected.
+    public init(capacity: Int = 512) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    public mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
+        open(UInt8(ascii: "{"))
+        try members(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    public mutating func array(_ elements: (inout JSONWriter) throws -> Void) rethrows {
+        open(UInt8(ascii: "["))
+        try elements(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// A member's name; its value must follow.
+    public mutating func name(_ name: StaticString) {
+        separate()
+        name.withUTF8Buffer { appendQuoted($0) }
+        endName()
+    }
+
+    /// A member's name that is not known before; its value must follow.
+    public mutating func name(_ name: String) {
+        string(name)
+        endName()
+    }
+
+    public mutating func string(_ value: String) {
+        separate()
+        var value = value
+        value.withUTF8 { appendQuoted($0) }
+    }
+
+    public mutating func integer(_ value: Int64) {
+        separate()
+        var digits = value.magnitude
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digits % 10))
+            digits /= 10
+        } while digits > 0
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        bytes[start...].reverse()
+    }
+
+    /// The shortest text that reads back as the same double; `null` for what JSON cannot say (infinite, not a number).
+    public mutating func double(_ value: Double) {
+        guard value.isFinite else { return null() }
+        separate()
+        bytes.append(contentsOf: value.description.utf8)
+    }
+
+    public mutating func boolean(_ value: Bool) {
+        separate()
+        bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
+    }
+
+    public mutating func null() {
+        separate()
+        bytes.append(contentsOf: "null".utf8)
+    }
+
+    /// A value that is JSON already; it is not looked at.
+    public mutating func raw(_ value: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: value)
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    private mutating func endName() {
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    /// Runs of ordinary bytes are copied whole; only quote, backslash and controls must be escaped.
+    private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        var run = 0
+        for (at, byte) in text.enumerated() where Self.mustEscape(byte) {
+            bytes.append(contentsOf: text[run..<at])
+            appendEscape(byte)
+            run = at + 1
+        }
+        bytes.append(contentsOf: text[run...])
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func mustEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func appendEscape(_ byte: UInt8) {
+        switch byte {
+        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        default:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: "\\u00".utf8)
+            bytes.append(digits[Int(byte >> 4)])
+            bytes.append(digits[Int(byte & 15)])
+        }
+    }
+}
+
+extension JSONWriter {
+    public mutating func member(_ name: StaticString, _ value: String) {
+        self.name(name)
+        string(value)
+    }
+
+    /// `null` if there is no value, as for all optional members.
+    public mutating func member(_ name: StaticString, _ value: String?) {
+        self.name(name)
+        if let value { string(value) } else { null() }
+    }
+
+    public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
+        self.name(name)
+        integer(Int64(value))
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Double) {
+        self.name(name)
+        double(value)
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Bool) {
+        self.name(name)
+        boolean(value)
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Bool?) {
+        self.name(name)
+        if let value { boolean(value) } else { null() }
+    }
+
+    public mutating func member(_ name: StaticString, _ values: [String]) {
+        self.name(name)
+        array { writer in
+            for value in values { writer.string(value) }
+        }
+    }
+}
