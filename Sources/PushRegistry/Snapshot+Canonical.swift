@@ -33,7 +33,7 @@ public struct CanonicalBytes: Sendable {
     }
 
     public mutating func append(_ number: Int64) {
-        withUnsafeBytes(of: number.littleEndian) { append($0) }
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
     public mutating func append(length: Int) {
@@ -61,7 +61,7 @@ extension Device {
         for text in [keychainID, vendorID, advertisingID, appVersion, language, region, carrier, appStore] {
             bytes.append(text)
         }
-        for text in [deviceModel, systemName, systemVersion, locale, timeZoneID] { bytes.append(text) }
+        for text in [deviceModel, systemName, systemVersion, locale.text, timeZoneID] { bytes.append(text) }
         bytes.append(Int64(timeZoneOffset))
         bytes.append(length: languages.count)
         for language in languages { bytes.append(language) }

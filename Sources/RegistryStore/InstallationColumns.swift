@@ -13,20 +13,26 @@ enum InstallationColumns {
 
     static func decode(_ row: PostgresRow, from first: Int = 0) throws -> Installation {
         var reader = ColumnReader(row, from: first)
-        let key = InstallationKey(app: AppNumber(try reader.next()), installID: try reader.nextID())
+        let key = InstallationKey(app: AppNumber(try reader.next()), installID: try InstallID(reader.next()))
         return Installation(
             key: key, provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
-            keys: try WebPushKeys(stored: reader.next(), auth: reader.next()), owner: try decodeOwner(&reader),
+            keys: try decodeKeys(&reader), owner: try decodeOwner(&reader),
             state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
-            probablyReplacedBy: try reader.next(String?.self).flatMap(InstallID.init(rawValue:)),
+            probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
             createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
             snapshotDigest: try reader.next(), lineage: try decodeLineage(&reader))
     }
 
+    private static func decodeKeys(_ reader: inout ColumnReader) throws -> WebPushKeys? {
+        let (p256dh, auth) = (try reader.next(String?.self), try reader.next(String?.self))
+        guard let p256dh, let auth else { return nil }
+        return try WebPushKeys(p256dh: p256dh, auth: auth)
+    }
+
     private static func decodeOwner(_ reader: inout ColumnReader) throws -> Owner? {
-        let userID = try reader.next(String?.self).flatMap(UserID.init(rawValue:))
-        let sessionID = try reader.next(String?.self).flatMap(SessionID.init(rawValue:))
+        let userID = try reader.next(String?.self).map { try UserID($0) }
+        let sessionID = try reader.next(String?.self).map { try SessionID($0) }
         let expiresAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
         return userID.map { userID in
             Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: expiresAt) })
@@ -41,12 +47,6 @@ enum InstallationColumns {
 }
 
 extension ColumnReader {
-    mutating func nextID() throws -> InstallID {
-        let text = try next(String.self)
-        guard let id = InstallID(rawValue: text) else { throw StoreError.failed("an install id is not valid") }
-        return id
-    }
-
     /// A value of an SQL enum that this binary knows. It may meet one that a newer migration added.
     mutating func nextLabel<Label: RawRepresentable<String>>() throws -> Label {
         let text = try next(String.self)

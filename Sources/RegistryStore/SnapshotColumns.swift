@@ -38,12 +38,12 @@ enum SnapshotColumns {
         Column("device_model", "text") { $0.device.deviceModel },
         Column("system_name", "text") { $0.device.systemName },
         Column("system_version", "text") { $0.device.systemVersion },
-        Column("locale", "text") { $0.device.locale },
+        Column("locale", "text") { $0.device.locale.text },
         Column("language", "text") { $0.device.language },
         Column("languages", "text", cast: "text[]") { arrayLiteral($0.device.languages) },
         Column("region", "text") { $0.device.region },
         Column("time_zone_id", "text") { $0.device.timeZoneID },
-        Column("time_zone_offset", "integer") { Int32($0.device.timeZoneOffset) },
+        Column("time_zone_offset", "integer") { $0.device.timeZoneOffset },
         Column("carrier", "text") { $0.device.carrier },
         Column("app_store", "text") { $0.device.appStore },
         Column("latitude", "double precision") { $0.device.location?.latitude },
@@ -58,26 +58,27 @@ enum SnapshotColumns {
     }
 
     private static func decodeSettings(_ reader: inout ColumnReader) throws -> NotificationSettings {
-        NotificationSettings(
-            authorizationStatus: AuthorizationStatus(try reader.next()),
-            soundSetting: NotificationSetting(try reader.next()),
-            badgeSetting: NotificationSetting(try reader.next()),
-            alertSetting: NotificationSetting(try reader.next()),
-            notificationCenterSetting: NotificationSetting(try reader.next()),
-            lockScreenSetting: NotificationSetting(try reader.next()),
-            carPlaySetting: NotificationSetting(try reader.next()),
-            criticalAlertSetting: NotificationSetting(try reader.next()),
-            announcementSetting: NotificationSetting(try reader.next()),
-            alertStyle: AlertStyle(try reader.next()),
-            showPreviewsSetting: ShowPreviewsSetting(try reader.next()),
-            providesAppNotificationSettings: try reader.next())
+        var settings = NotificationSettings()
+        settings.authorizationStatus = try reader.nextSetting()
+        settings.soundSetting = try reader.nextSetting()
+        settings.badgeSetting = try reader.nextSetting()
+        settings.alertSetting = try reader.nextSetting()
+        settings.notificationCenterSetting = try reader.nextSetting()
+        settings.lockScreenSetting = try reader.nextSetting()
+        settings.carPlaySetting = try reader.nextSetting()
+        settings.criticalAlertSetting = try reader.nextSetting()
+        settings.announcementSetting = try reader.nextSetting()
+        settings.alertStyle = try reader.nextSetting()
+        settings.showPreviewsSetting = try reader.nextSetting()
+        settings.providesAppNotificationSettings = try reader.next()
+        return settings
     }
 
     private static func decodeDevice(_ reader: inout ColumnReader, _ installID: InstallID) throws -> Device {
         Device(
             installID: installID, keychainID: try reader.next(), vendorID: try reader.next(),
             advertisingID: try reader.next(), appVersion: try reader.next(), deviceModel: try reader.next(),
-            systemName: try reader.next(), systemVersion: try reader.next(), locale: try reader.next(),
+            systemName: try reader.next(), systemVersion: try reader.next(), locale: LocaleIdentifier(try reader.next()),
             language: try reader.next(), languages: try reader.next(), region: try reader.next(),
             timeZoneID: try reader.next(), timeZoneOffset: try reader.next(), carrier: try reader.next(),
             appStore: try reader.next(),
@@ -96,6 +97,10 @@ struct ColumnReader {
     }
 
     var position: Int { column }
+
+    mutating func nextSetting<Setting: OpenSetting>() throws -> Setting {
+        Setting(sent: try next(String.self))
+    }
 
     mutating func next<Value: PostgresDecodable>(_ type: Value.Type = Value.self) throws -> Value {
         defer { column += 1 }

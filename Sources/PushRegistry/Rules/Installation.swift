@@ -20,7 +20,7 @@ public struct InstallationKey: Hashable, Comparable, Sendable {
     }
 
     public static func < (left: InstallationKey, right: InstallationKey) -> Bool {
-        left.app == right.app ? left.installID < right.installID : left.app < right.app
+        left.app == right.app ? left.installID.rawValue < right.installID.rawValue : left.app < right.app
     }
 }
 

@@ -2,17 +2,14 @@
 ///
 /// A value without I/O: a store loads what a batch concerns, applies the batch's registrations one after another, and
 /// writes what `changed` and `events` then say. Later registrations of a batch see what earlier ones did, so the
-/// same installation or token may occur in it more than once.
+/// same token may occur in it more than once; an installation occurs once.
 public struct LockedInstallations: Sendable {
     /// What has to be written.
     public private(set) var events: [TokenEvent] = []
-    /// The registration whose snapshot an installation now has, where the batch replaced it.
-    public private(set) var snapshots: [InstallationKey: Snapshot] = [:]
-    /// The snapshots that differ from the one before, in order (R12): what the history of settings gains.
-    public private(set) var newSnapshots: [(key: InstallationKey, snapshot: Snapshot)] = []
-    /// The canonical tokens that the batch brought.
-    public private(set) var tokens: [InstallationKey: Token] = [:]
+    /// The installations whose snapshot now differs from the one before: the history of settings gains theirs.
+    public private(set) var newSnapshots: [InstallationKey] = []
 
+    private var rewritten = Set<InstallationKey>()
     private let loaded: [InstallationKey: Installation]
     private var present: [InstallationKey: Installation]
     private var holders: [TokenAddress: InstallationKey]
@@ -45,6 +42,9 @@ public struct LockedInstallations: Sendable {
 
     public subscript(key: InstallationKey) -> Installation? { present[key] }
 
+    /// Whether a registration replaced the installation's snapshot and token, or made the installation.
+    public func isRewritten(_ key: InstallationKey) -> Bool { rewritten.contains(key) }
+
     /// The installations that differ from what was loaded, in lock order, each with what was loaded.
     public var changed: [(before: Installation?, after: Installation)] {
         present.values.filter { loaded[$0.key] != $0 }
@@ -64,7 +64,7 @@ public struct LockedInstallations: Sendable {
     /// R2: nothing is written but a sight that is due.
     private mutating func touch(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
         var after = current
-        if registration.touches(current, at: now) { after.lastSeenAt = now }
+        if registration.isDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = now }
         present[current.key] = after
         return RegistrationOutcome(.unchanged, after)
     }
@@ -82,7 +82,7 @@ public struct LockedInstallations: Sendable {
             lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
             lineage: Lineage(registration.snapshot.device))
         hold(after, by: registration)
-        keep(registration.snapshot, of: after.key, isNew: true)
+        newSnapshots.append(after.key)
         append(taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
             registration, nil, after, previousUserID: taken?.owner?.userID)
         return RegistrationOutcome(.created, after)
@@ -103,7 +103,7 @@ public struct LockedInstallations: Sendable {
         after.lineage = Lineage(registration.snapshot.device)
         if !registration.bindsAlike(current) { rebind(&after, from: current, taking: taken, by: registration) }
         hold(after, by: registration)
-        keep(registration.snapshot, of: after.key, isNew: current.snapshotDigest != after.snapshotDigest)
+        if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
         return RegistrationOutcome(.updated, after)
     }
 
@@ -159,18 +159,13 @@ public struct LockedInstallations: Sendable {
         if let old = present[after.key]?.address, holders[old] == after.key { holders[old] = nil }
         holders[registration.address] = after.key
         present[after.key] = after
-        tokens[after.key] = registration.token
+        rewritten.insert(after.key)
         remember(after)
     }
 
     private mutating func remember(_ installation: Installation) {
         guard let lineage = installation.lineage else { return }
         keychains[KeychainKey(installation.key.app, lineage.keychainID), default: []].insert(installation.key)
-    }
-
-    private mutating func keep(_ snapshot: Snapshot, of key: InstallationKey, isNew: Bool) {
-        snapshots[key] = snapshot
-        if isNew { newSnapshots.append((key, snapshot)) }
     }
 
     private mutating func append(

@@ -2,32 +2,37 @@
 public struct Registration: Sendable {
     public let key: InstallationKey
     public let token: Token
-    public let tokenSHA256: [UInt8]
     public let keys: WebPushKeys?
+    public let snapshot: Snapshot
     public let owner: Owner?
     public let precondition: Precondition?
-    public let snapshot: Snapshot
-    public let snapshotDigest: [UInt8]
     public let touchInterval: ISO8601Duration
+    /// Of the token's canonical text.
+    public let tokenSHA256: [UInt8]
+    /// Of the snapshot's canonical bytes.
+    public let snapshotDigest: [UInt8]
     /// Who asked: the role and the key's id, never the user.
     public let actor: String
 
+    /// - Parameter sha256: the hash function. The domain has none of its own.
     public init(
-        key: InstallationKey, token: Token, tokenSHA256: [UInt8], keys: WebPushKeys?, owner: Owner?,
-        precondition: Precondition?, snapshot: Snapshot, snapshotDigest: [UInt8], touchInterval: ISO8601Duration,
-        actor: String
+        _ request: RegistrationRequest, of app: App, owner: Owner?, precondition: Precondition?, actor: String,
+        sha256: ([UInt8]) -> [UInt8]
     ) {
-        self.key = key
-        self.token = token
-        self.tokenSHA256 = tokenSHA256
-        self.keys = keys
+        key = InstallationKey(app: app.number, installID: request.installID)
+        token = request.token
+        keys = request.keys
+        snapshot = request.snapshot
         self.owner = owner
         self.precondition = precondition
-        self.snapshot = snapshot
-        self.snapshotDigest = snapshotDigest
-        self.touchInterval = touchInterval
+        touchInterval = app.policy.touchInterval
         self.actor = actor
+        tokenSHA256 = sha256(Array(request.token.text.utf8))
+        snapshotDigest = Array(sha256(request.snapshot.canonicalBytes).prefix(Self.digestBytes))
     }
+
+    /// 128 bits of SHA-256 tell two snapshots of one installation apart: a client can only collide with itself.
+    public static let digestBytes = 16
 
     public var address: TokenAddress {
         TokenAddress(app: key.app, provider: token.provider, sha256: tokenSHA256)
@@ -39,9 +44,19 @@ public struct Registration: Sendable {
             && present.probablyReplacedBy == nil && present.snapshotDigest == snapshotDigest
     }
 
-    /// R2: whether the last recorded sight of `present` is old enough to be moved.
-    public func touches(_ present: Installation, at now: Timestamp) -> Bool {
-        now.microseconds - present.lastSeenAt.microseconds >= touchInterval.seconds * 1_000_000
+    /// R2: whether a recorded sight is old enough to be moved.
+    func isDue(since lastSeenAt: Timestamp, at now: Timestamp) -> Bool {
+        now.microseconds - lastSeenAt.microseconds >= touchInterval.seconds * 1_000_000
+    }
+
+    /// R2: the answer to a registration of which the registry holds every word, nil where something must be decided or
+    /// written all the same.
+    public func outcomeIfUnchanged(
+        generation: Int64, lastSeenAt: Timestamp, now: Timestamp
+    ) -> RegistrationOutcome? {
+        guard precondition?.holds(for: generation) ?? true, !isDue(since: lastSeenAt, at: now) else { return nil }
+        return RegistrationOutcome(
+            status: .unchanged, generation: generation, state: .active, userID: owner?.userID, lastSeenAt: lastSeenAt)
     }
 
     /// Whether token, owner, session and state stay as they are, and with them the generation.
@@ -64,10 +79,14 @@ public enum Precondition: Hashable, Sendable {
 
     /// Nil where it holds, else the refusal with the present generation (0: there is no installation).
     public func refusal(of present: Installation?) -> RegistrationRefusal? {
+        guard let present else { return .outdated(generation: 0) }
+        return holds(for: present.generation) ? nil : .outdated(generation: present.generation)
+    }
+
+    func holds(for generation: Int64) -> Bool {
         switch self {
-        case .exists where present != nil: nil
-        case .generation(let known) where present.map { known.contains($0.generation) } ?? false: nil
-        default: .outdated(generation: present?.generation ?? 0)
+        case .exists: true
+        case .generation(let known): known.contains(generation)
         }
     }
 }
@@ -84,12 +103,18 @@ public struct RegistrationOutcome: Hashable, Sendable {
     public let userID: UserID?
     public let lastSeenAt: Timestamp
 
-    public init(_ status: Status, _ installation: Installation) {
+    init(status: Status, generation: Int64, state: InstallationState, userID: UserID?, lastSeenAt: Timestamp) {
         self.status = status
-        generation = installation.generation
-        state = installation.state
-        userID = installation.owner?.userID
-        lastSeenAt = installation.lastSeenAt
+        self.generation = generation
+        self.state = state
+        self.userID = userID
+        self.lastSeenAt = lastSeenAt
+    }
+
+    init(_ status: Status, _ installation: Installation) {
+        self.init(
+            status: status, generation: installation.generation, state: installation.state,
+            userID: installation.owner?.userID, lastSeenAt: installation.lastSeenAt)
     }
 }
 

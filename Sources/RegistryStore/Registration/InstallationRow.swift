@@ -12,7 +12,7 @@ struct InstallationRow: Sendable {
         .init("app_id", "integer") { $0.installation.key.app.rawValue },
         .init("install_id", "text") { $0.installation.key.installID.rawValue },
         .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },
-        .init("token", "text") { $0.token?.canonical },
+        .init("token", "text") { $0.token?.text },
         .init("token_sha256", "bytea") { $0.installation.tokenSHA256 },
         .init("p256dh", "text") { $0.installation.keys?.p256dh },
         .init("auth", "text") { $0.installation.keys?.auth },

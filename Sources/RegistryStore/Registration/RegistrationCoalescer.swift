@@ -64,7 +64,7 @@ public actor RegistrationCoalescer {
 
     /// R2: what the registry knows already is answered from one read. All else needs the locks of a transaction.
     private func lookUp(_ batch: [PendingRegistration]) async {
-        do throws(PostgresError) {
+        do {
             let found = try await transactions.lookUp(batch)
             for (pending, outcome) in zip(batch, found) {
                 if let outcome { pending.finish(.success(outcome)) } else { queueChange(pending) }
@@ -105,7 +105,6 @@ struct PendingRegistration: Sendable {
     let registration: Registration
     /// Of all that the registration says: its binding and its snapshot.
     let digest: [UInt8]
-    /// Whether the look-up found the installation; only a new one may replace another (R5).
     private let continuation: CheckedContinuation<RegistrationOutcome, any Error>
 
     init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {

@@ -7,9 +7,6 @@ import PushRegistry
 /// row's generation is the registration's: whatever else changes the binding raises the generation, and so retires the
 /// digest.
 enum RegistrationDigest {
-    /// 128 bits of SHA-256: a client can only collide with itself.
-    static let byteCount = 16
-
     static func make(_ registration: Registration) -> [UInt8] {
         var bytes = CanonicalBytes(version: 1)
         bytes.append(registration.token.provider.rawValue)
@@ -20,6 +17,6 @@ enum RegistrationDigest {
         bytes.append(registration.owner?.session?.id.rawValue)
         bytes.append(registration.owner?.session?.expiresAt?.microseconds ?? -1)
         bytes.append(registration.snapshotDigest)
-        return Array(SHA256.hash(data: bytes.bytes).prefix(byteCount))
+        return Array(SHA256.hash(data: bytes.bytes).prefix(Registration.digestBytes))
     }
 }

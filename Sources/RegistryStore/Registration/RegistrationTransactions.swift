@@ -1,0 +1,103 @@
+import PostgresClient
+import PushRegistry
+
+/// Registrations against PostgreSQL: the look-up of a batch, and its transaction with what it retries.
+struct RegistrationTransactions: Sendable {
+    /// How often a batch that lost a race is tried again before its registrations are tried one by one.
+    static let batchAttemptsMax = 3
+    /// How often one registration is tried. A race is lost only to somebody who won it, so this is plenty.
+    static let singleAttemptsMax = 20
+
+    let postgres: PostgresClient
+
+    /// For each registration its outcome where it changes nothing, nil where a transaction must decide.
+    func lookUp(_ batch: [PendingRegistration]) async throws -> [RegistrationOutcome?] {
+        let keys = batch.map(\.registration.key)
+        let rows = try await postgres.execute(
+            PostgresStatement(
+                RegistrationStatements.lookUp, keys.map(\.app.rawValue), keys.map(\.installID.rawValue)))
+        var outcomes = [RegistrationOutcome?](repeating: nil, count: batch.count)
+        for row in rows {
+            let position = try row.decode(0, as: Int.self) - 1
+            outcomes[position] = try outcome(of: batch[position], as: row)
+        }
+        return outcomes
+    }
+
+    private func outcome(of pending: PendingRegistration, as row: PostgresRow) throws -> RegistrationOutcome? {
+        let isSame = row.withBytes(1) { digest in digest.withUnsafeBytes { $0.elementsEqual(pending.digest) } }
+        guard isSame == true else { return nil }
+        return pending.registration.outcomeIfUnchanged(
+            generation: try row.decode(2), lastSeenAt: Timestamp(try row.decode(3)), now: Timestamp(try row.decode(4)))
+    }
+
+    /// Writes a batch; each of its registrations is answered in the end.
+    func write(_ batch: [PendingRegistration]) async {
+        do {
+            let outcomes = try await attempt(batch, attemptsMax: Self.batchAttemptsMax)
+            for (pending, outcome) in zip(batch, outcomes) { pending.finish(outcome) }
+        } catch let error as PostgresError where batch.count > 1 && error.mayBeOneItem {
+            // Nobody fails for a neighbour: whoever is bad, or raced, is alone now.
+            for pending in batch { await writeAlone(pending) }
+        } catch {
+            for pending in batch { pending.refuse(StoreError(error)) }
+        }
+    }
+
+    private func writeAlone(_ pending: PendingRegistration) async {
+        do {
+            let outcome = try await attempt([pending], attemptsMax: Self.singleAttemptsMax)
+            pending.finish(outcome[0])
+        } catch {
+            pending.refuse(StoreError(error))
+        }
+    }
+
+    private func attempt(
+        _ batch: [PendingRegistration], attemptsMax: Int
+    ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
+        var attempts = 1
+        while true {
+            do {
+                return try await transaction(batch)
+            } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
+                attempts += 1
+            }
+        }
+    }
+
+    private func transaction(
+        _ batch: [PendingRegistration]
+    ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
+        try await postgres.withTransaction { transaction in
+            let results = try await transaction.execute([PostgresStatement(RegistrationStatements.now), lock(batch)])
+            var locked = LockedInstallations(
+                try results[1].map { try InstallationColumns.decode($0) }, now: Timestamp(try results[0][0].decode(0)))
+            let outcomes = batch.map { pending in
+                Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
+            }
+            try await transaction.commit(after: RegistrationWrite(batch, locked).statements)
+            return outcomes
+        }
+    }
+
+    private func lock(_ batch: [PendingRegistration]) -> PostgresStatement {
+        let registrations = batch.map(\.registration)
+        return PostgresStatement(
+            RegistrationStatements.lock, registrations.map(\.key.app.rawValue), registrations.map(\.key.installID.rawValue),
+            registrations.map(\.token.provider.rawValue), registrations.map(\.tokenSHA256),
+            registrations.map(\.snapshot.device.keychainID))
+    }
+}
+
+extension PostgresError {
+    /// Two transactions wanted the same, and the other one had it: a deadlock, a serialization failure, or the same new
+    /// installation or token inserted twice.
+    fileprivate var isLostRace: Bool {
+        switch kind {
+        case .deadlock, .serializationFailure: true
+        case .uniqueViolation(let constraint): constraint == "installation_pkey" || constraint == "installation_token"
+        default: false
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import PostgresClient
+import PushRegistry
+
+extension StoreError {
+    /// What a caller learns of an error; the one place that decides it.
+    init(_ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as PostgresError: self.init(error.kind, error)
+        default: self = .failed(String(describing: error))
+        }
+    }
+
+    private init(_ kind: PostgresError.Kind, _ error: PostgresError) {
+        switch kind {
+        case .queueFull: self = .overloaded
+        case .deadlock, .serializationFailure, .lockTimeout, .queryCancelled, .readOnly, .stalePlan, .tooManyConnections,
+            .diskFull, .outOfMemory, .adminShutdown, .startingUp, .connectionLost, .unavailable, .timeout, .cancelled,
+            .closed:
+            self = .unavailable
+        case .uniqueViolation, .foreignKeyViolation, .checkViolation, .notNullViolation, .invalidData, .undefinedTable,
+            .undefinedColumn, .syntax, .insufficientPrivilege, .authenticationFailed, .transactionAborted,
+            .invalidConfiguration, .protocolViolation, .other:
+            self = .failed(error.description)
+        }
+    }
+}
+
+extension PostgresError {
+    /// Whether one item of a batch may be to blame, so that its neighbours may well pass alone.
+    var mayBeOneItem: Bool {
+        switch kind {
+        case .uniqueViolation, .checkViolation, .notNullViolation, .invalidData, .deadlock, .serializationFailure, .other:
+            true
+        default: false
+        }
+    }
+}
