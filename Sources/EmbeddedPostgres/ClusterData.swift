@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+
+/// Where the data of a new cluster comes from.
+enum ClusterOrigin: Sendable {
+    /// `initdb`.
+    case initialization
+    /// A copy of the data folder of a cluster that was stopped.
+    case copy(of: String)
+}
+
+/// Makes a cluster's data, and in it the service's role and database.
+struct ClusterData: Sendable {
+    static let superuser = "postgres"
+    /// The service's role and the database that it owns.
+    static let serviceName = "push_registry"
+
+    let folder: ClusterFolder
+    let command: ServerCommand
+
+    /// Makes the data folder unless it is there: beside its place first, so that an interrupted creation is never
+    /// taken for a cluster.
+    func createIfMissing(from origin: ClusterOrigin) async throws(EmbeddedPostgresError) {
+        guard FileStatus(folder.data) == nil else { return }
+        let unfinished = "\(folder.data).new"
+        try? FileManager.default.removeItem(atPath: unfinished)
+        switch origin {
+        case .initialization: try await initialize(unfinished)
+        case .copy(let source): try await command.run("cp", ["-a", "--reflink=auto", source, unfinished])
+        }
+        guard rename(unfinished, folder.data) == 0 else { throw .unusable(folder.data) }
+    }
+
+    /// The locale orders by code point, which no update of the C library changes under an index. Over TCP, for which
+    /// a setting must open a port first, nobody gets in without a password, and none is set.
+    private func initialize(_ data: String) async throws(EmbeddedPostgresError) {
+        try await command.run(
+            "initdb",
+            [
+                "--pgdata", data, "--username", Self.superuser, "--encoding=UTF8", "--locale=C.UTF-8",
+                "--data-checksums", "--auth-local=trust", "--auth-host=scram-sha-256",
+            ])
+    }
+
+    /// Makes the role and the database unless they are there: an earlier start may have been interrupted.
+    func createDatabaseIfMissing(address: ServerAddress) async throws(EmbeddedPostgresError) {
+        try await command.run(
+            "psql",
+            [
+                "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
+                "--dbname", address.connectionString(user: Self.superuser, database: "postgres"),
+            ],
+            input: """
+                SELECT 'CREATE ROLE \(Self.serviceName) LOGIN'
+                 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(Self.serviceName)') \\gexec
+                SELECT 'CREATE DATABASE \(Self.serviceName) OWNER \(Self.serviceName)'
+                 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '\(Self.serviceName)') \\gexec
+
+                """)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Glibc
+
+/// The places of one server's files, and whom it runs as:
+///
+///     <directory>/postgres.lock     who may run the server (the service's user writes it)
+///     <directory>/postgres/         everything below belongs to the server's user, mode 0700
+///         data/  log/  socket/
+///
+/// Where root runs the service in a place that the server's user cannot enter, as `/root` is, `postgres` is a symbolic
+/// link to a folder under `/var/lib/push-registry`; the link alone says where the data is.
+struct ClusterFolder: Equatable, Sendable {
+    /// Where root puts what the server's user cannot reach elsewhere.
+    private static let systemFolder = "/var/lib/push-registry"
+    /// `pg_ctl` hands its paths to a shell inside double quotes.
+    private static let unusableCharacters: Set<Character> = ["\"", "$", "`", "\\", "\n"]
+
+    /// The canonical path of `<directory>/postgres`.
+    let home: String
+    /// Whom the server runs as, and whose `home` is.
+    let user: ServerUser
+    /// Where the server's Unix socket is.
+    let socketFolder: String
+
+    var data: String { "\(home)/data" }
+    var log: String { "\(home)/log" }
+    /// What the server says before its own log begins.
+    var startLog: String { "\(log)/start.log" }
+
+    /// Makes what is missing of the folder, and finds out whom the server runs as.
+    ///
+    /// - Parameter directory: canonical, and locked by the caller.
+    /// - Throws: `directoryUnusable`, `ownedByAnotherUser` or `unreachable`.
+    static func prepare(in directory: String) async throws(EmbeddedPostgresError) -> ClusterFolder {
+        let link = "\(directory)/postgres"
+        if FileStatus(link) == nil { try await makeHome(at: link) }
+        let home = try FileStatus.canonicalPath(link)
+        guard unusableCharacters.isDisjoint(with: home) else {
+            throw .directoryUnusable(path: home, reason: "its path contains one of \" $ ` \\ or a line break")
+        }
+        let user = try owner(of: home)
+        guard await canEnter(user, home) else { throw .unreachable(path: home, user: user.name) }
+        let folder = ClusterFolder(
+            home: home, user: user, socketFolder: try SocketFolder.make(home: home, user: user))
+        try makeFolder(folder.log, user: user)
+        return folder
+    }
+
+    /// Makes the service's own folder where it is missing, passable for the server's user.
+    ///
+    /// - Returns: its canonical path.
+    static func makeDirectory(_ path: String) throws(EmbeddedPostgresError) -> String {
+        if FileStatus(path) == nil {
+            do {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            } catch {
+                throw .directoryUnusable(path: path, reason: "it cannot be made (\(error.localizedDescription))")
+            }
+            chmod(path, 0o711)
+        }
+        return try FileStatus.canonicalPath(path)
+    }
+
+    /// Makes a folder that only `user` (and root) can enter, unless it is there.
+    static func makeFolder(_ path: String, user: ServerUser) throws(EmbeddedPostgresError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unusable(path) }
+        guard !user.isAnother || lchown(path, user.userID, user.groupID) == 0 else { throw .unusable(path) }
+    }
+
+    private static func makeHome(at link: String) async throws(EmbeddedPostgresError) {
+        let user = ServerUser.forNewServer()
+        try makeFolder(link, user: user)
+        if await canEnter(user, link) { return }
+        rmdir(link)
+        guard mkdir(systemFolder, 0o711) == 0 || errno == EEXIST else { throw .unusable(systemFolder) }
+        var template = Array("\(systemFolder)/XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw .unusable(systemFolder) }
+        let home = String(cString: made)
+        try makeFolder(home, user: user)
+        guard symlink(home, link) == 0 else { throw .unusable(link) }
+    }
+
+    /// Whose the folder is. Root runs a server as whoever owns its data; everybody else owns it or cannot run it.
+    private static func owner(of home: String) throws(EmbeddedPostgresError) -> ServerUser {
+        guard let status = FileStatus(home), status.isDirectory else {
+            throw .directoryUnusable(path: home, reason: "it is not a folder")
+        }
+        guard status.owner != 0, let user = ServerUser.withID(status.owner) else {
+            return try unnamedOwner(status.owner, of: home)
+        }
+        guard !user.isAnother || geteuid() == 0 else { throw .ownedByAnotherUser(path: home, owner: user.name) }
+        return user
+    }
+
+    /// A container may run as a user id that has no account.
+    private static func unnamedOwner(
+        _ userID: uid_t, of home: String
+    ) throws(EmbeddedPostgresError) -> ServerUser {
+        guard userID == geteuid(), userID != 0 else {
+            throw .ownedByAnotherUser(path: home, owner: userID == 0 ? "root" : "\(userID)")
+        }
+        return ServerUser.forNewServer()
+    }
+
+    /// Asks the kernel, as that user, rather than the mode bits, which do not know access lists.
+    private static func canEnter(_ user: ServerUser, _ path: String) async -> Bool {
+        guard user.isAnother else { return access(path, X_OK | W_OK) == 0 }
+        let outcome = try? await ServerCommand(programs: "/usr/bin", user: user).run("test", ["-w", "\(path)/."])
+        return outcome != nil
+    }
+}
+
+extension EmbeddedPostgresError {
+    /// What the last system call said about `path`.
+    static func unusable(_ path: String) -> EmbeddedPostgresError {
+        .directoryUnusable(path: path, reason: String(cString: strerror(errno)))
+    }
+}

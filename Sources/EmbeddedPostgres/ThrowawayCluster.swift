@@ -1,0 +1,56 @@
+import Foundation
+import Glibc
+public import Logging
+
+/// A cluster for tests and benchmarks, in a folder under `/tmp`, of which nothing is left afterwards.
+public enum ThrowawayCluster {
+    /// Lends a running server to `body`, then stops it and removes its folder, however `body` ends. If this process
+    /// dies meanwhile, even by SIGKILL, the server is ended and the folder removed all the same.
+    ///
+    /// The data is a copy of a template that the user's first call makes, in a second or two, and all later ones share.
+    /// The server runs with `fsync` off unless `settings` say otherwise.
+    ///
+    /// - Parameters:
+    ///   - settings: PostgreSQL's, over the defaults of this module.
+    ///   - listensOnLoopback: opens a free TCP port of 127.0.0.1 too, where every local user can be the service's
+    ///     role (never a superuser): for proxies, which need an address.
+    /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.
+    public static func with<Value: Sendable>(
+        settings: [String: String] = [:], listensOnLoopback: Bool = false,
+        logger: Logger = Logger(label: "throwaway-cluster"),
+        _ body: (EmbeddedPostgres) async throws -> Value
+    ) async throws -> Value {
+        let reservation = try await ThrowawayFolder.reserve(logger: logger)
+        defer { reservation.remove() }
+        return try await Watchdog.guarding(reservation.path) {
+            let server = try await EmbeddedPostgres.start(
+                directory: reservation.path, lock: reservation.lock, origin: .copy(of: reservation.template),
+                settings: settings, defaults: ServerSettings.throwaway,
+                loopbackPort: listensOnLoopback ? try LoopbackPort.free() : nil, logger: logger)
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(server)) } catch { result = .failure(error) }
+            try await server.stop(.immediate)
+            return try result.get()
+        }
+    }
+}
+
+/// A TCP port of 127.0.0.1.
+enum LoopbackPort {
+    /// One that is free now; nothing keeps another process from taking it before the server does.
+    static func free() throws(EmbeddedPostgresError) -> UInt16 {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let named = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard named else { throw .unusable("127.0.0.1") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import EmbeddedPostgres
+
+@Suite("One living owner per folder, and a dead one is succeeded")
+struct OwnershipTests {
+    @Test func start_isRefusedWithOwnersID_whenAnotherOwnerLives() async throws {
+        try await withFolder { folder in
+            try await withServer(in: folder) { server in
+                await #expect(throws: EmbeddedPostgresError.inUse(directory: folder, processID: getpid())) {
+                    try await EmbeddedPostgres.start(folder)
+                }
+                try await server.expect("SELECT 1", is: "1")
+            }
+        }
+    }
+
+    @Test func start_takesServerOver_whenOwnerWasKilled() async throws {
+        try await withFolder { folder in
+            await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+                let server = try await EmbeddedPostgres.start(folder)
+                try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+                kill(getpid(), SIGKILL)
+            }
+            let orphan = try #require(notedProcessID(in: folder))
+            #expect(ProcessTable.isAlive(orphan))
+            let server = try await EmbeddedPostgres.start(folder)
+            #expect(!ProcessTable.isAlive(orphan))
+            try await server.expect("TABLE kept", is: "42")
+            try await server.stop()
+            #expect(await !server.isRunning)
+        }
+    }
+
+    @Test func restart_succeeds_whenProcessIDFileNamesStranger() async throws {
+        try await withFolder { folder in
+            try await withServer(in: folder) { server in
+                try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+                await server.kill()
+                try await ThrowawayCluster.with(logger: silent) { stranger in
+                    let processID = try #require(await stranger.processID)
+                    try rewriteProcessID(in: folder, to: processID)
+                    try await server.restart()
+                    try await server.expect("TABLE kept", is: "42")
+                    #expect(await stranger.processID == processID)
+                }
+            }
+        }
+    }
+
+    @Test func stop_freesFolder_whenItsTaskIsCancelled() async throws {
+        try await withFolder { folder in
+            let server = try await EmbeddedPostgres.start(folder)
+            let stopping = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await server.stop()
+            }
+            try await stopping.value
+            #expect(await !server.isRunning)
+            try await withServer(in: folder) { #expect(await $0.isRunning) }
+        }
+    }
+
+    private func notedProcessID(in folder: String) -> pid_t? {
+        let text = try? String(contentsOfFile: "\(folder)/postgres/data/postmaster.pid", encoding: .utf8)
+        return text?.split(separator: "\n").first.flatMap { pid_t($0) }
+    }
+
+    private func rewriteProcessID(in folder: String, to processID: pid_t) throws {
+        let path = "\(folder)/postgres/data/postmaster.pid"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let rest = text.drop { $0 != "\n" }
+        try "\(processID)\(rest)".write(toFile: path, atomically: false, encoding: .utf8)
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import EmbeddedPostgres
+
+@Suite("A throw-away cluster is quick to have and leaves nothing behind")
+struct ThrowawayClusterTests {
+    @Test func with_leavesNothing_whenBodyReturns() async throws {
+        let (folder, processID) = try await ThrowawayCluster.with(logger: silent) { server in
+            try await server.expect("SELECT current_user", is: "push_registry")
+            return (clusterFolder(server), try #require(await server.processID))
+        }
+        #expect(FileStatus(folder) == nil)
+        #expect(!ProcessTable.isAlive(processID))
+    }
+
+    @Test func with_leavesNothing_whenBodyThrows() async throws {
+        struct Failure: Error {
+            let folder: String
+        }
+        let failure = await #expect(throws: Failure.self) {
+            try await ThrowawayCluster.with(logger: silent) { throw Failure(folder: clusterFolder($0)) }
+        }
+        let folder = try #require(failure?.folder)
+        #expect(FileStatus(folder) == nil)
+    }
+
+    @Test func with_leavesNothing_whenItsTaskIsCancelled() async throws {
+        let task = Task {
+            try await ThrowawayCluster.with(logger: silent) { server in
+                withUnsafeCurrentTask { $0?.cancel() }
+                return clusterFolder(server)
+            }
+        }
+        let folder = try await task.value
+        #expect(FileStatus(folder) == nil)
+    }
+
+    @Test func with_leavesNothing_whenProcessIsKilled() async throws {
+        try await withFolder { folder in
+            let note = "\(folder)/note"
+            await #expect(processExitsWith: .signal(SIGKILL)) { [note = note as String] in
+                try await ThrowawayCluster.with(logger: silent) { server in
+                    let processID = try #require(await server.processID)
+                    try "\(processID) \(clusterFolder(server))".write(toFile: note, atomically: true, encoding: .utf8)
+                    kill(getpid(), SIGKILL)
+                }
+            }
+            let words = try String(contentsOfFile: note, encoding: .utf8).split(separator: " ")
+            let processID = try #require(pid_t(words[0]))
+            let remains = String(words[1])
+            #expect(
+                await becomesTrue(within: .seconds(20)) {
+                    FileStatus(remains) == nil && !ProcessTable.isAlive(processID)
+                })
+        }
+    }
+
+    @Test func restart_keepsCommittedRowsAndAddress_whenServerWasKilled() async throws {
+        try await ThrowawayCluster.with(listensOnLoopback: true, logger: silent) { server in
+            try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+            await server.kill()
+            #expect(await !server.isRunning)
+            await #expect(throws: EmbeddedPostgresError.self) { try await server.query("SELECT 1") }
+            try await server.restart()
+            try await server.expect("TABLE kept", is: "42")
+            try await server.expect("TABLE kept", over: server.loopbackConnectionString, is: "42")
+        }
+    }
+
+    @Test func loopback_refusesSuperuser_whenItIsOpen() async throws {
+        try await ThrowawayCluster.with(listensOnLoopback: true, logger: silent) { server in
+            let loopback = try #require(server.loopbackConnectionString)
+            let superuser = loopback.replacing("user=push_registry", with: "user=postgres")
+            await #expect(throws: EmbeddedPostgresError.self) { try await server.query("SELECT 1", over: superuser) }
+            try await server.expect("SHOW is_superuser", over: server.superuserConnectionString, is: "on")
+        }
+    }
+
+    @Test func clusters_areApart_whenTheyRunSideBySide() async throws {
+        let numbers = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 1...3 {
+                group.addTask {
+                    try await ThrowawayCluster.with(logger: silent) { server in
+                        try await server.query("CREATE TABLE mine AS SELECT \(number) AS number")
+                        return try await server.query("TABLE mine")
+                    }
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(numbers == ["1", "2", "3"])
+    }
+}
