@@ -1,0 +1,27 @@
+import CPostgres
+import Foundation
+
+/// Opens connections on threads, because libpq's only call that honours `connect_timeout` and a list of hosts blocks:
+/// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PQCONNECTDB>.
+enum Connector {
+    /// Connects on a thread of its own, which then calls `completion` and ends. Callers bound how many run at once.
+    static func connect(
+        _ configuration: PostgresConfiguration,
+        completion: @escaping @Sendable (Result<ConnectionHandle, PostgresError>) -> Void
+    ) {
+        let thread = Thread {
+            completion(Result { () throws(PostgresError) in try connectBlocking(configuration) })
+        }
+        thread.name = "postgres-connect"
+        thread.start()
+    }
+
+    /// **Blocks** until the session is ready.
+    static func connectBlocking(_ configuration: PostgresConfiguration) throws(PostgresError) -> ConnectionHandle {
+        let handle = try ConnectionHandle.connect(configuration.connectionString)
+        for (name, value) in configuration.settings {
+            _ = try handle.query("SELECT set_config(\(name), \(value), false)")
+        }
+        return handle
+    }
+}

@@ -1,0 +1,239 @@
+import CPostgres
+import DequeModule
+import EventLoop
+
+/// One connection to PostgreSQL in pipeline mode, on an event loop: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
+///
+/// The unit of work is a list of statements ended by one Sync: an implicit transaction, which commits as a whole or not
+/// at all, unless it holds BEGIN or COMMIT itself. Units are sent as they come, in order, without waiting for earlier
+/// ones, and one that fails does not touch the next.
+///
+/// A unit that was sent is completed even where the task that waits for it is cancelled: `execute` returns when the
+/// server has answered or the deadline has passed, so nothing ever runs behind its caller's back.
+public actor PostgresConnection {
+    /// Units in flight on one connection. More would wait in the server's socket, out of anybody's sight.
+    public static let unitsMax = 64
+
+    public nonisolated let loop: EventLoop
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let handle: ConnectionHandle
+    private var watch: Watch?
+    private var isWaitingToWrite = false
+    private var units: Deque<PipelineUnit> = []
+    private var cache = StatementCache()
+    private var timer: LoopTimer?
+    private var isTimerSet = false
+    private var timerDeadline = ContinuousClock.now
+    private var onClose: (@Sendable (PostgresError) -> Void)?
+
+    /// Takes over an open connection. `start` makes it usable.
+    init(_ handle: ConnectionHandle, on loop: EventLoop) {
+        self.handle = handle
+        self.loop = loop
+    }
+
+    /// The server's process, as `pg_stat_activity.pid` shows it.
+    public var serverProcessID: Int32 { handle.serverProcessID }
+
+    public var isOpen: Bool { watch != nil }
+
+    public var unitsInFlight: Int { units.count }
+
+    /// Whether others may have the connection now: it is in no transaction, and nothing is in flight where it was lent
+    /// to one borrower alone.
+    func isFit(afterExclusiveUse wasExclusive: Bool) -> Bool {
+        guard isOpen else { return false }
+        return units.isEmpty ? handle.transactionStatus == PQTRANS_IDLE : !wasExclusive
+    }
+
+    /// Sends a unit and waits for its results, one per statement.
+    ///
+    /// - Parameter timeout: after it the connection is closed, with everything in flight on it. libpq's way to cancel a
+    ///   query blocks, and the server notices a closed connection by itself (`client_connection_check_interval`).
+    /// - Throws: the first failure of the unit. `queueFull` when `unitsMax` are in flight.
+    public func execute(
+        _ unit: [PostgresStatement], timeout: Duration = .seconds(10)
+    ) async throws(PostgresError) -> [PostgresResult] {
+        let outcome = await withCheckedContinuation { continuation in
+            submit(PipelineUnit(statements: unit, deadline: loop.now + timeout, completion: continuation))
+        }
+        return try outcome.get()
+    }
+
+    /// Closes the connection. Units in flight fail with `error`.
+    public func close() {
+        close(PostgresError(.closed))
+    }
+}
+
+// MARK: - Opening and closing
+
+extension PostgresConnection {
+    /// Enters pipeline mode and the loop's watch. `onClose` is called once, on the loop, when the connection is closed
+    /// for whatever reason.
+    func start(onClose: @escaping @Sendable (PostgresError) -> Void) throws(PostgresError) {
+        guard handle.enterPipelineMode() else { throw handle.lost() }
+        self.onClose = onClose
+        timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.timerFired() } }
+        watch = loop.watch(handle.descriptor, for: .readable, handler: self)
+    }
+
+    private func lose() {
+        close(handle.lost())
+    }
+
+    private func close(_ error: PostgresError) {
+        guard let watch else { return }
+        self.watch = nil
+        loop.unwatch(watch)
+        timer?.unset()
+        handle.close()
+        failUnits(error)
+        onClose?(error)
+        onClose = nil
+    }
+
+    /// Fails all that is in flight: a unit whose deadline has passed by that, the others by the connection.
+    private func failUnits(_ error: PostgresError) {
+        while var unit = units.popFirst() {
+            unit.fail(unit.deadline <= loop.now ? PostgresError(.timeout) : error)
+            unit.complete()
+        }
+    }
+}
+
+// MARK: - Sending
+
+extension PostgresConnection {
+    private func submit(_ unit: PipelineUnit) {
+        guard isOpen else { return refuse(unit, PostgresError(.connectionLost, retry: .yes)) }
+        guard units.count < Self.unitsMax else { return refuse(unit, PostgresError(.queueFull)) }
+        guard !unit.statements.isEmpty else { return unit.complete() }
+        units.append(unit)
+        guard send(unit.statements), handle.sendSync() else { return lose() }
+        flush()
+        setTimer(unit.deadline)
+    }
+
+    private func refuse(_ unit: PipelineUnit, _ error: PostgresError) {
+        var unit = unit
+        unit.fail(error)
+        unit.complete()
+    }
+
+    private func send(_ statements: [PostgresStatement]) -> Bool {
+        for index in statements.indices where !send(statements[index], index) { return false }
+        return true
+    }
+
+    private func send(_ statement: PostgresStatement, _ index: Int) -> Bool {
+        switch cache.decide(statement) {
+        case .unprepared:
+            addStep(.execute(index))
+            return handle.sendUnprepared(statement)
+        case .execute(let name):
+            addStep(.execute(index))
+            return handle.sendExecute(name, statement.binds)
+        case .prepare(let name, let evicted):
+            if let evicted {
+                addStep(.deallocate)
+                guard handle.sendDeallocate(evicted) else { return false }
+            }
+            addStep(.prepare(index))
+            addStep(.execute(index))
+            return handle.sendPrepare(name, statement) && handle.sendExecute(name, statement.binds)
+        }
+    }
+
+    private func addStep(_ step: PipelineUnit.Step) {
+        units[units.count - 1].steps.append(step)
+    }
+
+    /// Pushes what libpq has buffered and asks for write readiness while some is left.
+    private func flush() {
+        switch handle.flush() {
+        case .done: waitToWrite(false)
+        case .pending: waitToWrite(true)
+        case .failed: lose()
+        }
+    }
+
+    private func waitToWrite(_ wait: Bool) {
+        guard wait != isWaitingToWrite, let watch else { return }
+        isWaitingToWrite = wait
+        loop.change(watch, to: wait ? [.readable, .writable] : .readable)
+    }
+}
+
+// MARK: - Receiving
+
+extension PostgresConnection: ReadinessHandler {
+    public nonisolated func descriptorIsReady(_ readiness: Readiness) {
+        assumeIsolated { $0.receive(readiness) }
+    }
+
+    private func receive(_ readiness: Readiness) {
+        let isAlive = handle.consumeInput()
+        // What came before the end is read first: it says why.
+        drain()
+        guard isAlive, !handle.isBad else { return lose() }
+        if isWaitingToWrite { flush() }
+    }
+
+    /// Takes the answers that are complete. libpq puts one NULL between the results of two commands; a second one in a
+    /// row says that it knows of no further command, while we do.
+    private func drain() {
+        var separators = 0
+        while !units.isEmpty {
+            switch handle.nextReply() {
+            case .wait: return
+            case .separator:
+                separators += 1
+                guard separators < 3 else { return close(PostgresError(.protocolViolation)) }
+            case .result(let result):
+                separators = 0
+                take(result)
+            case .synced:
+                separators = 0
+                completeUnit()
+            }
+        }
+        timer?.unset()
+        isTimerSet = false
+    }
+
+    private func take(_ result: ResultHandle) {
+        switch units[0].take(result) {
+        case .nothing: break
+        case .confirmed(let key): cache.confirm(key)
+        case .forgotten(let key): cache.forget(key)
+        }
+    }
+
+    /// A server that became read-only is the wrong one after a failover: the next connection finds the right one.
+    private func completeUnit() {
+        guard let unit = units.popFirst() else { return }
+        unit.complete()
+        if unit.error?.kind == .readOnly { close(PostgresError(.connectionLost, message: "read-only server")) }
+    }
+}
+
+// MARK: - Deadlines
+
+extension PostgresConnection {
+    /// Units mostly have the same timeout, so the timer of the oldest serves for all and is looked at when it fires.
+    private func setTimer(_ deadline: ContinuousClock.Instant) {
+        guard !isTimerSet || deadline < timerDeadline else { return }
+        isTimerSet = true
+        timerDeadline = deadline
+        timer?.set(after: deadline - loop.now)
+    }
+
+    private func timerFired() {
+        isTimerSet = false
+        guard let next = units.lazy.map(\.deadline).min() else { return }
+        guard next <= loop.now else { return setTimer(next) }
+        close(PostgresError(.connectionLost, message: "another unit's deadline passed"))
+    }
+}

@@ -1,0 +1,69 @@
+/// Which statements a connection has prepared on the server, under which names. A pure value: it says what to send, and
+/// hears what became of it.
+///
+/// A name is used by other units only when its preparation is confirmed: units already in flight behind one whose
+/// preparation fails would fail with it. Until then they go unprepared.
+struct StatementCache {
+    /// More than the product has statements; each costs the server's process some kilobytes.
+    static let statementsMax = 256
+
+    struct Entry {
+        let name: String
+        let types: [PostgresType]
+        var isConfirmed = false
+        var lastUse: UInt64
+    }
+
+    enum Decision: Equatable {
+        case unprepared
+        case execute(name: String)
+        /// Prepare under this name, then execute; before that, deallocate the other one.
+        case prepare(name: String, evicted: String?)
+    }
+
+    private let statementsMax: Int
+    private var entries: [PostgresStatement.Preparation: Entry] = [:]
+    private var uses: UInt64 = 0
+    private var names: UInt64 = 0
+
+    init(statementsMax: Int = Self.statementsMax) {
+        self.statementsMax = statementsMax
+    }
+
+    /// How to send a statement now.
+    mutating func decide(_ statement: PostgresStatement) -> Decision {
+        guard statement.preparation != .none else { return .unprepared }
+        uses += 1
+        guard let entry = entries[statement.preparation] else { return insert(statement, evicted: evict()) }
+        guard entry.isConfirmed else { return .unprepared }
+        guard statement.binds.hasTypes(entry.types) else { return insert(statement, evicted: entry.name) }
+        entries[statement.preparation]?.lastUse = uses
+        return .execute(name: entry.name)
+    }
+
+    mutating func confirm(_ key: PostgresStatement.Preparation) {
+        entries[key]?.isConfirmed = true
+    }
+
+    /// Forgets a statement that was not prepared, or is no longer valid, so that its next execution prepares it anew.
+    mutating func forget(_ key: PostgresStatement.Preparation) {
+        entries[key] = nil
+    }
+
+    private mutating func insert(_ statement: PostgresStatement, evicted: String?) -> Decision {
+        names += 1
+        let name = "s\(names)"
+        entries[statement.preparation] = Entry(
+            name: name, types: statement.binds.parameters.map(\.type), lastUse: uses)
+        return .prepare(name: name, evicted: evicted)
+    }
+
+    /// Makes room by the statement unused for longest. Its name leaves with it, and is never used again.
+    private mutating func evict() -> String? {
+        guard entries.count >= statementsMax else { return nil }
+        let oldest = entries.lazy.filter { $0.value.isConfirmed }.min { $0.value.lastUse < $1.value.lastUse }
+        guard let oldest else { return nil }
+        entries[oldest.key] = nil
+        return oldest.value.name
+    }
+}

@@ -1,0 +1,55 @@
+import CPostgres
+
+/// What **blocks** until the server has answered. For threads of their own and outside pipeline mode only:
+/// <https://www.postgresql.org/docs/15/libpq-exec.html>.
+extension ConnectionHandle {
+    func query(_ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
+        try succeeded(exec(statement), statement.text)
+    }
+
+    /// Runs SQL of any number of statements, as one transaction unless it says otherwise (`PQexec`).
+    func run(script: String) throws(PostgresError) {
+        guard let result = PQexec(connection, script) else { throw lost() }
+        _ = try succeeded(ResultHandle(result), script)
+    }
+
+    /// Puts the session into COPY mode: `COPY … FROM STDIN`.
+    func beginCopy(_ statement: PostgresStatement) throws(PostgresError) {
+        let result = try exec(statement)
+        guard !result.isCopyIn else { return }
+        _ = try succeeded(result, statement.text)
+        throw PostgresError(.protocolViolation, message: "this is no COPY … FROM STDIN").about(statement.text)
+    }
+
+    func putCopyData(_ bytes: [UInt8]) throws(PostgresError) {
+        let sent = bytes.withUnsafeBytes {
+            PQputCopyData(connection, $0.baseAddress?.assumingMemoryBound(to: CChar.self), CInt($0.count))
+        }
+        guard sent == 1 else { throw lost() }
+    }
+
+    /// Ends COPY mode; with `abort` the server drops what it was sent.
+    func endCopy(abort: Bool, _ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
+        guard PQputCopyEnd(connection, abort ? "the client gave up" : nil) == 1 else { throw lost() }
+        guard let result = PQgetResult(connection) else { throw lost() }
+        // The NULL that ends the command.
+        while let rest = PQgetResult(connection) { PQclear(rest) }
+        return try succeeded(ResultHandle(result), statement.text)
+    }
+
+    private func exec(_ statement: PostgresStatement) throws(PostgresError) -> ResultHandle {
+        let result = parameters.with(statement.binds) {
+            PQexecParams(
+                connection, statement.text, CInt(statement.binds.count), $0.types, $0.values, $0.lengths,
+                $0.formats, 1)
+        }
+        guard let result else { throw lost() }
+        return ResultHandle(result)
+    }
+
+    private func succeeded(_ result: ResultHandle, _ text: String) throws(PostgresError) -> PostgresResult {
+        guard case .failure(let error) = result.outcome else { return PostgresResult(result) }
+        // Without a SQLSTATE the verdict is libpq's own: the connection broke.
+        throw error.sqlState == nil && isBad ? lost().about(text) : error.about(text)
+    }
+}

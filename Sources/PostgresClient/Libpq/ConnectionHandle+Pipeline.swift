@@ -1,0 +1,78 @@
+import CPostgres
+
+/// The non-blocking steps of pipeline mode: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>. Each returns
+/// false where libpq gave up, which for these calls means that the connection is lost.
+extension ConnectionHandle {
+    private static let binary: CInt = 1
+
+    func enterPipelineMode() -> Bool {
+        PQsetnonblocking(connection, 1) == 0 && PQenterPipelineMode(connection) == 1
+    }
+
+    func sendPrepare(_ name: String, _ statement: PostgresStatement) -> Bool {
+        parameters.with(statement.binds) {
+            PQsendPrepare(connection, name, statement.text, CInt(statement.binds.count), $0.types) == 1
+        }
+    }
+
+    func sendExecute(_ name: String, _ binds: PostgresBinds) -> Bool {
+        parameters.with(binds) {
+            PQsendQueryPrepared(
+                connection, name, CInt(binds.count), $0.values, $0.lengths, $0.formats, Self.binary) == 1
+        }
+    }
+
+    /// Parses, binds and executes through the unnamed statement.
+    func sendUnprepared(_ statement: PostgresStatement) -> Bool {
+        parameters.with(statement.binds) {
+            PQsendQueryParams(
+                connection, statement.text, CInt(statement.binds.count), $0.types, $0.values, $0.lengths,
+                $0.formats, Self.binary) == 1
+        }
+    }
+
+    func sendDeallocate(_ name: String) -> Bool {
+        PQsendQueryParams(connection, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, Self.binary) == 1
+    }
+
+    /// Ends a unit and pushes what the socket takes.
+    func sendSync() -> Bool {
+        PQpipelineSync(connection) == 1
+    }
+
+    enum Flush {
+        case done
+        /// The socket is full; call again when it is writable, and read meanwhile.
+        case pending
+        case failed
+    }
+
+    func flush() -> Flush {
+        switch PQflush(connection) {
+        case 0: .done
+        case 1: .pending
+        default: .failed
+        }
+    }
+
+    func consumeInput() -> Bool {
+        PQconsumeInput(connection) == 1
+    }
+
+    enum Reply {
+        /// The answer is not complete yet.
+        case wait
+        /// libpq's NULL between the results of two commands.
+        case separator
+        case result(ResultHandle)
+        case synced
+    }
+
+    func nextReply() -> Reply {
+        guard PQisBusy(connection) == 0 else { return .wait }
+        guard let result = PQgetResult(connection) else { return .separator }
+        guard PQresultStatus(result) == PGRES_PIPELINE_SYNC else { return .result(ResultHandle(result)) }
+        PQclear(result)
+        return .synced
+    }
+}

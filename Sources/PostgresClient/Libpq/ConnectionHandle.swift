@@ -1,0 +1,63 @@
+import CPostgres
+
+/// The owner of one `PGconn`: <https://www.postgresql.org/docs/15/libpq-connect.html>.
+///
+/// Used by one thread at a time: the one that connects, then the loop that it is handed to. `deinit` closes.
+final class ConnectionHandle: @unchecked Sendable {
+    private(set) var connection: OpaquePointer?
+    /// Parameters in the form that libpq takes them in, kept from statement to statement.
+    let parameters = ParameterArrays()
+
+    private init(_ connection: OpaquePointer?) {
+        self.connection = connection
+        // The default writes to the standard error, and notices may quote rows.
+        _ = PQsetNoticeProcessor(connection, { _, _ in }, nil)
+    }
+
+    /// Connects and **blocks** meanwhile: DNS, every host of the string, `connect_timeout` for each (`PQconnectdb`).
+    static func connect(_ string: ConnectionString) throws(PostgresError) -> ConnectionHandle {
+        let handle = ConnectionHandle(PQconnectdb(string.text))
+        guard PQstatus(handle.connection) == CONNECTION_OK else { throw handle.connectError() }
+        return handle
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Ends the session and closes the descriptor (`PQfinish`). The descriptor must not be watched any more.
+    func close() {
+        PQfinish(connection)
+        connection = nil
+    }
+
+    var descriptor: CInt { PQsocket(connection) }
+
+    var isBad: Bool { PQstatus(connection) == CONNECTION_BAD }
+
+    var transactionStatus: PGTransactionStatusType { PQtransactionStatus(connection) }
+
+    var serverProcessID: CInt { PQbackendPID(connection) }
+
+    /// What libpq says about its last failure.
+    var message: String {
+        guard let text = PQerrorMessage(connection) else { return "" }
+        return String(String(cString: text).prefix { !$0.isNewline })
+    }
+
+    func lost() -> PostgresError {
+        PostgresError(.connectionLost, message: message)
+    }
+
+    /// libpq keeps no SQLSTATE of a failed attempt, so the kind comes from the server's words, which a server with
+    /// another language hides: then it is `unavailable`, which is true as well.
+    private func connectError() -> PostgresError {
+        let text = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+        let kind: PostgresError.Kind =
+            if text.contains("authentication failed") { .authenticationFailed }
+            else if text.contains("too many c") || text.contains("connection slots") { .tooManyConnections }
+            else if text.contains("starting up") || text.contains("shutting down") { .startingUp }
+            else { .unavailable }
+        return PostgresError(kind, message: text.split(whereSeparator: \.isNewline).joined(separator: "; "), retry: .yes)
+    }
+}

@@ -1,0 +1,57 @@
+import CPostgres
+
+/// A libpq connection string, key words or URI, with this client's defaults where it leaves something open:
+/// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS>.
+///
+/// It may hold a password and so has no description.
+struct ConnectionString: Sendable {
+    /// In the form of key words.
+    let text: String
+
+    /// - Throws: `invalidConfiguration`, without libpq's words, which may quote the password.
+    init(_ string: String, applicationName: String) throws(PostgresError) {
+        guard var options = Self.parse(string) else {
+            throw PostgresError(.invalidConfiguration, message: "the connection string cannot be read")
+        }
+        for (key, value) in Self.defaults(applicationName) where options[key] == nil {
+            options[key] = value
+        }
+        // Text is UTF-8 on both sides, whatever the environment says.
+        options["client_encoding"] = "UTF8"
+        text = options.sorted { $0.key < $1.key }.map { "\($0)=\(Self.quoted($1))" }.joined(separator: " ")
+    }
+
+    /// A dead peer is noticed within about 10 seconds, while idle as well as with data under way.
+    private static func defaults(_ applicationName: String) -> [String: String] {
+        [
+            "connect_timeout": "5",
+            "application_name": applicationName,
+            "tcp_user_timeout": "10000",
+            "keepalives_idle": "5",
+            "keepalives_interval": "2",
+            "keepalives_count": "3",
+        ]
+    }
+
+    /// What the string sets, by `PQconninfoParse`: nothing from the environment, no defaults.
+    private static func parse(_ string: String) -> [String: String]? {
+        guard let options = PQconninfoParse(string, nil) else { return nil }
+        defer { PQconninfoFree(options) }
+        var result: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { result[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        return result
+    }
+
+    private static func quoted(_ value: String) -> String {
+        var result = "'"
+        for character in value.unicodeScalars {
+            if character == "'" || character == "\\" { result.unicodeScalars.append("\\") }
+            result.unicodeScalars.append(character)
+        }
+        return result + "'"
+    }
+}

@@ -1,0 +1,74 @@
+import CPostgres
+
+/// The owner of one `PGresult`: <https://www.postgresql.org/docs/15/libpq-exec.html>. It does not change after libpq has
+/// made it, so any thread may read it.
+@usableFromInline
+final class ResultHandle: @unchecked Sendable {
+    private let result: OpaquePointer
+
+    init(_ result: OpaquePointer) {
+        self.result = result
+    }
+
+    deinit {
+        PQclear(result)
+    }
+
+    enum Outcome {
+        case success
+        /// Not executed, because an earlier command of the unit failed.
+        case skipped
+        case failure(PostgresError)
+    }
+
+    var outcome: Outcome {
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: .success
+        case PGRES_PIPELINE_ABORTED: .skipped
+        case PGRES_FATAL_ERROR: .failure(error)
+        default: .failure(PostgresError(.protocolViolation, message: "COPY is not possible here"))
+        }
+    }
+
+    var isCopyIn: Bool { PQresultStatus(result) == PGRES_COPY_IN }
+
+    var rowCount: Int { Int(PQntuples(result)) }
+
+    var columnCount: Int { Int(PQnfields(result)) }
+
+    var commandTag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
+
+    /// Empty for commands that affect no rows.
+    var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
+
+    func columnName(_ column: Int) -> String {
+        PQfname(result, CInt(column)).map { String(cString: $0) } ?? ""
+    }
+
+    @usableFromInline
+    func columnType(_ column: Int) -> PostgresType {
+        PostgresType(rawValue: PQftype(result, CInt(column)))
+    }
+
+    /// The bytes of a field, which live as long as this object; nil for NULL.
+    @usableFromInline
+    func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+        precondition(row < rowCount && column < columnCount, "no such field: row \(row), column \(column)")
+        guard PQgetisnull(result, CInt(row), CInt(column)) == 0 else { return nil }
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(result, CInt(row), CInt(column)),
+            count: Int(PQgetlength(result, CInt(row), CInt(column))))
+    }
+
+    private var error: PostgresError {
+        PostgresError(
+            PostgresError.ServerFields(
+                sqlState: diagnostic("C"), message: diagnostic("M"), constraint: diagnostic("n"),
+                column: diagnostic("c")))
+    }
+
+    /// A field of the error by its letter, `PG_DIAG_…`.
+    private func diagnostic(_ letter: Unicode.Scalar) -> String {
+        PQresultErrorField(result, CInt(letter.value)).map { String(cString: $0) } ?? ""
+    }
+}

@@ -1,0 +1,222 @@
+import DequeModule
+
+/// The decisions of a pool, as a pure value: it hears what happened and says what to do. It knows no clock, no socket
+/// and no continuation.
+///
+/// One attempt to connect is under way at a time, so a server that is down costs one thread and not one per connection.
+struct PoolStateMachine {
+    typealias ConnectionID = Int
+    typealias WaiterID = Int
+    typealias Instant = ContinuousClock.Instant
+
+    enum Use: Hashable {
+        /// For one unit, beside the units of others.
+        case shared
+        /// For one borrower alone: a transaction.
+        case exclusive
+    }
+
+    enum Request: Equatable {
+        case lend(ConnectionID)
+        case wait(WaiterID)
+        case refuse(PostgresError.Kind)
+    }
+
+    enum Action: Equatable {
+        case connect(ConnectionID, after: Duration)
+        case lend(ConnectionID, WaiterID, Use)
+        case refuse(WaiterID, PostgresError.Kind)
+        case close(ConnectionID)
+        /// Everything is closed after a shut-down.
+        case finish
+    }
+
+    struct Connection {
+        let id: ConnectionID
+        var shares = 0
+        var isExclusive = false
+
+        var isIdle: Bool { shares == 0 && !isExclusive }
+    }
+
+    struct Waiter {
+        let id: WaiterID
+        let use: Use
+        var deadline: Instant
+    }
+
+    private enum Phase {
+        case new
+        case running
+        case shuttingDown
+        case finished
+    }
+
+    let limits: PostgresPoolLimits
+    private var phase = Phase.new
+    private(set) var connections: [Connection] = []
+    private(set) var waiters: Deque<Waiter> = []
+    /// The attempt under way, or waiting for its time.
+    private var attempt: ConnectionID?
+    private var failures = 0
+    private var ids = 0
+
+    init(limits: PostgresPoolLimits) {
+        self.limits = limits
+    }
+
+    /// Whether the last that was heard of the server was good.
+    var isReachable: Bool { !connections.isEmpty && failures == 0 }
+
+    /// When `expire` must be called at the latest.
+    var nextDeadline: Instant? { waiters.lazy.map(\.deadline).min() }
+}
+
+// MARK: - Borrowing
+
+extension PoolStateMachine {
+    mutating func borrow(_ use: Use, now: Instant) -> (request: Request, actions: [Action]) {
+        guard phase == .new || phase == .running else { return (.refuse(.closed), []) }
+        // Nobody overtakes those who wait.
+        if waiters.isEmpty, let id = take(use) { return (.lend(id), []) }
+        guard waiters.count < limits.waitersMax else { return (.refuse(.queueFull), []) }
+        ids += 1
+        waiters.append(Waiter(id: ids, use: use, deadline: now + waitTimeout))
+        return (.wait(ids), open())
+    }
+
+    mutating func giveBack(_ id: ConnectionID, _ use: Use, isFit: Bool) -> [Action] {
+        guard let index = connections.firstIndex(where: { $0.id == id }) else { return [] }
+        switch use {
+        case .shared: connections[index].shares -= 1
+        case .exclusive: connections[index].isExclusive = false
+        }
+        guard isFit else {
+            connections.remove(at: index)
+            return [.close(id)] + open() + finish()
+        }
+        return phase == .shuttingDown ? closeIdle() : serve()
+    }
+
+    mutating func abandon(_ waiter: WaiterID) {
+        waiters.removeAll { $0.id == waiter }
+    }
+
+    /// Refuses those whose deadline has passed: `timeout` where the pool is busy, `unavailable` where it has nothing.
+    mutating func expire(now: Instant) -> [Action] {
+        let expired = waiters.filter { $0.deadline <= now }
+        waiters.removeAll { $0.deadline <= now }
+        return expired.map { .refuse($0.id, connections.isEmpty ? .unavailable : .timeout) }
+    }
+
+    /// While the server is away nobody waits for long: requests would pile up.
+    private var waitTimeout: Duration {
+        failures > 0 && connections.isEmpty ? limits.unavailableTimeout : limits.waitTimeout
+    }
+
+    private mutating func serve() -> [Action] {
+        var actions: [Action] = []
+        while let waiter = waiters.first, let id = take(waiter.use) {
+            waiters.removeFirst()
+            actions.append(.lend(id, waiter.id, waiter.use))
+        }
+        return actions + open()
+    }
+
+    /// The least used connection that has room. An exclusive borrower may come behind the last units of others, but
+    /// nobody comes behind an exclusive one.
+    private mutating func take(_ use: Use) -> ConnectionID? {
+        let free = connections.indices.filter { !connections[$0].isExclusive }
+        guard let index = free.min(by: { connections[$0].shares < connections[$1].shares }) else { return nil }
+        switch use {
+        case .shared:
+            guard connections[index].shares < limits.unitsPerConnection else { return nil }
+            connections[index].shares += 1
+        case .exclusive:
+            connections[index].isExclusive = true
+        }
+        return connections[index].id
+    }
+}
+
+// MARK: - Connections come and go
+
+extension PoolStateMachine {
+    mutating func run() -> [Action] {
+        guard phase == .new else { return [] }
+        phase = .running
+        return open()
+    }
+
+    mutating func connected(_ id: ConnectionID) -> [Action] {
+        guard attempt == id else { return [.close(id)] }
+        attempt = nil
+        guard phase == .running else { return [.close(id)] + finish() }
+        failures = 0
+        connections.append(Connection(id: id))
+        return serve()
+    }
+
+    /// - Parameters:
+    ///   - jitter: from 0 to 1. Loops that lost the same server do not come back in step.
+    mutating func connectFailed(_ id: ConnectionID, jitter: Double, now: Instant) -> [Action] {
+        guard attempt == id else { return [] }
+        attempt = nil
+        failures += 1
+        shortenWaits(now)
+        return open(jitter: jitter) + finish()
+    }
+
+    /// The connection broke, or was closed by its user.
+    mutating func lost(_ id: ConnectionID) -> [Action] {
+        guard let index = connections.firstIndex(where: { $0.id == id }) else { return [] }
+        connections.remove(at: index)
+        return open() + finish()
+    }
+
+    /// Lends nothing more. Borrowed connections are closed when they come back.
+    mutating func shutDown() -> [Action] {
+        guard phase != .finished else { return [] }
+        phase = .shuttingDown
+        // An attempt under way ends by itself, and what it brings is closed.
+        attempt = nil
+        let refused = waiters.map { Action.refuse($0.id, .closed) }
+        waiters.removeAll()
+        return refused + closeIdle()
+    }
+
+    private mutating func closeIdle() -> [Action] {
+        let idle = connections.filter(\.isIdle)
+        connections.removeAll(where: \.isIdle)
+        return idle.map { .close($0.id) } + finish()
+    }
+
+    private mutating func finish() -> [Action] {
+        guard phase == .shuttingDown, connections.isEmpty else { return [] }
+        phase = .finished
+        return [.finish]
+    }
+
+    private mutating func shortenWaits(_ now: Instant) {
+        guard connections.isEmpty else { return }
+        for index in waiters.indices {
+            waiters[index].deadline = min(waiters[index].deadline, now + limits.unavailableTimeout)
+        }
+    }
+
+    /// Begins an attempt where a connection is missing: always `connectionsMin`, up to `connectionsMax` while some wait.
+    private mutating func open(jitter: Double = 0) -> [Action] {
+        let wanted = waiters.isEmpty ? limits.connectionsMin : limits.connectionsMax
+        guard phase == .running, attempt == nil, connections.count < wanted else { return [] }
+        ids += 1
+        attempt = ids
+        return [.connect(ids, after: backoff(jitter))]
+    }
+
+    /// At once, then soon, then doubling up to the maximum, less a random part of up to a quarter.
+    private func backoff(_ jitter: Double) -> Duration {
+        guard failures > 0 else { return .zero }
+        let doubled = limits.backoffMin * (1 << min(failures - 1, 16))
+        return min(doubled, limits.backoffMax) * (1 - jitter / 4)
+    }
+}

@@ -1,0 +1,267 @@
+import EventLoop
+import Logging
+import Synchronization
+
+/// A pool of connections on one event loop, for the code that runs there.
+///
+/// - `execute` sends one unit on a connection shared with others: for everything that is done in one round trip.
+/// - `withTransaction` and `withConnection` lend one connection alone.
+/// - `run()` holds the connections: it lasts, and cancelling it closes them.
+///
+/// Cancelling a task that waits for a connection ends its wait. A unit that was sent is completed all the same: see
+/// `PostgresConnection`.
+public actor PostgresClient {
+    public nonisolated let loop: EventLoop
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    public nonisolated let limits: PostgresPoolLimits
+
+    private let configuration: PostgresConfiguration
+    private let logger: Logger
+    private let meters: PoolMeters
+    private let reachable = Atomic<Bool>(false)
+
+    private var state: PoolStateMachine
+    private var connections: [PoolStateMachine.ConnectionID: PostgresConnection] = [:]
+    private var waiters: [PoolStateMachine.WaiterID: CheckedContinuation<Result<Loan, PostgresError>, Never>] = [:]
+    private var lastFailure: PostgresError?
+    private var finished: CheckedContinuation<Void, Never>?
+    private var waitTimer: LoopTimer?
+    private var pauseTimer: LoopTimer?
+    private var shutDownTimer: LoopTimer?
+
+    /// - Parameter name: tells this pool's metrics from another's: `writes`, `reads`.
+    public init(
+        _ configuration: PostgresConfiguration, on loop: EventLoop, limits: PostgresPoolLimits = PostgresPoolLimits(),
+        name: String = "postgres", logger: Logger
+    ) {
+        self.configuration = configuration
+        self.loop = loop
+        self.limits = limits
+        self.logger = logger
+        meters = PoolMeters(pool: name)
+        state = PoolStateMachine(limits: limits)
+    }
+
+    /// Whether the server was there when last heard of: for `readyz`. Any thread may ask.
+    public nonisolated var isReachable: Bool { reachable.load(ordering: .relaxed) }
+
+    /// Opens the connections, keeps them open, and returns when the task is cancelled and all are closed.
+    public func run() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                finished = continuation
+                perform(state.run())
+            }
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.shutDown() } }
+        }
+    }
+
+    /// Sends a unit on a shared connection and waits for its results, one per statement. It must not leave a
+    /// transaction open.
+    ///
+    /// - Parameter timeout: counts from the sending; `limits.unitTimeout` by default.
+    public func execute(
+        _ unit: [PostgresStatement], timeout: Duration? = nil
+    ) async throws(PostgresError) -> [PostgresResult] {
+        let loan = try await borrow(.shared)
+        do throws(PostgresError) {
+            let results = try await loan.connection.execute(unit, timeout: timeout ?? limits.unitTimeout)
+            giveBack(loan)
+            return results
+        } catch {
+            giveBack(loan)
+            meters.count(error)
+            throw error
+        }
+    }
+
+    public func execute(
+        _ statement: PostgresStatement, timeout: Duration? = nil
+    ) async throws(PostgresError) -> PostgresResult {
+        try await execute([statement], timeout: timeout)[0]
+    }
+}
+
+// MARK: - Borrowing
+
+extension PostgresClient {
+    /// A connection in somebody's hands.
+    struct Loan: Sendable {
+        let id: PoolStateMachine.ConnectionID
+        let use: PoolStateMachine.Use
+        let connection: PostgresConnection
+    }
+
+    func borrow(_ use: PoolStateMachine.Use) async throws(PostgresError) -> Loan {
+        let (request, actions) = state.borrow(use, now: loop.now)
+        switch request {
+        case .lend(let id):
+            return try loan(id, use).get()
+        case .refuse(let kind):
+            let error = refusal(kind)
+            meters.count(error)
+            throw error
+        case .wait(let id):
+            return try await wait(id, actions).get()
+        }
+    }
+
+    /// A connection that is left in a transaction, or with something in flight, is of no use to the next.
+    func giveBack(_ loan: Loan) {
+        let isFit = loan.connection.assumeIsolated { $0.isFit(afterExclusiveUse: loan.use == .exclusive) }
+        perform(state.giveBack(loan.id, loan.use, isFit: isFit))
+    }
+
+    private func wait(_ id: PoolStateMachine.WaiterID, _ actions: [PoolStateMachine.Action]) async
+        -> Result<Loan, PostgresError>
+    {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiters[id] = continuation
+                perform(actions)
+                setWaitTimer()
+            }
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.abandon(id) } }
+        }
+    }
+
+    func count(_ error: PostgresError) {
+        meters.count(error)
+    }
+
+    private func abandon(_ id: PoolStateMachine.WaiterID) {
+        guard let waiter = waiters.removeValue(forKey: id) else { return }
+        state.abandon(id)
+        meters.waiting(waiters.count)
+        waiter.resume(returning: .failure(PostgresError(.cancelled)))
+    }
+
+    private func loan(
+        _ id: PoolStateMachine.ConnectionID, _ use: PoolStateMachine.Use
+    ) -> Result<Loan, PostgresError> {
+        guard let connection = connections[id] else { return .failure(PostgresError(.unavailable)) }
+        return .success(Loan(id: id, use: use, connection: connection))
+    }
+
+    /// The reason why there is no connection goes with the refusal.
+    private func refusal(_ kind: PostgresError.Kind) -> PostgresError {
+        PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil)
+    }
+}
+
+// MARK: - Acting on decisions
+
+extension PostgresClient {
+    private func perform(_ actions: [PoolStateMachine.Action]) {
+        guard !actions.isEmpty else { return }
+        for action in actions { perform(action) }
+        reachable.store(state.isReachable, ordering: .relaxed)
+        meters.connections(state.connections.count)
+        meters.waiting(waiters.count)
+    }
+
+    private func perform(_ action: PoolStateMachine.Action) {
+        switch action {
+        case .connect(let id, let delay): connect(id, after: delay)
+        case .lend(let id, let waiter, let use):
+            waiters.removeValue(forKey: waiter)?.resume(returning: loan(id, use))
+        case .refuse(let waiter, let kind):
+            let error = refusal(kind)
+            meters.count(error)
+            waiters.removeValue(forKey: waiter)?.resume(returning: .failure(error))
+        case .close(let id): close(id)
+        case .finish:
+            shutDownTimer?.unset()
+            finished?.resume()
+            finished = nil
+        }
+    }
+
+    private func setWaitTimer() {
+        guard let deadline = state.nextDeadline else { return }
+        let timer =
+            waitTimer
+            ?? loop.makeTimer { [weak self] in
+                self?.assumeIsolated { client in
+                    client.perform(client.state.expire(now: client.loop.now))
+                    client.setWaitTimer()
+                }
+            }
+        waitTimer = timer
+        timer.set(after: deadline - loop.now)
+    }
+
+    /// Stops lending, waits for what is lent, and closes that too when the time is over.
+    private func shutDown() {
+        perform(state.shutDown())
+        guard finished != nil else { return }
+        shutDownTimer = loop.makeTimer { [weak self] in
+            self?.assumeIsolated { client in
+                for id in client.connections.keys { client.close(id) }
+            }
+        }
+        shutDownTimer?.set(after: limits.shutDownTimeout)
+    }
+}
+
+// MARK: - Connecting and closing
+
+extension PostgresClient {
+    private func connect(_ id: PoolStateMachine.ConnectionID, after delay: Duration) {
+        guard delay > .zero else { return connect(id) }
+        pauseTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.connect(id) } }
+        pauseTimer?.set(after: delay)
+    }
+
+    private func connect(_ id: PoolStateMachine.ConnectionID) {
+        Connector.connect(configuration) { [loop] result in
+            loop.execute { self.assumeIsolated { $0.connected(id, result) } }
+        }
+    }
+
+    private func connected(_ id: PoolStateMachine.ConnectionID, _ result: Result<ConnectionHandle, PostgresError>) {
+        do throws(PostgresError) {
+            connections[id] = try start(try result.get(), id)
+            if lastFailure != nil { logger.notice("PostgreSQL is back") }
+            lastFailure = nil
+            perform(state.connected(id))
+        } catch {
+            connectFailed(id, error)
+        }
+    }
+
+    private func start(
+        _ handle: ConnectionHandle, _ id: PoolStateMachine.ConnectionID
+    ) throws(PostgresError) -> PostgresConnection {
+        let connection = PostgresConnection(handle, on: loop)
+        let outcome = connection.assumeIsolated { connection in
+            Result { () throws(PostgresError) in
+                try connection.start { [weak self] error in self?.assumeIsolated { $0.lost(id, error) } }
+            }
+        }
+        try outcome.get()
+        return connection
+    }
+
+    private func connectFailed(_ id: PoolStateMachine.ConnectionID, _ error: PostgresError) {
+        if lastFailure == nil { logger.warning("No connection to PostgreSQL", metadata: ["reason": "\(error)"]) }
+        lastFailure = error
+        meters.count(error)
+        perform(state.connectFailed(id, jitter: .random(in: 0...1), now: loop.now))
+        setWaitTimer()
+        reachable.store(state.isReachable, ordering: .relaxed)
+    }
+
+    private func lost(_ id: PoolStateMachine.ConnectionID, _ error: PostgresError) {
+        guard connections.removeValue(forKey: id) != nil else { return }
+        if error.kind != .closed { logger.notice("A connection to PostgreSQL is gone", metadata: ["reason": "\(error)"]) }
+        perform(state.lost(id))
+        reachable.store(state.isReachable, ordering: .relaxed)
+    }
+
+    private func close(_ id: PoolStateMachine.ConnectionID) {
+        connections[id]?.assumeIsolated { $0.close() }
+    }
+}

@@ -1,0 +1,104 @@
+/// What one statement answered: its rows and its command tag. Everything is in libpq's memory until it is decoded.
+public struct PostgresResult: Sendable {
+    let handle: ResultHandle
+    public let count: Int
+
+    init(_ handle: ResultHandle) {
+        self.handle = handle
+        count = handle.rowCount
+    }
+
+    /// Such as `UPDATE 3`.
+    public var commandTag: String { handle.commandTag }
+
+    /// Rows inserted, updated, deleted or selected; 0 for other commands.
+    public var affectedRows: Int { handle.affectedRows }
+
+    public var columnNames: [String] { (0..<handle.columnCount).map(handle.columnName) }
+
+    /// Where the column of this name is: looked up once per result, before its rows are walked.
+    public func column(_ name: String) throws(PostgresDecodeError) -> Int {
+        for column in 0..<handle.columnCount where handle.columnName(column) == name { return column }
+        throw PostgresDecodeError(.noSuchColumn, column: name)
+    }
+}
+
+extension PostgresResult: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+
+    public subscript(index: Int) -> PostgresRow {
+        precondition(index >= 0 && index < count, "no such row: \(index) of \(count)")
+        return PostgresRow(handle: handle, index: index)
+    }
+}
+
+/// One row of a result. It keeps the whole result in memory, so decode it and let it go.
+public struct PostgresRow: Sendable {
+    @usableFromInline let handle: ResultHandle
+    @usableFromInline let index: Int
+
+    /// The value of a column as a type that fits it.
+    @inlinable
+    public func decode<Value: PostgresDecodable>(
+        _ column: Int, as type: Value.Type = Value.self
+    ) throws(PostgresDecodeError) -> Value {
+        guard let field = handle.field(index, column) else {
+            guard let null = Value.fromNull() else { throw error(.null, column) }
+            return null
+        }
+        guard let value = Value.decode(RawSpan(_unsafeBytes: field), type: handle.columnType(column)) else {
+            throw error(.mismatch, column)
+        }
+        return value
+    }
+
+    /// The same by the column's name, which is searched for: for rows that come alone.
+    public func decode<Value: PostgresDecodable>(
+        _ name: String, as type: Value.Type = Value.self
+    ) throws(PostgresDecodeError) -> Value {
+        try decode(PostgresResult(handle).column(name), as: type)
+    }
+
+    public func isNull(_ column: Int) -> Bool {
+        handle.field(index, column) == nil
+    }
+
+    /// Lends the column's bytes in PostgreSQL's binary format; nil for NULL.
+    public func withBytes<Value>(_ column: Int, _ body: (RawSpan) throws -> Value) rethrows -> Value? {
+        guard let field = handle.field(index, column) else { return nil }
+        return try body(RawSpan(_unsafeBytes: field))
+    }
+
+    @usableFromInline
+    func error(_ reason: PostgresDecodeError.Reason, _ column: Int) -> PostgresDecodeError {
+        PostgresDecodeError(reason, column: handle.columnName(column))
+    }
+}
+
+/// A column is not what the code takes it for: a fault of the code or of a migration, never of a caller.
+public struct PostgresDecodeError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Reason: Hashable, Sendable {
+        case noSuchColumn
+        /// NULL where the type is not optional.
+        case null
+        /// Another type, or bytes that are no value of it.
+        case mismatch
+    }
+
+    public let reason: Reason
+    public let column: String
+
+    init(_ reason: Reason, column: String) {
+        self.reason = reason
+        self.column = column
+    }
+
+    public var description: String {
+        switch reason {
+        case .noSuchColumn: "there is no column \(column)"
+        case .null: "column \(column) is NULL"
+        case .mismatch: "column \(column) has another type"
+        }
+    }
+}

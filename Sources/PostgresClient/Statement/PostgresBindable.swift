@@ -1,0 +1,74 @@
+/// A value that can stand at a placeholder of a statement. It is sent in binary, under the type named here, so that
+/// PostgreSQL never guesses.
+public protocol PostgresBindable {
+    static var postgresType: PostgresType { get }
+
+    /// Appends the value's length and its binary form, or NULL: `PostgresBuffer.appendField`, `appendNull`.
+    func encodeField(into buffer: inout PostgresBuffer)
+}
+
+/// A value that can stand in a one-dimensional array.
+public protocol PostgresArrayElement: PostgresBindable {
+    static var postgresArrayType: PostgresType { get }
+    /// Whether a field may be NULL.
+    static var isNullable: Bool { get }
+
+    /// Appends the fields of an array. The default appends one after the other.
+    static func encodeFields(_ elements: [Self], into buffer: inout PostgresBuffer)
+
+    /// Appends the field that an array is. The default is the form of an SQL array.
+    static func encodeArray(_ elements: [Self], into buffer: inout PostgresBuffer)
+}
+
+extension PostgresArrayElement {
+    @inlinable
+    public static var isNullable: Bool { false }
+
+    @inlinable
+    public static func encodeFields(_ elements: [Self], into buffer: inout PostgresBuffer) {
+        for element in elements { element.encodeField(into: &buffer) }
+    }
+
+    /// The form that `array_recv` reads: dimensions, whether there may be NULLs, the elements' type, then per dimension
+    /// its length and lower bound, then the fields. An empty array has no dimension.
+    @inlinable
+    public static func encodeArray(_ elements: [Self], into buffer: inout PostgresBuffer) {
+        buffer.appendField { buffer in
+            buffer.append(Int32(elements.isEmpty ? 0 : 1))
+            buffer.append(Int32(isNullable ? 1 : 0))
+            buffer.append(postgresType.rawValue)
+            guard !elements.isEmpty else { return }
+            buffer.append(Int32(elements.count))
+            buffer.append(Int32(1))
+            encodeFields(elements, into: &buffer)
+        }
+    }
+}
+
+extension Optional: PostgresBindable where Wrapped: PostgresBindable {
+    @inlinable
+    public static var postgresType: PostgresType { Wrapped.postgresType }
+
+    @inlinable
+    public func encodeField(into buffer: inout PostgresBuffer) {
+        if let self { self.encodeField(into: &buffer) } else { buffer.appendNull() }
+    }
+}
+
+extension Optional: PostgresArrayElement where Wrapped: PostgresArrayElement {
+    @inlinable
+    public static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
+
+    @inlinable
+    public static var isNullable: Bool { true }
+}
+
+extension Array: PostgresBindable where Element: PostgresArrayElement {
+    @inlinable
+    public static var postgresType: PostgresType { Element.postgresArrayType }
+
+    @inlinable
+    public func encodeField(into buffer: inout PostgresBuffer) {
+        Element.encodeArray(self, into: &buffer)
+    }
+}

@@ -1,0 +1,38 @@
+/// The values of a statement, `$1` first, encoded as they were bound.
+public struct PostgresBinds: Sendable {
+    struct Parameter: Sendable {
+        let type: PostgresType
+        /// Where the field begins in the buffer: its length, then its bytes.
+        var offset: Int
+    }
+
+    @usableFromInline var buffer = PostgresBuffer()
+    private(set) var parameters: [Parameter] = []
+
+    @usableFromInline
+    init() {}
+
+    public var count: Int { parameters.count }
+
+    @inlinable
+    public mutating func bind<Value: PostgresBindable>(_ value: Value) {
+        beginParameter(Value.postgresType)
+        value.encodeField(into: &buffer)
+    }
+
+    @usableFromInline
+    mutating func beginParameter(_ type: PostgresType) {
+        parameters.append(Parameter(type: type, offset: buffer.bytes.count))
+    }
+
+    /// Appends the other's values behind these.
+    mutating func append(_ other: PostgresBinds) {
+        let shift = buffer.bytes.count
+        buffer.append(contentsOf: other.buffer.bytes)
+        parameters += other.parameters.map { Parameter(type: $0.type, offset: $0.offset + shift) }
+    }
+
+    func hasTypes(_ types: [PostgresType]) -> Bool {
+        parameters.count == types.count && zip(parameters, types).allSatisfy { $0.type == $1 }
+    }
+}

@@ -1,0 +1,109 @@
+/// A piece of SQL with the values bound in it: what dynamic SQL is composed of.
+///
+///     let condition: PostgresSQL = "locale = \(locale)"
+///     let statement: PostgresStatement = "SELECT count(*) FROM installation WHERE \(sql: condition)"
+///
+/// Literal text is SQL and an interpolated value is a placeholder; a `String` at run time never becomes SQL.
+public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
+    /// The text around the placeholders: always one more than values are bound.
+    private(set) var parts: [String] = [""]
+    private(set) var binds = PostgresBinds()
+
+    public init() {}
+
+    public init(stringLiteral literal: String) {
+        parts = [literal]
+    }
+
+    public init(stringInterpolation interpolation: StringInterpolation) {
+        self = interpolation.sql
+    }
+
+    /// The name of a table, column or the like, quoted.
+    public init(identifier: String) {
+        parts = [Self.quoted(identifier, with: "\"")]
+    }
+
+    /// A value in the text, quoted: for the few statements that take no placeholder, such as `CREATE TABLE … FOR VALUES`.
+    ///
+    /// It counts on `standard_conforming_strings`, which every connection of this client has on.
+    public init(literal: String) {
+        parts = [Self.quoted(literal, with: "'")]
+    }
+
+    private static func quoted(_ text: String, with quote: Unicode.Scalar) -> String {
+        precondition(!text.utf8.contains(0), "PostgreSQL's text holds no NUL")
+        var result = String.UnicodeScalarView()
+        result.append(quote)
+        for scalar in text.unicodeScalars {
+            if scalar == quote { result.append(quote) }
+            result.append(scalar)
+        }
+        result.append(quote)
+        return String(result)
+    }
+
+    /// The SQL as it is sent, with `$1`, `$2`, … at the bound values.
+    public var text: String {
+        var text = parts[0]
+        for (index, part) in parts.dropFirst().enumerated() {
+            text += "$\(index + 1)"
+            text += part
+        }
+        return text
+    }
+
+    public mutating func append(_ other: PostgresSQL) {
+        parts[parts.count - 1] += other.parts[0]
+        parts += other.parts.dropFirst()
+        binds.append(other.binds)
+    }
+
+    fileprivate mutating func append(literal: String) {
+        parts[parts.count - 1] += literal
+    }
+
+    fileprivate mutating func append(value: some PostgresBindable) {
+        binds.bind(value)
+        parts.append("")
+    }
+}
+
+extension PostgresSQL {
+    public struct StringInterpolation: StringInterpolationProtocol, Sendable {
+        fileprivate(set) var sql = PostgresSQL()
+
+        public init(literalCapacity: Int, interpolationCount: Int) {}
+
+        public mutating func appendLiteral(_ literal: String) {
+            sql.append(literal: literal)
+        }
+
+        public mutating func appendInterpolation(_ value: some PostgresBindable) {
+            sql.append(value: value)
+        }
+
+        public mutating func appendInterpolation(sql piece: PostgresSQL) {
+            sql.append(piece)
+        }
+
+        public mutating func appendInterpolation(identifier: String) {
+            sql.append(PostgresSQL(identifier: identifier))
+        }
+
+        public mutating func appendInterpolation(literal: String) {
+            sql.append(PostgresSQL(literal: literal))
+        }
+    }
+}
+
+extension Sequence<PostgresSQL> {
+    public func joined(separator: PostgresSQL) -> PostgresSQL {
+        var result = PostgresSQL()
+        for (index, piece) in self.enumerated() {
+            if index > 0 { result.append(separator) }
+            result.append(piece)
+        }
+        return result
+    }
+}

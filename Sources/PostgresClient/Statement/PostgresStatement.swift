@@ -1,0 +1,60 @@
+/// One SQL statement with its values, ready to be sent.
+///
+///     let rows = try await client.execute("SELECT name FROM app WHERE id = \(id)")
+///
+/// Values are bound, never pasted. What runs often is a `PreparedSQL`; what is seldom or never repeated is `unprepared`.
+public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
+    /// How a connection knows that it has prepared this SQL before.
+    enum Preparation: Hashable, Sendable {
+        case none
+        case byID(Int)
+        case byText(String)
+    }
+
+    public let text: String
+    let binds: PostgresBinds
+    private(set) var preparation: Preparation
+
+    public init(stringLiteral literal: String) {
+        self.init(PostgresSQL(stringLiteral: literal))
+    }
+
+    public init(stringInterpolation interpolation: PostgresSQL.StringInterpolation) {
+        self.init(interpolation.sql)
+    }
+
+    public init(_ sql: PostgresSQL) {
+        text = sql.text
+        binds = sql.binds
+        preparation = .byText(text)
+    }
+
+    @inlinable
+    public init<each Value: PostgresBindable>(_ prepared: PreparedSQL, _ values: repeat each Value) {
+        var binds = PostgresBinds()
+        repeat binds.bind(each values)
+        self.init(prepared, binds: binds)
+    }
+
+    /// For statements of many values: `bind` is called once and binds `$1`, `$2`, … in this order.
+    @inlinable
+    public init(_ prepared: PreparedSQL, bind: (inout PostgresBinds) -> Void) {
+        var binds = PostgresBinds()
+        bind(&binds)
+        self.init(prepared, binds: binds)
+    }
+
+    @usableFromInline
+    init(_ prepared: PreparedSQL, binds: PostgresBinds) {
+        text = prepared.text
+        self.binds = binds
+        preparation = .byID(prepared.id)
+    }
+
+    /// The same statement, parsed at each execution and forgotten: DDL, and SQL that hardly comes twice.
+    public func unprepared() -> PostgresStatement {
+        var statement = self
+        statement.preparation = .none
+        return statement
+    }
+}

@@ -1,0 +1,34 @@
+/// An instant with PostgreSQL's resolution, `timestamptz`.
+public struct PostgresTimestamp: Hashable, Comparable, Sendable {
+    public var microsecondsSince1970: Int64
+
+    @inlinable
+    public init(microsecondsSince1970: Int64) {
+        self.microsecondsSince1970 = microsecondsSince1970
+    }
+
+    /// From 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
+    @usableFromInline static let epochMicroseconds: Int64 = 946_684_800_000_000
+
+    /// What is sent. PostgreSQL's infinities are the ends of the range, and stay so.
+    @inlinable
+    var microsecondsSince2000: Int64 {
+        switch microsecondsSince1970 {
+        case .max, .min: microsecondsSince1970
+        default: microsecondsSince1970 &- Self.epochMicroseconds
+        }
+    }
+
+    @inlinable
+    init(microsecondsSince2000 microseconds: Int64) {
+        switch microseconds {
+        case .max, .min: microsecondsSince1970 = microseconds
+        default: microsecondsSince1970 = microseconds &+ Self.epochMicroseconds
+        }
+    }
+
+    @inlinable
+    public static func < (left: PostgresTimestamp, right: PostgresTimestamp) -> Bool {
+        left.microsecondsSince1970 < right.microsecondsSince1970
+    }
+}

@@ -1,0 +1,63 @@
+import EmbeddedPostgres
+import EventLoop
+import Logging
+import PostgresClient
+import Testing
+
+/// Runs `body` on a loop of its own, which ends with it.
+func withLoop<Value: Sendable>(_ body: @Sendable (EventLoop) async throws -> Value) async throws -> Value {
+    let loop = EventLoop(name: "test")
+    defer { loop.stop() }
+    return try await withTaskExecutorPreference(loop) { try await body(loop) }
+}
+
+/// One connection to a server of its own, on a loop of its own.
+func withConnection(
+    settings: [String: String] = [:], _ body: @escaping @Sendable (PostgresConnection) async throws -> Void
+) async throws {
+    try await ThrowawayCluster.with { server in
+        let configuration = try PostgresConfiguration(server.connectionString, settings: settings)
+        try await withLoop { loop in
+            try await PostgresConnection.withConnection(configuration, on: loop) { try await body($0) }
+        }
+    }
+}
+
+/// Runs a pool while `body` lasts.
+func withClient(
+    _ configuration: PostgresConfiguration, limits: PostgresPoolLimits = PostgresPoolLimits(),
+    _ body: @escaping @Sendable (PostgresClient) async throws -> Void
+) async throws {
+    try await withLoop { loop in
+        let client = PostgresClient(configuration, on: loop, limits: limits, logger: Logger(label: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) { await client.run() }
+            try await body(client)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Asks until the answer is yes.
+func eventually(
+    within limit: Duration = .seconds(10), _ what: Comment, _ isSo: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !isSo() {
+        try #require(ContinuousClock.now < deadline, what)
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// The error that `body` throws.
+func postgresError(_ body: () async throws -> Void) async throws -> PostgresError {
+    do {
+        try await body()
+    } catch let error as PostgresError {
+        return error
+    }
+    throw NoError()
+}
+
+struct NoError: Error {}
