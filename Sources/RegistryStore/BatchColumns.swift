@@ -12,7 +12,7 @@ struct BatchColumns<Row>: Sendable {
         let cast: String?
         let bind: @Sendable (inout PostgresBinds, [Row]) -> Void
 
-        init<Value: PostgresArrayElement>(
+        init<Value: PostgresArrayElement & SendableMetatype>(
             _ name: StaticString, _ type: StaticString, cast: StaticString? = nil, _ value: @escaping @Sendable (Row) -> Value
         ) {
             self.name = name.description
