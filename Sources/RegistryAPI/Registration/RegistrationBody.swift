@@ -15,10 +15,10 @@ enum RegistrationBody {
         _ body: [UInt8], installID: InstallID, storesAdvertisingID: Bool, links: TimeZoneLinks
     ) throws(JSONFaults) -> RegistrationRequest {
         let document = try JSONDocument(body)
-        var root = document.root.object()
+        let root = document.root.object()
         let (token, keys) = root?.tokenAndKeys() ?? (nil, nil)
-        var settings = root?.object("settings")
-        var device = root?.object("device", .required)
+        let settings = root?.object("settings")
+        let device = root?.object("device", .required)
         let snapshot = Snapshot(
             settings: settings?.notificationSettings() ?? NotificationSettings(),
             device: device?.device(installID, storesAdvertisingID: storesAdvertisingID, links: links))
@@ -39,7 +39,7 @@ extension Snapshot {
 
 extension JSONObject {
     /// Nil where a fault was added; the keys are read for Web Push only.
-    fileprivate mutating func tokenAndKeys() -> (Token?, WebPushKeys?) {
+    fileprivate func tokenAndKeys() -> (Token?, WebPushKeys?) {
         let text = string("token", .required, scalarsMax: Token.charactersMax)
         guard let provider = provider() else { return (nil, nil) }
         var token: Token?
@@ -54,7 +54,7 @@ extension JSONObject {
     }
 
     /// `apns` by default.
-    private mutating func provider() -> Provider? {
+    private func provider() -> Provider? {
         guard let value = value("provider") else { return .apns }
         guard let name = value.string(scalarsMax: Device.textScalarsMax) else { return nil }
         guard let provider = Provider(rawValue: name) else {
@@ -65,8 +65,8 @@ extension JSONObject {
         return provider
     }
 
-    private mutating func webPushKeys() -> WebPushKeys? {
-        guard var keys = object("keys", .required) else { return nil }
+    private func webPushKeys() -> WebPushKeys? {
+        guard let keys = object("keys", .required) else { return nil }
         let p256dh = keys.string("p256dh", .required, scalarsMax: Device.textScalarsMax)
         let auth = keys.string("auth", .required, scalarsMax: Device.textScalarsMax)
         guard let p256dh, let auth else { return nil }
@@ -79,7 +79,7 @@ extension JSONObject {
         }
     }
 
-    fileprivate mutating func notificationSettings() -> NotificationSettings {
+    fileprivate func notificationSettings() -> NotificationSettings {
         var settings = NotificationSettings()
         settings.authorizationStatus = setting("authorizationStatus")
         settings.soundSetting = setting("soundSetting")
@@ -96,12 +96,12 @@ extension JSONObject {
         return settings
     }
 
-    private mutating func setting<Setting: OpenSetting>(_ name: StaticString) -> Setting {
+    private func setting<Setting: OpenSetting>(_ name: StaticString) -> Setting {
         text(name).map(Setting.init(sent:)) ?? .unknown
     }
 
     /// Nil where a fault was added to a required member.
-    fileprivate mutating func device(
+    fileprivate func device(
         _ expected: InstallID, storesAdvertisingID: Bool, links: TimeZoneLinks
     ) -> Device? {
         let installID = installID(expected)
@@ -134,7 +134,7 @@ extension JSONObject {
             appStore: appStore, location: location)
     }
 
-    private mutating func installID(_ expected: InstallID) -> InstallID? {
+    private func installID(_ expected: InstallID) -> InstallID? {
         guard let value = value("installId", .required),
             let text = value.string(scalarsMax: Device.textScalarsMax)
         else { return nil }
@@ -145,15 +145,15 @@ extension JSONObject {
         return expected
     }
 
-    private mutating func location() -> Location? {
-        guard var location = object("location") else { return nil }
+    private func location() -> Location? {
+        guard let location = object("location") else { return nil }
         let latitude = location.double("latitude", .required, in: Location.latitudes)
         let longitude = location.double("longitude", .required, in: Location.longitudes)
         guard let latitude, let longitude else { return nil }
         return Location(latitude: latitude, longitude: longitude)
     }
 
-    private mutating func text(_ name: StaticString, _ presence: JSONPresence = .optional) -> String? {
+    private func text(_ name: StaticString, _ presence: JSONPresence = .optional) -> String? {
         string(name, presence, scalarsMax: Device.textScalarsMax)
     }
 
