@@ -6,6 +6,11 @@ public final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [Tape.Node]
 
+    /// The object that was read last, and the place behind the member that was found there. Nobody else sees them,
+    /// so that nothing can overlap.
+    @exclusivity(unchecked) var cursorOwner = 0
+    @exclusivity(unchecked) var cursor = 1
+
     /// All faults so far, the text's own first; at most 100 are listed.
     public private(set) var faults: [JSONFault] = []
 

@@ -11,56 +11,49 @@ public enum JSONPresence: Sendable {
 public struct JSONObject {
     let document: JSONDocument
     let index: Int
-    private var cursor: Int
 
-    init(document: JSONDocument, index: Int) {
-        self.document = document
-        self.index = index
-        cursor = index + 1
-    }
-
-    public mutating func string(
+    public func string(
         _ name: StaticString, _ presence: JSONPresence = .optional, scalarsMax: Int
     ) -> String? {
         value(name, presence)?.string(scalarsMax: scalarsMax)
     }
 
-    public mutating func integer(
+    public func integer(
         _ name: StaticString, _ presence: JSONPresence = .optional,
         in range: ClosedRange<Int64> = Int64.min...Int64.max
     ) -> Int64? {
         value(name, presence)?.integer(in: range)
     }
 
-    public mutating func double(
+    public func double(
         _ name: StaticString, _ presence: JSONPresence = .optional, in range: ClosedRange<Double>
     ) -> Double? {
         value(name, presence)?.double(in: range)
     }
 
-    public mutating func boolean(_ name: StaticString, _ presence: JSONPresence = .optional) -> Bool? {
+    public func boolean(_ name: StaticString, _ presence: JSONPresence = .optional) -> Bool? {
         value(name, presence)?.boolean()
     }
 
-    public mutating func object(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONObject? {
+    public func object(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONObject? {
         value(name, presence)?.object()
     }
 
-    public mutating func array(
+    public func array(
         _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int
     ) -> JSONArray? {
         value(name, presence)?.array(elementsMax: elementsMax)
     }
 
     /// An array of strings; one that does not fit is a fault at its place and left out.
-    public mutating func strings(
+    public func strings(
         _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int, scalarsMax: Int
     ) -> [String]? {
         array(name, presence, elementsMax: elementsMax)?.compactMap { $0.string(scalarsMax: scalarsMax) }
     }
 
     /// The member's value, whatever its type; nil if it is absent or `null`.
-    public mutating func value(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONValue? {
+    public func value(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONValue? {
         if let found = find(name), document.nodes[found].kind != .null {
             return JSONValue(document: document, index: found)
         }
@@ -104,18 +97,20 @@ public struct JSONObject {
         }
     }
 
-    /// The index of the member's value: from the cursor to the end, then from the beginning to the cursor.
-    private mutating func find(_ name: StaticString) -> Int? {
-        let end = Int(document.nodes[index].next)
-        return find(name, from: cursor, to: end) ?? find(name, from: index + 1, to: cursor)
+    /// The index of the member's value: from the document's cursor to the end, then from the beginning to the cursor.
+    private func find(_ name: StaticString) -> Int? {
+        let (first, end) = (index + 1, Int(document.nodes[index].next))
+        let cursor = document.cursorOwner == index ? document.cursor : first
+        return find(name, from: cursor, to: end) ?? find(name, from: first, to: cursor)
     }
 
-    private mutating func find(_ name: StaticString, from start: Int, to end: Int) -> Int? {
+    private func find(_ name: StaticString, from start: Int, to end: Int) -> Int? {
         var at = start
         while at < end {
             let next = Int(document.nodes[at + 1].next)
             if document.isName(at, name) {
-                cursor = next
+                document.cursor = next
+                document.cursorOwner = index
                 return at + 1
             }
             at = next
