@@ -41,6 +41,8 @@ struct Postmaster: Sendable {
     /// - Throws: `startFailed` with the end of the log.
     func start(settings: [String: String]) async throws(EmbeddedPostgresError) {
         disownStaleProcessID()
+        try SocketFolder.make(folder.socketFolder, user: folder.user)
+        SocketFolder.clear(folder.socketFolder)
         unlink(folder.startLog)
         let options = settings.sorted { $0.key < $1.key }.map { "-c \(Self.quoted("\($0.key)=\($0.value)"))" }
         do {
