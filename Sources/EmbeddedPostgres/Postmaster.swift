@@ -88,9 +88,8 @@ struct Postmaster: Sendable {
         let ended = await becomesTrue(within: Self.orphanDeadline) {
             !([processID] + children).contains(where: ProcessTable.isAlive)
         }
-        if !ended {
-            children.filter(ProcessTable.isAlive).forEach { Glibc.kill($0, SIGKILL) }
-        }
+        guard !ended else { return }
+        for child in children where ProcessTable.isAlive(child) { Glibc.kill(child, SIGKILL) }
     }
 
     /// Makes a `postmaster.pid` whose process id has become somebody else's name a process that cannot exist. The
