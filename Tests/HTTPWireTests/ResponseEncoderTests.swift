@@ -9,7 +9,7 @@ struct ResponseEncoderTests {
     /// The head of a request, as the parser gives it.
     static func head(_ line: String, _ fields: [String] = []) throws -> RequestHead {
         var parser = RequestParser()
-        parser.append(Wire.request(line, fields))
+        parser.append(Wire.request(line, fields: fields))
         guard case .head(let head)? = try parser.nextEvent() else { throw Missing() }
         return head
     }
