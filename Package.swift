@@ -62,9 +62,9 @@ let package = Package(
         // A request's way, left to right.
         module("EventLoop", ["CLinux", heap]),
         module("HTTPWire", [httpTypes]),
-        module("HTTPServer", ["EventLoop", "HTTPWire", "COpenSSL", collections, logging, metrics]),
+        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
         module("StrictJSON", []),
-        module("RegistryAPI", ["PushRegistry", "HTTPServer", "StrictJSON", crypto]),
+        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
         module("PushRegistry", []),
         module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),

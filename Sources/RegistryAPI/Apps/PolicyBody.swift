@@ -65,9 +65,11 @@ enum PolicyBody {
             return nil
         }
         for key in keys { _ = key.object()?.string("kty", .required, scalarsMax: Device.textScalarsMax) }
-        let text = KeySet(text: set.value.text).text(keepingSecretsOf: KeySet(text: present?.jwks ?? "{}"))
-        for index in KeySet(text: text).indicesWithoutSecret where index < keys.count {
-            keys[index].object()?.refuse("k", .required, "A symmetric key needs its secret, unless it is stored already.")
+        let sent = KeySet(text: String(decoding: set.value.rawBytes, as: UTF8.self))
+        let text = sent.text(keepingSecretsOf: KeySet(text: present?.jwks ?? "{}"))
+        let incomplete = KeySet(text: text).indicesWithoutSecret
+        for (index, key) in keys.enumerated() where incomplete.contains(index) {
+            key.object()?.refuse("k", .required, "A symmetric key needs its secret, unless it is stored already.")
         }
         return text
     }

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import PushRegistry
 
 /// Who calls, as far as the credential tells.

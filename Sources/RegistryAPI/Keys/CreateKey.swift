@@ -3,6 +3,7 @@
 import Foundation
 import HTTPServer
 import HTTPTypes
+import Logging
 import PushRegistry
 import StrictJSON
 
@@ -43,7 +44,7 @@ enum KeyBody {
         let root = document.root.object()
         let name = root?.string("name", .required, scalarsMax: Device.textScalarsMax)
         let names = root?.array("roles", .required, elementsMax: Role.allCases.count)
-        if names?.count == 0 { root?.refuse("roles", .required, "A key needs at least one role.") }
+        if let names, !names.contains(where: { _ in true }) { names.value.refuse(.required, "A key needs at least one role.") }
         let roles = names?.compactMap { value -> Role? in
             guard let name = value.string(scalarsMax: Device.textScalarsMax) else { return nil }
             if let role = Role(rawValue: name) { return role }

@@ -2,6 +2,7 @@
 
 import HTTPServer
 import HTTPTypes
+import Logging
 import PushRegistry
 
 extension RegistryService {

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import PushRegistry
 
 /// Generations as entity tags (RFC 9110, sections 8.8.3 and 13.1.1).

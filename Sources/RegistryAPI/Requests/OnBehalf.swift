@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import PushRegistry
 
 extension HTTPField.Name {
@@ -20,8 +21,10 @@ extension Owner {
             throw .forbidden("Only a key with the role service may name a user or a session.")
         }
         var faults: [ParameterFault] = []
-        let userID = user.flatMap { faults.catching("X-User-Id", try UserID($0)) }
-        let sessionID = session.flatMap { faults.catching("X-Session-Id", try SessionID($0)) }
+        let userID = user.flatMap { text in faults.catching("X-User-Id") { () throws(InvalidValue) in try UserID(text) } }
+        let sessionID = session.flatMap { text in
+            faults.catching("X-Session-Id") { () throws(InvalidValue) in try SessionID(text) }
+        }
         let expiresAt = expiry.flatMap(Timestamp.init)
         if user == nil { faults.add("X-User-Id", "A session belongs to a user: name both.") }
         if expiry != nil, session == nil { faults.add("X-Session-Expires-At", "This needs X-Session-Id.") }
@@ -37,15 +40,13 @@ extension [ParameterFault] {
     }
 
     /// The value, or nil and one fault more.
-    mutating func catching<Value>(_ header: String, _ value: @autoclosure () throws -> Value) -> Value? {
-        do {
+    mutating func catching<Value>(_ header: String, _ value: () throws(InvalidValue) -> Value) -> Value? {
+        do throws(InvalidValue) {
             return try value()
-        } catch let error as InvalidValue {
-            add(header, error.detail)
         } catch {
-            add(header, "This is not valid.")
+            add(header, error.detail)
+            return nil
         }
-        return nil
     }
 }
 

@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPWire
 
 /// `?limit=&after=` of the lists.
 struct PageRequest {

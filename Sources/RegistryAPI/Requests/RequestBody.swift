@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 
 extension ServerRequest {
     /// The body of a JSON call.
