@@ -1,0 +1,152 @@
+/// Finds the data in a chunked body (RFC 9112 section 7.1).
+///
+/// Chunk extensions and trailer fields are checked, bounded and thrown away: RFC 9110 section 6.5.1 forbids to merge
+/// trailers into the header unless their definition allows it, and none here does.
+struct ChunkedBodyScanner {
+    enum Step {
+        /// So many bytes at the front are framing: drop them, then go on with what follows.
+        case data(framing: Int, length: Int)
+        /// The body is complete, its last framing bytes at the front.
+        case end(framing: Int)
+        /// All bytes are framing that is still incomplete; the first of them may be dropped.
+        case needsMore(framing: Int)
+    }
+
+    private enum Phase {
+        case size, spaceBeforeExtension, extensions, sizeLineFeed, data, dataReturn, dataLineFeed, trailers
+    }
+
+    private var phase = Phase.size
+    private var sizeDigits = 0
+    private var size = 0
+    private var dataLeft = 0
+    private var received = 0
+    private var extensionBytes = 0
+    private var trailers: FieldSectionScanner?
+
+    /// Reads on; `bytes` begin behind what was consumed so far.
+    ///
+    /// A trailer section is consumed as a whole. Everything before it is consumed as it is read.
+    mutating func next(
+        _ bytes: Span<UInt8>, bodyBytesMax: Int, limits: WireLimits
+    ) throws(WireError) -> Step {
+        var position = 0
+        while position < bytes.count {
+            switch phase {
+            case .size: try scanSize(bytes, &position, limits)
+            case .spaceBeforeExtension: try skipSpace(bytes, &position, limits)
+            case .extensions: try skipExtensions(bytes, &position, limits)
+            case .sizeLineFeed:
+                try expect(.lineFeed, bytes, &position)
+                try beginChunk(bodyBytesMax)
+            case .data:
+                let length = min(dataLeft, bytes.count - position)
+                dataLeft -= length
+                if dataLeft == 0 { phase = .dataReturn }
+                return .data(framing: position, length: length)
+            case .dataReturn:
+                try expect(.carriageReturn, bytes, &position)
+                phase = .dataLineFeed
+            case .dataLineFeed:
+                try expect(.lineFeed, bytes, &position)
+                phase = .size
+            case .trailers: return try scanTrailers(bytes, position, limits)
+            }
+        }
+        return .needsMore(framing: position)
+    }
+
+    /// `1*HEXDIG`; its digits are counted, so that leading zeros are no endless stream.
+    private mutating func scanSize(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
+    ) throws(WireError) {
+        while position < bytes.count, let digit = bytes[position].hexDigitValue {
+            sizeDigits += 1
+            guard sizeDigits <= limits.chunkSizeDigitsMax, size <= Int.max >> 4 else {
+                throw WireError(.malformedChunk)
+            }
+            size = size << 4 | Int(digit)
+            position += 1
+        }
+        guard position < bytes.count else { return }
+        guard sizeDigits > 0 else { throw WireError(.malformedChunk) }
+        try endSize(bytes[position], &position)
+    }
+
+    private mutating func endSize(_ byte: UInt8, _ position: inout Int) throws(WireError) {
+        switch byte {
+        case .carriageReturn:
+            position += 1
+            phase = .sizeLineFeed
+        case .space, .tab, UInt8(ascii: ";"):
+            phase = .spaceBeforeExtension
+        default:
+            throw WireError(.malformedChunk)
+        }
+    }
+
+    /// White space after the size is for extensions only.
+    private mutating func skipSpace(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
+    ) throws(WireError) {
+        let end = bytes.endOfSpace(from: position, to: bytes.count)
+        try countExtension(end - position, limits)
+        position = end
+        guard end < bytes.count else { return }
+        guard bytes[end] == UInt8(ascii: ";") else { throw WireError(.malformedChunk) }
+        phase = .extensions
+    }
+
+    /// Extensions are ignored, but what ends their line is not: a bare CR or LF in them hides a request from whoever
+    /// takes it for the end.
+    private mutating func skipExtensions(
+        _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
+    ) throws(WireError) {
+        let end = bytes.endOfFieldContent(from: position, to: bytes.count)
+        try countExtension(end - position, limits)
+        position = end
+        guard end < bytes.count else { return }
+        try expect(.carriageReturn, bytes, &position)
+        phase = .sizeLineFeed
+    }
+
+    private mutating func countExtension(_ count: Int, _ limits: WireLimits) throws(WireError) {
+        extensionBytes += count
+        guard extensionBytes <= limits.chunkExtensionBytesMax else { throw WireError(.chunkExtensionsTooLarge) }
+    }
+
+    /// Judges the body's limit before the chunk's data come.
+    private mutating func beginChunk(_ bodyBytesMax: Int) throws(WireError) {
+        guard size <= bodyBytesMax - received else { throw WireError(.bodyTooLarge) }
+        received += size
+        dataLeft = size
+        phase = size == 0 ? .trailers : .data
+        size = 0
+        sizeDigits = 0
+    }
+
+    private mutating func expect(
+        _ byte: UInt8, _ bytes: Span<UInt8>, _ position: inout Int
+    ) throws(WireError) {
+        guard bytes[position] == byte else { throw WireError(.malformedChunk) }
+        position += 1
+    }
+
+    private mutating func scanTrailers(
+        _ bytes: Span<UInt8>, _ start: Int, _ limits: WireLimits
+    ) throws(WireError) -> Step {
+        var section = trailers ?? FieldSectionScanner(at: 0)
+        defer { trailers = section }
+        let sectionLimits = FieldSectionScanner.Limits(
+            bytesMax: limits.trailerBytesMax, linesMax: limits.fieldsMax, tooLarge: .trailerTooLarge,
+            tooMany: .trailerTooLarge)
+        let sectionBytes = bytes.extracting(start...)
+        while true {
+            switch try section.next(sectionBytes, sectionLimits) {
+            case .line: continue
+            case .end: return .end(framing: start + section.position)
+            case .needsMore: return .needsMore(framing: start)
+            }
+        }
+    }
+}

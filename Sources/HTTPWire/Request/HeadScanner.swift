@@ -1,0 +1,84 @@
+import HTTPTypes
+
+/// Reads a request's head: its request line, its header section, and the rules between them.
+struct HeadScanner {
+    private var requestLine = RequestLineScanner()
+    private var fieldSection: FieldSectionScanner?
+    private var fields: [FieldLine] = []
+    private var target = RequestTarget()
+    private var rules = HeadRules()
+
+    /// Whether a request begins beyond the first `count` bytes: they are none, or empty lines.
+    func isBlank(_ count: Int) -> Bool { requestLine.isBlank && requestLine.position == count }
+
+    /// Reads on; `bytes` begin where the request does.
+    ///
+    /// - Returns: the head's length once it is complete.
+    mutating func scan(_ bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> Int? {
+        guard var section = try enterFields(bytes, limits) else { return nil }
+        defer { fieldSection = section }
+        let sectionLimits = FieldSectionScanner.Limits(
+            bytesMax: limits.headerBytesMax, linesMax: limits.fieldsMax, tooLarge: .headerTooLarge,
+            tooMany: .tooManyFields)
+        while true {
+            switch try section.next(bytes, sectionLimits) {
+            case .line(let line): try add(line, bytes)
+            case .end: return section.position
+            case .needsMore: return nil
+            }
+        }
+    }
+
+    private mutating func enterFields(
+        _ bytes: Span<UInt8>, _ limits: WireLimits
+    ) throws(WireError) -> FieldSectionScanner? {
+        if let fieldSection { return fieldSection }
+        guard try requestLine.scan(bytes, limits: limits) else { return nil }
+        target = try RequestTarget(bytes, requestLine.target, method: bytes.extracting(requestLine.method))
+        fields.reserveCapacity(12)
+        return FieldSectionScanner(at: requestLine.position)
+    }
+
+    private mutating func add(_ line: FieldLine, _ bytes: Span<UInt8>) throws(WireError) {
+        var line = line
+        line.field = RecognizedField(name: bytes.extracting(line.name))
+        try rules.add(line, of: bytes)
+        fields.append(line)
+    }
+
+    /// The head whose bytes, now complete, begin at `start` of `bytes`. The scanner is then ready for the next one.
+    mutating func makeHead(_ bytes: [UInt8], from start: Int) throws(WireError) -> RequestHead {
+        let version = requestLine.version
+        try rules.checkHost(version)
+        let framing = try rules.framing(version)
+        let token = requestLine.method
+        let method = try HTTPRequest.Method(parsing: bytes[(start + token.lowerBound)..<(start + token.upperBound)])
+        let head = RequestHead(
+            method: method, version: version, bodyFraming: framing, isKeepAlive: rules.isKeepAlive(version),
+            expectsContinue: rules.expectsContinue(version, framing), bytes: bytes, start: start, target: target,
+            host: rules.host, lines: fields)
+        self = HeadScanner()
+        return head
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Reads a method; the usual ones without building a string.
+    fileprivate init(parsing bytes: ArraySlice<UInt8>) throws(WireError) {
+        let token = bytes.span
+        switch token.count {
+        case 3 where token.isMethod("GET"): self = .get
+        case 3 where token.isMethod("PUT"): self = .put
+        case 4 where token.isMethod("POST"): self = .post
+        case 4 where token.isMethod("HEAD"): self = .head
+        case 5 where token.isMethod("PATCH"): self = .patch
+        case 6 where token.isMethod("DELETE"): self = .delete
+        case 7 where token.isMethod("OPTIONS"): self = .options
+        default:
+            guard let method = Self(String(decoding: bytes, as: UTF8.self)) else {
+                throw WireError(.malformedRequestLine)
+            }
+            self = method
+        }
+    }
+}

@@ -1,0 +1,60 @@
+public import HTTPTypes
+
+extension RequestHead {
+    /// The value of a field, decoded as UTF-8 with U+FFFD for what is none.
+    ///
+    /// Several lines are one list, joined with a comma and a space in their order (RFC 9110 section 5.3), Cookie with a
+    /// semicolon (RFC 6265 section 4.2.1). Fields that may occur once occur once: Host, Content-Length, Content-Type,
+    /// Authorization and Origin are refused when repeated.
+    public subscript(_ name: HTTPField.Name) -> String? {
+        let values = values(of: name)
+        guard values.count > 1 else { return values.first }
+        return values.joined(separator: name == .cookie ? "; " : ", ")
+    }
+
+    /// The value of each line of a field, in order.
+    public func values(of name: HTTPField.Name) -> [String] {
+        var values: [String] = []
+        forEachLine(of: name) { line in
+            values.append(String(decoding: slice(line.value), as: UTF8.self))
+        }
+        return values
+    }
+
+    /// The bytes of a field's value, nil if there is none or more than one line of it; builds no string.
+    public func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
+        var found: FieldLine?
+        var count = 0
+        forEachLine(of: name) { line in
+            found = line
+            count += 1
+        }
+        return count == 1 ? found.map { slice($0.value) } : nil
+    }
+
+    public func contains(_ name: HTTPField.Name) -> Bool {
+        var isFound = false
+        forEachLine(of: name) { _ in isFound = true }
+        return isFound
+    }
+
+    /// All fields, in order.
+    public var fields: HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(lines.count)
+        for line in lines {
+            guard let name = HTTPField.Name(String(decoding: slice(line.name), as: UTF8.self)) else { continue }
+            fields.append(HTTPField(name: name, lenientValue: slice(line.value)))
+        }
+        return fields
+    }
+
+    private func forEachLine(of name: HTTPField.Name, _ body: (FieldLine) -> Void) {
+        let head = bytes.span.extracting(start...)
+        let canonicalName = name.canonicalName
+        let length = canonicalName.utf8.count
+        for line in lines where line.name.count == length && head.extracting(line.name).isToken(canonicalName) {
+            body(line)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// One `name=value` of a query, decoded.
+public struct QueryItem: Sendable, Hashable {
+    public var name: String
+    public var value: String
+
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+extension RequestHead {
+    public var targetForm: TargetForm { target.form }
+
+    /// The path as sent, percent-encoded, before any `?`; `*` has none, and an absolute target without one means `/`.
+    ///
+    /// It is split before it is decoded, so that an encoded slash separates nothing (RFC 3986 section 2.4), and dot
+    /// segments keep their letters: an identifier may well be `..`.
+    public var path: ArraySlice<UInt8> {
+        if target.path.isEmpty, target.form == .absolute { return Self.rootPath }
+        return slice(target.path)
+    }
+
+    /// The query as sent, without its `?`.
+    public var query: ArraySlice<UInt8>? { target.query.map(slice) }
+
+    /// The host and port that the request is for: of the target in absolute form, else of the Host field (RFC 9112
+    /// section 3.3). Nil in HTTP/1.0 only.
+    public var authority: String? {
+        (target.authority ?? hostValue).map { String(decoding: slice($0), as: UTF8.self) }
+    }
+
+    /// The segments of the path, decoded; `/` has one, which is empty, and `*` has none.
+    ///
+    /// - Throws: `invalidPercentEncoding` (400) for a NUL and for what is not UTF-8.
+    public func pathSegments() throws(WireError) -> [String] {
+        guard !path.isEmpty else { return [] }
+        var segments: [String] = []
+        for segment in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            segments.append(try PercentEncoding.decode(segment))
+        }
+        return segments
+    }
+
+    /// The items of the query, decoded, in order, as `application/x-www-form-urlencoded` (`+` is a space): what
+    /// browsers and HTTP libraries send. An item without `=` has an empty value; empty items are left out.
+    ///
+    /// - Throws: `invalidPercentEncoding` (400) for a NUL and for what is not UTF-8.
+    public func queryItems() throws(WireError) -> [QueryItem] {
+        var items: [QueryItem] = []
+        for item in (query ?? []).split(separator: UInt8(ascii: "&")) {
+            let nameEnd = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
+            let name = try PercentEncoding.decode(item[..<nameEnd], plusIsSpace: true)
+            let value = try PercentEncoding.decode(item[nameEnd...].dropFirst(), plusIsSpace: true)
+            items.append(QueryItem(name: name, value: value))
+        }
+        return items
+    }
+
+    private static let rootPath: ArraySlice<UInt8> = [UInt8(ascii: "/")]
+}

@@ -1,0 +1,101 @@
+/// The forms of a request target that a server which is no proxy may be sent (RFC 9112 section 3.2).
+public enum TargetForm: Sendable, Hashable {
+    /// `/path?query`
+    case origin
+    /// `http://host/path?query`, which overrides Host.
+    case absolute
+    /// `*`, the server as a whole; OPTIONS only.
+    case asterisk
+}
+
+/// Where the parts of a request target are. Ranges are empty, or nil, where there is no such part.
+struct RequestTarget: Sendable {
+    private(set) var form = TargetForm.origin
+    private(set) var authority: Range<Int>?
+    private(set) var path = 0..<0
+    private(set) var query: Range<Int>?
+
+    init() {}
+
+    /// Splits the target at `range` of `head`, whose bytes are known to be those of a URI.
+    init(_ head: Span<UInt8>, _ range: Range<Int>, method: Span<UInt8>) throws(WireError) {
+        if method.isMethod("CONNECT") { throw WireError(.connectNotSupported) }
+        switch head[range.lowerBound] {
+        case UInt8(ascii: "/"):
+            try splitPath(head, range)
+        case UInt8(ascii: "*") where range.count == 1:
+            try setAsterisk(method)
+        default:
+            try splitAbsolute(head, range, method)
+        }
+    }
+
+    private mutating func setAsterisk(_ method: Span<UInt8>) throws(WireError) {
+        guard method.isMethod("OPTIONS") else { throw WireError(.invalidTarget) }
+        form = .asterisk
+    }
+
+    /// RFC 9112 section 3.2.2. An OPTIONS without path or query asks about the server as a whole (section 3.2.4).
+    private mutating func splitAbsolute(
+        _ head: Span<UInt8>, _ range: Range<Int>, _ method: Span<UInt8>
+    ) throws(WireError) {
+        guard let start = Self.schemeEnd(head.extracting(range)).map({ range.lowerBound + $0 }) else {
+            throw WireError(.invalidTarget)
+        }
+        var end = start
+        while end < range.upperBound, !head[end].endsAuthority { end += 1 }
+        guard (try? HostSyntax.validate(head.extracting(start..<end))) != nil else { throw WireError(.invalidTarget) }
+        form = end == range.upperBound && method.isMethod("OPTIONS") ? .asterisk : .absolute
+        authority = start..<end
+        try splitPath(head, end..<range.upperBound)
+    }
+
+    private mutating func splitPath(_ head: Span<UInt8>, _ range: Range<Int>) throws(WireError) {
+        guard head.end(of: .pathAndQuery, from: range.lowerBound, to: range.upperBound) == range.upperBound,
+            head.hasValidPercentEncoding(range)
+        else { throw WireError(.invalidTarget) }
+        var end = range.lowerBound
+        while end < range.upperBound, head[end] != UInt8(ascii: "?") { end += 1 }
+        path = range.lowerBound..<end
+        query = end < range.upperBound ? end + 1..<range.upperBound : nil
+    }
+
+    /// The length of `http://` or `https://` in any case; other schemes have no resources here.
+    private static func schemeEnd(_ target: Span<UInt8>) -> Int? {
+        for scheme in ["http", "https"] {
+            let end = scheme.utf8.count
+            guard target.count > end + 3, target.extracting(0..<end).isToken(scheme) else { continue }
+            guard target[end] == UInt8(ascii: ":"), target[end + 1] == UInt8(ascii: "/"),
+                target[end + 2] == UInt8(ascii: "/")
+            else { continue }
+            return end + 3
+        }
+        return nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var endsAuthority: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "?") }
+}
+
+extension Span<UInt8> {
+    /// Methods are case-sensitive (RFC 9110 section 9.1).
+    func isMethod(_ name: String) -> Bool {
+        let expected = name.utf8.span
+        guard count == expected.count else { return false }
+        for index in 0..<count where self[index] != expected[index] {
+            return false
+        }
+        return true
+    }
+
+    /// Whether every `%` in `range` is followed by two hexadecimal digits (RFC 3986 section 2.1).
+    func hasValidPercentEncoding(_ range: Range<Int>) -> Bool {
+        for index in range where self[index] == UInt8(ascii: "%") {
+            guard index + 2 < range.upperBound, self[index + 1].hexDigitValue != nil,
+                self[index + 2].hexDigitValue != nil
+            else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,40 @@
+/// Percent-encoding of RFC 3986 section 2.1, decoded strictly.
+public enum PercentEncoding {
+    /// Decodes one part of a URI, already separated from its neighbours.
+    ///
+    /// - Throws: `invalidPercentEncoding` where `%` is not followed by two hexadecimal digits, where the result holds a
+    ///   NUL, which no store can keep, and where it is not UTF-8.
+    public static func decode(
+        _ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false
+    ) throws(WireError) -> String {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(encoded.count)
+        var index = encoded.startIndex
+        while index < encoded.endIndex {
+            let (byte, next) = try decodeByte(encoded, at: index, plusIsSpace)
+            guard byte != 0 else { throw WireError(.invalidPercentEncoding) }
+            decoded.append(byte)
+            index = next
+        }
+        guard let string = String(validating: decoded, as: UTF8.self) else {
+            throw WireError(.invalidPercentEncoding)
+        }
+        return string
+    }
+
+    private static func decodeByte(
+        _ encoded: ArraySlice<UInt8>, at index: Int, _ plusIsSpace: Bool
+    ) throws(WireError) -> (byte: UInt8, next: Int) {
+        switch encoded[index] {
+        case UInt8(ascii: "+") where plusIsSpace:
+            return (.space, index + 1)
+        case UInt8(ascii: "%"):
+            guard index + 2 < encoded.endIndex, let high = encoded[index + 1].hexDigitValue,
+                let low = encoded[index + 2].hexDigitValue
+            else { throw WireError(.invalidPercentEncoding) }
+            return (high << 4 | low, index + 3)
+        case let byte:
+            return (byte, index + 1)
+        }
+    }
+}
