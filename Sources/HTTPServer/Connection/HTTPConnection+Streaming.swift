@@ -68,7 +68,8 @@ extension HTTPConnection {
         streamed.removeAll(keepingCapacity: true)
         flush()
         settle()
-        guard unsentByteCount >= context.configuration.unsentBytesMax else { return }
+        // A producer that never waits would keep the loop for itself.
+        guard unsentByteCount >= context.configuration.unsentBytesMax else { return await Task.yield() }
         await withCheckedContinuation { streamWaiter = $0 }
         guard isCurrent(number) else { throw ConnectionClosed() }
     }

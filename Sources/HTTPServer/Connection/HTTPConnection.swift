@@ -20,7 +20,7 @@ actor HTTPConnection: ReadinessHandler {
 
     /// What the connection waits for, each with a deadline of its own.
     enum Wait {
-        case handshake, idle, head, body, handler, halfClosed, stream, finish, linger, idleDrain
+        case handshake, idle, head, body, handler, halfClosed, reader, linger, idleDrain
     }
 
     nonisolated let loop: EventLoop
@@ -153,14 +153,15 @@ extension HTTPConnection {
     private var nextWait: Wait {
         switch phase {
         case .receiving: receivingWait
-        case .responding: exchange?.stream != nil ? .stream : inputHasEnded ? .halfClosed : .handler
-        case .finishing, .closed: .finish
+        case .responding: exchange?.stream != nil ? .reader : inputHasEnded ? .halfClosed : .handler
+        case .finishing, .closed: .reader
         case .lingering: .linger
         }
     }
 
     private var receivingWait: Wait {
         if exchange != nil { return .body }
+        if hasOutput { return .reader }
         switch parser.phase {
         case .head, .body: return .head
         case .idle, .closed, .failed: break
@@ -181,7 +182,7 @@ extension HTTPConnection {
         case .halfClosed: deadlines.halfClosed
         case .linger: deadlines.linger
         case .idleDrain: deadlines.idleDrain
-        case .stream, .finish: nil
+        case .reader: nil
         }
     }
 
@@ -196,7 +197,7 @@ extension HTTPConnection {
         case .body: refuse(.bodyTimeout)
         case .handler: refuse(.handlerTimeout)
         case .handshake, .idle, .halfClosed, .linger, .idleDrain: close(reset: false)
-        case .stream, .finish, nil: break
+        case .reader, nil: break
         }
         flush()
         settle()
