@@ -7,9 +7,9 @@ extension RequestHead {
     /// semicolon (RFC 6265 section 4.2.1). Fields that may occur once occur once: Host, Content-Length, Content-Type,
     /// Authorization and Origin are refused when repeated.
     public subscript(_ name: HTTPField.Name) -> String? {
+        if let only = bytes(of: name) { return String(decoding: only, as: UTF8.self) }
         let values = values(of: name)
-        guard values.count > 1 else { return values.first }
-        return values.joined(separator: name == .cookie ? "; " : ", ")
+        return values.isEmpty ? nil : values.joined(separator: name == .cookie ? "; " : ", ")
     }
 
     /// The value of each line of a field, in order.
