@@ -34,11 +34,15 @@ extension RequestHead {
     ///
     /// - Throws: `invalidPercentEncoding` (400) for a NUL and for what is not UTF-8.
     public func pathSegments() throws(WireError) -> [String] {
-        guard !path.isEmpty else { return [] }
+        var rest = path
+        guard rest.popFirst() != nil else { return [] }
         var segments: [String] = []
-        for segment in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            segments.append(try PercentEncoding.decode(segment))
+        segments.reserveCapacity(8)
+        while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+            segments.append(try PercentEncoding.decode(rest[..<slash]))
+            rest = rest[(slash + 1)...]
         }
+        segments.append(try PercentEncoding.decode(rest))
         return segments
     }
 
