@@ -9,7 +9,7 @@ public struct RegistryService: Sendable {
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
-    let readiness: Readiness
+    let readiness: ReadinessCheck
     let metrics: @Sendable () -> [UInt8]
     let logger: Logger
 
@@ -18,7 +18,7 @@ public struct RegistryService: Sendable {
     ///   - metrics: the text of `GET /metrics`.
     public init(
         store: any InstallationStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
-        readiness: Readiness, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+        readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
         self.directory = directory

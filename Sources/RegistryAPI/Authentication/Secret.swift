@@ -47,17 +47,23 @@ public struct AdminKey: Sendable {
     /// Shorter keys can be guessed.
     public static let charactersMin = 16
 
-    private let digest: SHA256Digest
+    public let sha256: [UInt8]
 
     /// Nil for a key that is too short to be safe.
     public init?(_ text: String) {
         guard text.utf8.count >= Self.charactersMin else { return nil }
-        digest = SHA256.hash(data: Array(text.utf8))
+        sha256 = Array(SHA256.hash(data: Array(text.utf8)))
+    }
+
+    /// A key of which only the digest was kept; nil for what is none.
+    public init?(sha256: some Collection<UInt8>) {
+        guard sha256.count == SHA256.byteCount else { return nil }
+        self.sha256 = Array(sha256)
     }
 
     /// Compares in constant time: over digests, so that not even the length shows.
     func matches(_ text: String) -> Bool {
-        SHA256.hash(data: Array(text.utf8)) == digest
+        SHA256.hash(data: Array(text.utf8)) == sha256
     }
 
     /// A new key, to be shown once.

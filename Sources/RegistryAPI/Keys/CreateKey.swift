@@ -1,6 +1,5 @@
 // POST /v1/apps/{app}/keys
 
-import Foundation
 import HTTPServer
 import HTTPTypes
 import Logging
@@ -15,25 +14,16 @@ extension RegistryService {
         Route(.post, Self.keysPattern, bodyBytesMax: Self.keyBytesMax) { request in
             let call = try await appCall(request, allowing: [.admin])
             let (name, roles) = try KeyBody.parse(try request.jsonBody())
-            let presented = PresentedKey()
-            try await directory.add(APIKey(presented, of: call.app, name: name, roles: roles))
-            logger.notice("key created", metadata: ["keyId": "\(presented.id)", "app": "\(call.app.id)"])
+            let new = NewKey(of: call.app, name: name, roles: roles)
+            try await directory.add(new.key)
+            logger.notice("key created", metadata: ["keyId": "\(new.key.id)", "app": "\(call.app.id)"])
             var writer = JSONWriter()
             writer.object { writer in
-                writer.member("id", presented.id)
-                writer.member("key", presented.text)
+                writer.member("id", new.key.id)
+                writer.member("key", new.text)
             }
             return .json(writer, status: .created, fields: [.cacheControl: "no-store"])
         }
-    }
-}
-
-extension APIKey {
-    init(_ presented: PresentedKey, of app: App, name: String, roles: Set<Role>) {
-        let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
-        self.init(
-            id: presented.id, app: app.number, name: name, roles: roles, secretSHA256: presented.sha256, createdAt: now,
-            revokedAt: nil)
     }
 }
 

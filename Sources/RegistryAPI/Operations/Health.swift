@@ -7,7 +7,7 @@ import HTTPTypes
 import StrictJSON
 
 /// Whether the service can do its work.
-public struct Readiness: Sendable {
+public struct ReadinessCheck: Sendable {
     /// What stands in the way, empty if nothing does.
     public let obstacles: @Sendable () async -> [String]
 
