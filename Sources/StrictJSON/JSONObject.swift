@@ -53,6 +53,7 @@ public struct JSONObject {
     }
 
     /// The member's value, whatever its type; nil if it is absent or `null`.
+    @inline(__always)
     public func value(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONValue? {
         if let found = find(name), document.nodes[found].kind != .null {
             return JSONValue(document: document, index: found)
