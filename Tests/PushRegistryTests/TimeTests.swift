@@ -99,13 +99,26 @@ struct TimestampTests {
             let seconds = day * 86_400 + day & 0xFFFF
             let style = Date.ISO8601FormatStyle()
             let date = Date(timeIntervalSince1970: TimeInterval(seconds))
-            #expect(Timestamp(seconds: seconds).description == date.formatted(style))
+            #expect(Timestamp(seconds: seconds)?.description == date.formatted(style))
         }
     }
 
+    @Test func time_isRefused_whenNoYearHasFourDigits() {
+        #expect(Timestamp(milliseconds: 1_795_226_584_123)?.description == "2026-11-21T02:03:04.123Z")
+        #expect(Timestamp(milliseconds: .max) == nil && Timestamp(milliseconds: .min) == nil)
+        #expect(Timestamp(seconds: 253_402_300_800) == nil && Timestamp(seconds: .min) == nil)
+        #expect(Timestamp("0001-01-01T00:00:00+00:01") == nil && Timestamp("9999-12-31T23:59:59-00:01") == nil)
+    }
+
+    @Test func now_isFoundationsNow() {
+        let difference = Double(Timestamp.now().microseconds) / 1_000_000 - Date.now.timeIntervalSince1970
+        #expect(abs(difference) < 60)
+    }
+
     @Test func sums_stopAtTheEndOfTime() {
-        #expect(Timestamp(seconds: 10).advanced(by: .hours(1)) == Timestamp(seconds: 3610))
-        #expect(Timestamp(seconds: 10).preceding(by: .hours(1)) == Timestamp(seconds: -3590))
+        let time = Timestamp(microseconds: 10_000_000)
+        #expect(time.advanced(by: .hours(1)) == Timestamp(seconds: 3610))
+        #expect(time.preceding(by: .hours(1)) == Timestamp(seconds: -3590))
         #expect(Timestamp(microseconds: .max).advanced(by: .days(1)).microseconds == .max)
         #expect(Timestamp(microseconds: .min).preceding(by: .days(1)).microseconds == .min)
     }

@@ -40,6 +40,7 @@ struct RegistrationBodyTests {
             ("a3f1c2d4e5b69788", "A3F1C2D4E5B69788"), (#""de_DE""#, #""de-de@calendar=gregorian""#),
             ("Asia/Kolkata", "Asia/Calcutta"), (#""carrier":"#, #""unknown":[{}],"carrier":"#), ("13.41", "13.409"),
             (#""provider":"apns""#, #""provider":null"#), ("19800", "1.98e4"), ("ad-1", "ad-2"),
+            (#"["de-DE","#, #"["de-DE",null,"#),
         ])
     func request_isTheSame_whenOnlyTheWritingDiffers(text: String, replacement: String) throws {
         let sent = String.full.replacing(text, with: replacement)
