@@ -95,6 +95,7 @@ let package = Package(
         tests("HTTPServerTests", ["HTTPServer"]),
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("PushRegistryTests", ["PushRegistry"]),
+        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
     ]

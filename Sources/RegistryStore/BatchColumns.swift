@@ -13,7 +13,8 @@ struct BatchColumns<Row>: Sendable {
         let bind: @Sendable (inout PostgresBinds, [Row]) -> Void
 
         init<Value: PostgresArrayElement & SendableMetatype>(
-            _ name: StaticString, _ type: StaticString, cast: StaticString? = nil, _ value: @escaping @Sendable (Row) -> Value
+            _ name: StaticString, _ type: StaticString, cast: StaticString? = nil,
+            _ value: @escaping @Sendable (Row) -> Value
         ) {
             self.name = name.description
             self.type = type.description

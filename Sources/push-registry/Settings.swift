@@ -17,7 +17,9 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Where the embedded PostgreSQL lives (default: .push-registry).", valueName: "folder"))
     var dataDir: String?
 
-    @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
+    @Option(
+        help: ArgumentHelp(
+            "trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
     var logLevel: String?
 
     @Option(help: ArgumentHelp("text or json (default: text on a terminal, else json).", valueName: "format"))
@@ -34,7 +36,9 @@ struct CommonOptions: ParsableArguments {
         var providers: [any ConfigProvider] = [
             InMemoryProvider(
                 values: Dictionary(
-                    uniqueKeysWithValues: given.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false)) })),
+                    uniqueKeysWithValues: given.map {
+                        (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
+                    })),
             EnvironmentVariablesProvider(secretsSpecifier: .all).prefixKeys(with: "pushRegistry"),
         ]
         if let config { providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(config))) }

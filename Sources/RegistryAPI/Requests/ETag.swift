@@ -17,7 +17,8 @@ enum ETag {
         var generations: [Int64] = []
         for element in text.split(separator: ",", omittingEmptySubsequences: false) {
             let tag = element.drop { $0 == " " }
-            guard tag.count > 2, tag.first == "\"", tag.last == "\"", let generation = number(tag.dropFirst().dropLast())
+            guard tag.count > 2, tag.first == "\"", tag.last == "\"",
+                let generation = number(tag.dropFirst().dropLast())
             else {
                 throw .invalidParameters([
                     ParameterFault(

@@ -21,7 +21,8 @@ extension Owner {
             throw .forbidden("Only a key with the role service may name a user or a session.")
         }
         var faults: [ParameterFault] = []
-        let userID = user.flatMap { text in faults.catching("X-User-Id") { () throws(InvalidValue) in try UserID(text) } }
+        let userID = user.flatMap { text in faults.catching("X-User-Id") { () throws(InvalidValue) in try UserID(text) }
+        }
         let sessionID = session.flatMap { text in
             faults.catching("X-Session-Id") { () throws(InvalidValue) in try SessionID(text) }
         }

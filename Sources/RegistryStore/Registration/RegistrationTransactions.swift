@@ -84,7 +84,8 @@ struct RegistrationTransactions: Sendable {
     private func lock(_ batch: [PendingRegistration]) -> PostgresStatement {
         let registrations = batch.map(\.registration)
         return PostgresStatement(
-            RegistrationStatements.lock, registrations.map(\.key.app.rawValue), registrations.map(\.key.installID.rawValue),
+            RegistrationStatements.lock, registrations.map(\.key.app.rawValue),
+            registrations.map(\.key.installID.rawValue),
             registrations.map(\.token.provider.rawValue), registrations.map(\.tokenSHA256),
             registrations.map(\.snapshot.device.keychainID))
     }
