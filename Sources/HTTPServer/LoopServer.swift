@@ -86,8 +86,10 @@ extension LoopServer {
     func drain() {
         guard !isDraining else { return }
         isDraining = true
-        for listener in listeners { listener.assumeIsolated { $0.stop() } }
         context?.isDraining = true
+        for listener in listeners {
+            listener.assumeIsolated { $0.stop { [weak self] in self?.assumeIsolated { $0.remove(listener) } } }
+        }
         drainTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.abort() } }
         drainTimer?.set(after: configuration.deadlines.drain)
         for connection in connections { connection.object.assumeIsolated { $0.drain() } }
@@ -97,14 +99,19 @@ extension LoopServer {
     /// Closes everything at once.
     func abort() {
         drain()
+        for listener in listeners { listener.assumeIsolated { $0.close() } }
         for connection in connections { connection.object.assumeIsolated { $0.abort() } }
     }
 
+    private func remove(_ listener: Listener) {
+        listeners.removeAll { $0 === listener }
+        endIfDone()
+    }
+
     private func endIfDone() {
-        guard isDraining, connections.isEmpty else { return }
+        guard isDraining, connections.isEmpty, listeners.isEmpty else { return }
         drainTimer?.unset()
         drainTimer = nil
-        listeners = []
         end?.resume()
         end = nil
     }
