@@ -73,10 +73,10 @@ extension PostgresConnection {
     /// Enters pipeline mode and the loop's watch. `onClose` is called once, on the loop, when the connection is closed
     /// for whatever reason.
     func start(onClose: @escaping @Sendable (PostgresError) -> Void) throws(PostgresError) {
-        guard handle.enterPipelineMode() else { throw handle.lost() }
+        guard handle.enterPipelineMode(), let descriptor = handle.makeDescriptor() else { throw handle.lost() }
         self.onClose = onClose
         timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.timerFired() } }
-        watch = loop.watch(handle.descriptor, for: .readable, handler: self)
+        watch = loop.watch(descriptor, for: .readable, handler: self)
     }
 
     private func lose() {

@@ -147,7 +147,7 @@ extension PostgresClient {
 
     /// The reason why there is no connection goes with the refusal.
     private func refusal(_ kind: PostgresError.Kind) -> PostgresError {
-        PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil)
+        PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil, retry: .yes)
     }
 }
 
