@@ -1,3 +1,4 @@
+import Glibc
 public import Logging
 
 /// A private PostgreSQL server that this process owns: made on first use, reached over a Unix socket that only this
@@ -99,6 +100,9 @@ public actor EmbeddedPostgres {
     /// - Throws: `stopFailed`; the folder is still this owner's then.
     public func stop(_ mode: StopMode = .fast) async throws(EmbeddedPostgresError) {
         try await postmaster.stop(mode)
+        guard lock != nil else { return }
+        // It may be one in /tmp.
+        rmdir(postmaster.folder.socketFolder)
         lock = nil
         logger.info("embedded PostgreSQL stopped", metadata: ["folder": "\(postmaster.folder.home)"])
     }
