@@ -190,7 +190,9 @@ extension PostgresConnection: ReadinessHandler {
             case .wait: return
             case .separator:
                 separators += 1
-                guard separators < 3 else { return close(PostgresError(.protocolViolation)) }
+                guard separators < 3 else {
+                    return close(handle.isBad ? handle.lost() : PostgresError(.protocolViolation))
+                }
             case .result(let result):
                 separators = 0
                 take(result)
