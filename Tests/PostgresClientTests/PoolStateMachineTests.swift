@@ -110,8 +110,16 @@ struct PoolStateMachineTests {
     @Test func connectionThatComesAfterTheShutDown_isClosed() {
         var pool = PoolStateMachine(limits: .make(connections: 1))
         _ = pool.run()
-        #expect(pool.shutDown() == [.finish])
-        #expect(pool.connected(1) == [.close(1)])
+        #expect(pool.shutDown() == [])
+        #expect(pool.connected(1) == [.close(1), .finish])
+    }
+
+    @Test func shutDown_ends_whenNothingComesBackInTime() {
+        var pool = PoolStateMachine.makeRunning(connections: 1)
+        _ = pool.borrow(.exclusive, now: start)
+        let id = pool.connections[0].id
+        #expect(pool.shutDown() == [])
+        #expect(pool.giveUp() == [.close(id), .finish])
     }
 }
 

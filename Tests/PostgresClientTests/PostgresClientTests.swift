@@ -105,7 +105,7 @@ struct PostgresClientTests {
 
     @Test func wait_ends_whenThePoolStaysBusy() async throws {
         var limits = PostgresPoolLimits(connectionsMin: 1, connectionsMax: 1)
-        limits.waitTimeout = .milliseconds(50)
+        limits.waitTimeout = .seconds(1)
         try await withServer(limits: limits) { _, client in
             try await client.withConnection { _ in
                 let error = try await postgresError { _ = try await client.execute("SELECT 1") }
@@ -141,7 +141,8 @@ struct ReconnectTests {
             try await eventually("the pool knows") { !client.isReachable }
             let start = ContinuousClock.now
             let error = try await postgresError { _ = try await client.execute(PostgresStatement(statement, 1)) }
-            #expect(error.kind == .unavailable && error.retry == .yes)
+            #expect(error.kind == .unavailable)
+            #expect(error.retry == .yes)
             #expect(ContinuousClock.now - start < .seconds(2))
             try await server.restart()
             try await eventually(within: .seconds(2), "the pool is healed") { client.isReachable }
