@@ -68,7 +68,7 @@ let package = Package(
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
         module("PushRegistry", []),
-        module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
+        module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
@@ -82,7 +82,7 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
                 unixSignals,
             ],
             swiftSettings: strict),
