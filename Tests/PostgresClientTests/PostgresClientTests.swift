@@ -31,7 +31,9 @@ struct PipelineTests {
             #expect(try await good.affectedRows == 1)
             #expect(try await bad.kind == .uniqueViolation(constraint: "t_pkey"))
             #expect(try await after.commandTag == "INSERT 0 1")
-            let ids = try await connection.execute("SELECT id FROM t ORDER BY id").map { try $0.decode(0, as: Int.self) }
+            let ids = try await connection.execute("SELECT id FROM t ORDER BY id").map {
+                try $0.decode(0, as: Int.self)
+            }
             #expect(ids == [1, 3])
         }
     }

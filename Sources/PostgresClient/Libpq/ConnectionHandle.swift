@@ -53,11 +53,14 @@ final class ConnectionHandle: @unchecked Sendable {
     /// another language hides: then it is `unavailable`, which is true as well.
     private func connectError() -> PostgresError {
         let text = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
-        let kind: PostgresError.Kind =
-            if text.contains("authentication failed") { .authenticationFailed }
-            else if text.contains("too many c") || text.contains("connection slots") { .tooManyConnections }
-            else if text.contains("starting up") || text.contains("shutting down") { .startingUp }
-            else { .unavailable }
-        return PostgresError(kind, message: text.split(whereSeparator: \.isNewline).joined(separator: "; "), retry: .yes)
+        let line = text.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        return PostgresError(Self.kind(ofConnectError: text), message: line, retry: .yes)
+    }
+
+    private static func kind(ofConnectError text: String) -> PostgresError.Kind {
+        if text.contains("authentication failed") { return .authenticationFailed }
+        if text.contains("too many c") || text.contains("connection slots") { return .tooManyConnections }
+        if text.contains("starting up") || text.contains("shutting down") { return .startingUp }
+        return .unavailable
     }
 }

@@ -256,7 +256,9 @@ extension PostgresClient {
 
     private func lost(_ id: PoolStateMachine.ConnectionID, _ error: PostgresError) {
         guard connections.removeValue(forKey: id) != nil else { return }
-        if error.kind != .closed { logger.notice("A connection to PostgreSQL is gone", metadata: ["reason": "\(error)"]) }
+        if error.kind != .closed {
+            logger.notice("A connection to PostgreSQL is gone", metadata: ["reason": "\(error)"])
+        }
         perform(state.lost(id))
         reachable.store(state.isReachable, ordering: .relaxed)
     }

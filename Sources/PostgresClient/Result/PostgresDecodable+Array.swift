@@ -42,7 +42,9 @@ extension PostgresDecodableElement {
         result.reserveCapacity(count)
         for _ in 0..<count {
             guard let length = reader.readInt32(bytes).map(Int.init) else { return nil }
-            guard let element = length < 0 ? fromNull() : reader.decode(bytes, length, as: Self.self) else { return nil }
+            guard let element = length < 0 ? fromNull() : reader.decode(bytes, length, as: Self.self) else {
+                return nil
+            }
             result.append(element)
         }
         return result

@@ -68,6 +68,11 @@ public struct PostgresBuffer: Sendable {
         }
     }
 
+    /// Empties the buffer and keeps its memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+    }
+
     @inlinable
     mutating func patch(_ integer: Int32, at offset: Int) {
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: integer.bigEndian, toByteOffset: offset, as: Int32.self) }

@@ -83,6 +83,11 @@ extension PostgresSQL {
             sql.append(value: value)
         }
 
+        /// NULL where there is no value. (A parameter that says that it is optional: the compiler warns otherwise.)
+        public mutating func appendInterpolation<Value: PostgresBindable>(_ value: Value?) {
+            sql.append(value: value)
+        }
+
         public mutating func appendInterpolation(sql piece: PostgresSQL) {
             sql.append(piece)
         }

@@ -1,0 +1,41 @@
+/// One step of the schema, as a file holds it.
+public struct Migration: Hashable, Sendable {
+    /// The first line of a migration that cannot run in a transaction, such as `CREATE INDEX CONCURRENTLY`. Its
+    /// statements run one by one, and so must be repeatable.
+    public static let noTransactionMark = "-- push-registry: no-transaction"
+    /// A line that ends a statement of such a migration: nobody looks for semicolons in SQL.
+    public static let nextStatementMark = "-- push-registry: next-statement"
+
+    public let version: Int
+    /// Such as `create_installation`.
+    public let name: String
+    public let sql: String
+
+    public init(version: Int, name: String, sql: String) {
+        self.version = version
+        self.name = name
+        self.sql = sql
+    }
+
+    var isTransactional: Bool {
+        lines.first?.trimmingSpaces() != Self.noTransactionMark[...]
+    }
+
+    /// What is sent to the server in one go each.
+    var scripts: [String] {
+        guard !isTransactional else { return [sql] }
+        return lines.split { $0.trimmingSpaces() == Self.nextStatementMark[...] }.map { $0.joined(separator: "\n") }
+    }
+
+    private var lines: [Substring] {
+        sql.split(separator: "\n", omittingEmptySubsequences: false)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSpaces() -> Substring {
+        var text = self
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}

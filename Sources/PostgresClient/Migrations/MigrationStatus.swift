@@ -1,0 +1,41 @@
+/// What to do about a database, from what it records and what the binary knows. A pure value.
+public struct MigrationStatus: Sendable {
+    public struct Record: Hashable, Sendable {
+        public let version: Int
+        public let name: String
+        let checksum: [UInt8]
+    }
+
+    /// As the database records them, in their order.
+    public let applied: [Record]
+    /// What `migrate` would apply, in this order.
+    public let pending: [Migration]
+    /// Recorded and newer than this binary: it runs on a database that a newer one has migrated.
+    public let unknown: [Record]
+
+    public var isUpToDate: Bool { pending.isEmpty }
+
+    /// - Parameters:
+    ///   - known: the binary's, each with its checksum.
+    ///   - recorded: the database's, in order of their versions.
+    init(known: [(migration: Migration, checksum: [UInt8])], recorded: [Record]) throws(MigrationError) {
+        let known = known.sorted { $0.migration.version < $1.migration.version }
+        let newestKnown = known.last?.migration.version ?? 0
+        let checksums = Dictionary(uniqueKeysWithValues: known.map { ($0.migration.version, $0.checksum) })
+        for record in recorded where record.version <= newestKnown {
+            try Self.check(record, checksums[record.version])
+        }
+        let recordedVersions = Set(recorded.map(\.version))
+        pending = known.map(\.migration).filter { !recordedVersions.contains($0.version) }
+        applied = recorded
+        unknown = recorded.filter { $0.version > newestKnown }
+        if let first = pending.first, let last = recorded.last, first.version < last.version {
+            throw .outOfOrder(version: first.version, name: first.name)
+        }
+    }
+
+    private static func check(_ record: Record, _ checksum: [UInt8]?) throws(MigrationError) {
+        guard let checksum else { throw .missing(version: record.version, name: record.name) }
+        guard checksum == record.checksum else { throw .changed(version: record.version, name: record.name) }
+    }
+}
