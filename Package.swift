@@ -36,7 +36,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "push-registry",
     products: [
-        .executable(name: "push-registry", targets: ["push-registry"])
+        .executable(name: "push-registry", targets: ["push-registry"]),
+        .executable(name: "push-registry-bench", targets: ["push-registry-bench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -85,7 +86,14 @@ let package = Package(
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
-        module("FleetGenerator", ["PushRegistry", "PostgresClient"]),
+        module("FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
+        .executableTarget(
+            name: "push-registry-bench",
+            dependencies: [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                argumentParser, logging,
+            ],
+            swiftSettings: strict),
 
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
@@ -95,5 +103,8 @@ let package = Package(
         tests("PushRegistryTests", ["PushRegistry"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests(
+            "FleetGeneratorTests",
+            ["FleetGenerator", "EmbeddedPostgres", "Migrations", "PostgresClient", "RegistryAPI", "RegistryStore"]),
     ]
 )
