@@ -60,7 +60,7 @@ extension FleetRandom {
             var (pool, left) = (UInt64(0), 0)
             for index in 0..<count {
                 if left < bits { (pool, left) = (next(), 64) }
-                buffer[index] = alphabet[Int(pool) & (alphabet.count - 1)]
+                buffer[index] = alphabet[Int(truncatingIfNeeded: pool) & (alphabet.count - 1)]
                 pool >>= UInt64(bits)
                 left -= bits
             }
