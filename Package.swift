@@ -21,6 +21,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 
 /// A target of the product.
@@ -63,9 +64,9 @@ let package = Package(
         // A request's way, left to right.
         module("EventLoop", ["CLinux", heap]),
         module("HTTPWire", [httpTypes]),
-        module("HTTPServer", ["EventLoop", "HTTPWire", "COpenSSL", collections, logging, metrics]),
+        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
         module("StrictJSON", []),
-        module("RegistryAPI", ["PushRegistry", "HTTPServer", "StrictJSON", crypto]),
+        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
         module("PushRegistry", []),
         module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
@@ -80,8 +81,9 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "RegistryAPI", "RegistryStore", "EmbeddedPostgres", "Migrations",
-                argumentParser, configuration, coreMetrics, serviceLifecycle,
+                "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
+                "EmbeddedPostgres", "Migrations", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                unixSignals,
             ],
             swiftSettings: strict),
 

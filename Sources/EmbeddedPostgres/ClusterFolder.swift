@@ -41,7 +41,7 @@ struct ClusterFolder: Equatable, Sendable {
         let user = try owner(of: home)
         guard await canEnter(user, home) else { throw .unreachable(path: home, user: user.name) }
         let folder = ClusterFolder(
-            home: home, user: user, socketFolder: try SocketFolder.make(home: home, user: user))
+            home: home, user: user, socketFolder: SocketFolder.path(home: home, user: user))
         try makeFolder(folder.log, user: user)
         return folder
     }

@@ -1,3 +1,4 @@
+import Glibc
 public import Logging
 
 /// A private PostgreSQL server that this process owns: made on first use, reached over a Unix socket that only this
@@ -52,6 +53,18 @@ public actor EmbeddedPostgres {
             defaults: ServerSettings.lasting, loopbackPort: nil, logger: logger)
     }
 
+    /// The way to the server that another process runs in `directory`, as the service's role; nil where none runs.
+    ///
+    /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.
+    public static func connectionString(ofServerIn directory: String) async throws(EmbeddedPostgresError) -> String? {
+        let folder = try await ClusterFolder.prepare(in: ClusterFolder.makeDirectory(directory))
+        let binaries = try await PostgresBinaries.find(forData: folder.data)
+        let command = ServerCommand(programs: binaries.folder, user: folder.user)
+        guard Postmaster(folder: folder, command: command).processID != nil else { return nil }
+        let address = ServerAddress(socketFolder: folder.socketFolder, port: ServerAddress.usualPort)
+        return address.connectionString(user: ClusterData.serviceName, database: ClusterData.serviceName)
+    }
+
     /// - Parameters:
     ///   - directory: canonical, and held by `lock`.
     ///   - loopbackPort: listens on that TCP port of 127.0.0.1 too.
@@ -99,6 +112,9 @@ public actor EmbeddedPostgres {
     /// - Throws: `stopFailed`; the folder is still this owner's then.
     public func stop(_ mode: StopMode = .fast) async throws(EmbeddedPostgresError) {
         try await postmaster.stop(mode)
+        guard lock != nil else { return }
+        // It may be one in /tmp.
+        rmdir(postmaster.folder.socketFolder)
         lock = nil
         logger.info("embedded PostgreSQL stopped", metadata: ["folder": "\(postmaster.folder.home)"])
     }

@@ -16,14 +16,16 @@ final class OwnerLock: Sendable {
             throw .directoryUnusable(path: directory, reason: "\(path): \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            // The deinitializer closes the descriptor: every property has its value by now.
             throw .inUse(directory: directory, processID: Self.holder(path))
         }
         note("\(getpid())\n")
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        // Unlocked first: a child between its fork and its exec still has the descriptor.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 
     /// Writes who holds it, for the message that a second owner gets; nothing depends on it.

@@ -41,6 +41,8 @@ struct Postmaster: Sendable {
     /// - Throws: `startFailed` with the end of the log.
     func start(settings: [String: String]) async throws(EmbeddedPostgresError) {
         disownStaleProcessID()
+        try SocketFolder.make(folder.socketFolder, user: folder.user)
+        SocketFolder.clear(folder.socketFolder)
         unlink(folder.startLog)
         let options = settings.sorted { $0.key < $1.key }.map { "-c \(Self.quoted("\($0.key)=\($0.value)"))" }
         do {
@@ -86,9 +88,8 @@ struct Postmaster: Sendable {
         let ended = await becomesTrue(within: Self.orphanDeadline) {
             !([processID] + children).contains(where: ProcessTable.isAlive)
         }
-        if !ended {
-            children.filter(ProcessTable.isAlive).forEach { Glibc.kill($0, SIGKILL) }
-        }
+        guard !ended else { return }
+        for child in children where ProcessTable.isAlive(child) { Glibc.kill(child, SIGKILL) }
     }
 
     /// Makes a `postmaster.pid` whose process id has become somebody else's name a process that cannot exist. The

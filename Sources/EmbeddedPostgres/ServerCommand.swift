@@ -32,9 +32,9 @@ struct ServerCommand: Sendable {
     private func execute(
         _ program: String, _ arguments: [String], input: String
     ) async throws -> (succeeded: Bool, output: String) {
+        let words = identity + ["env", "--chdir=/", program] + arguments
         let outcome = try await Subprocess.run(
-            // The server's user may not be allowed into the caller's folder.
-            .name("env"), arguments: Arguments(["--chdir=/", program] + arguments), environment: environment,
+            .name(words[0]), arguments: Arguments(Array(words.dropFirst())), environment: environment,
             platformOptions: options, input: .string(input),
             output: .string(limit: Self.outputBytesMax), error: .combinedWithOutput)
         let output = outcome.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -46,15 +46,19 @@ struct ServerCommand: Sendable {
         .custom(["PATH": "\(programs):/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"])
     }
 
+    /// What goes before a program that another user is to run, from a folder that this user can surely enter.
+    ///
+    /// Not `PlatformOptions.userID`: glibc's `setuid` asks every thread of the process to follow, and in a child forked
+    /// from a process with many threads it can wait for ever for one that only the parent has.
+    private var identity: [String] {
+        guard let user, user.isAnother else { return [] }
+        return ["setpriv", "--reuid=\(user.userID)", "--regid=\(user.groupID)", "--clear-groups", "--"]
+    }
+
+    /// Ctrl-C on the service's terminal reaches its session only: the server outlives the drain.
     private var options: PlatformOptions {
         var options = PlatformOptions()
-        // Ctrl-C on the service's terminal reaches its session only: the server outlives the drain.
         options.createSession = true
-        if let user, user.isAnother {
-            options.userID = user.userID
-            options.groupID = user.groupID
-            options.supplementaryGroups = []
-        }
         return options
     }
 }

@@ -84,7 +84,7 @@ public struct PostgresInstallationStore: InstallationStore {
 private enum InstallationStatements {
     static let read = PreparedSQL(
         """
-        SELECT \(sql: InstallationColumns.list), i.token, \(sql: SnapshotColumns.batch.names)
+        SELECT \(sql: InstallationColumns.list), i.token, statement_timestamp(), \(sql: SnapshotColumns.batch.names)
         FROM installation i WHERE app_id = $1 AND install_id = $2
         """)
 
@@ -113,7 +113,8 @@ extension InstallationRecord {
         self.init(
             installation: installation, token: try text.map { try Token($0, of: installation.provider) },
             snapshot: try SnapshotColumns.decode(
-                row, from: InstallationColumns.count + 1, installID: installation.key.installID))
+                row, from: InstallationColumns.count + 2, installID: installation.key.installID),
+            readAt: Timestamp(try row.decode(InstallationColumns.count + 1)))
     }
 }
 

@@ -45,11 +45,13 @@ public struct JSONObject {
         value(name, presence)?.array(elementsMax: elementsMax)
     }
 
-    /// An array of strings; one that does not fit is a fault at its place and left out.
+    /// An array of strings; one that does not fit is a fault at its place and left out, a `null` is absent.
     public func strings(
         _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int, scalarsMax: Int
     ) -> [String]? {
-        array(name, presence, elementsMax: elementsMax)?.compactMap { $0.string(scalarsMax: scalarsMax) }
+        array(name, presence, elementsMax: elementsMax)?.compactMap { element in
+            element.kind == .null ? nil : element.string(scalarsMax: scalarsMax)
+        }
     }
 
     /// The member's value, whatever its type; nil if it is absent or `null`.

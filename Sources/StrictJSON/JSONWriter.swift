@@ -143,7 +143,8 @@ extension JSONWriter {
         if let value { string(value) } else { null() }
     }
 
-    public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
+    @inlinable
+    public mutating func member(_ name: StaticString, _ value: some SignedInteger & FixedWidthInteger) {
         self.name(name)
         integer(Int64(value))
     }

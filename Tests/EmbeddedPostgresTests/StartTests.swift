@@ -60,10 +60,13 @@ struct StartTests {
 
     @Test func start_usesShortSocketFolder_whenPathIsLong() async throws {
         try await withFolder { folder in
-            try await withServer(in: "\(folder)/\(String(repeating: "long", count: 25))") { server in
-                #expect(socketFolder(server.connectionString).utf8.count < 80)
+            let long = "\(folder)/\(String(repeating: "long", count: 25))"
+            let sockets = try await withServer(in: long) { server in
                 try await server.expect("SELECT 1", is: "1")
+                return socketFolder(server.connectionString)
             }
+            #expect(!sockets.hasPrefix(folder))
+            #expect(FileStatus(sockets) == nil)
         }
     }
 

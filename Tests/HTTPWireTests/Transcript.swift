@@ -95,14 +95,14 @@ enum Wire {
 
     /// A request with the usual parts, each of which may be another.
     static func request(
-        _ line: String = "GET / HTTP/1.1", host: String? = "example.com", _ fields: [String] = [], body: String = ""
+        _ line: String = "GET / HTTP/1.1", host: String? = "example.com", fields: [String] = [], body: String = ""
     ) -> [UInt8] {
         let lines = [line] + (host.map { ["Host: \($0)"] } ?? []) + fields
         return bytes(lines.map { $0 + "\r\n" }.joined() + "\r\n" + body)
     }
 
     static func chunked(_ body: String, _ fields: [String] = []) -> [UInt8] {
-        request("POST / HTTP/1.1", ["Transfer-Encoding: chunked"] + fields, body: body)
+        request("POST / HTTP/1.1", fields: ["Transfer-Encoding: chunked"] + fields, body: body)
     }
 }
 

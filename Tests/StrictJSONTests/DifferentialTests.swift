@@ -10,8 +10,9 @@ struct DifferentialTests {
         for _ in 0..<300 {
             let text = Array(RandomJSON.text(&random).utf8)
             let document = try JSONDocument(text)
-            let foundation = try JSONDecoder().decode(Value.self, from: Data(text))
             #expect(document.faults.isEmpty)
+            guard Value(document.root).isComparable else { continue }
+            let foundation = try JSONDecoder().decode(Value.self, from: Data(text))
             #expect(Value(document.root) == foundation, "\(String(decoding: text, as: UTF8.self))")
         }
     }
@@ -26,7 +27,7 @@ struct DifferentialTests {
             for _ in 0..<Int.random(in: 1...3, using: &random) { text = RandomJSON.mutated(text, &random) }
             let ours = try? JSONDocument(text, depthMax: 64)
             let foundation = try? JSONDecoder().decode(Value.self, from: Data(text))
-            if let ours, ours.faults.isEmpty, Value(ours.root).isFinite {
+            if let ours, ours.faults.isEmpty, Value(ours.root).isComparable {
                 #expect(foundation == Value(ours.root), "\(text)")
             } else if ours == nil {
                 #expect(foundation == nil || Self.isStricterByDesign(text), "\(text)")
@@ -50,9 +51,12 @@ struct DifferentialTests {
         }
     }
 
-    /// Foundation takes a byte order mark, and other encodings that it guesses from zero bytes.
+    /// Foundation takes a byte order mark, other encodings that it guesses from zero bytes, and a comma behind the last
+    /// element or member.
     private static func isStricterByDesign(_ text: [UInt8]) -> Bool {
-        text.starts(with: [0xEF, 0xBB, 0xBF]) || text.contains(0)
+        let isMarked = text.starts(with: [0xEF, 0xBB, 0xBF])
+        let visible = text.filter { !" \t\r\n".utf8.contains($0) }
+        return isMarked || text.contains(0) || visible.contains(Array(",]".utf8)) || visible.contains(Array(",}".utf8))
     }
 }
 
@@ -75,8 +79,9 @@ enum Value: Equatable, Decodable {
         case .array: self = .array(value.array(elementsMax: .max)?.map(Value.init) ?? [])
         case .string: self = .string(Array((value.string(scalarsMax: .max) ?? "").utf8))
         case .number:
-            let range = -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude
-            self = .number(value.double(in: range) ?? .infinity)
+            let double = value.double(in: -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude)
+            let hasExponent = value.rawBytes.contains { $0 | 0x20 == UInt8(ascii: "e") }
+            self = .number(double == 0 && hasExponent ? .infinity : double ?? .infinity)
         case .boolean: self = .boolean(value.boolean() == true)
         case .null: self = .null
         }
@@ -108,11 +113,12 @@ enum Value: Equatable, Decodable {
         }
     }
 
-    /// Foundation refuses a number beyond the doubles while reading, ours when it is asked for.
-    var isFinite: Bool {
+    /// False if it has a number that Foundation refuses to read although it is one: beyond the doubles, too small for
+    /// them, or zero with an exponent (`0e3`).
+    var isComparable: Bool {
         switch self {
-        case .object(let members): members.values.allSatisfy(\.isFinite)
-        case .array(let elements): elements.allSatisfy(\.isFinite)
+        case .object(let members): members.values.allSatisfy(\.isComparable)
+        case .array(let elements): elements.allSatisfy(\.isComparable)
         case .number(let number): number.isFinite
         default: true
         }

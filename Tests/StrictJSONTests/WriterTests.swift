@@ -12,6 +12,8 @@ struct WriterTests {
             writer.member("generation", Int64.min)
             writer.member("reachable", true)
             writer.member("empty", [])
+            writer.name("na" + "me\n")
+            writer.null()
             writer.name("list")
             writer.array { writer in
                 writer.integer(0)
@@ -24,7 +26,7 @@ struct WriterTests {
         }
         let expected =
             #"{"installId":"a\"b\\c\n\u0001"# + "\u{7F}é😀"
-            + #"","userId":null,"generation":-9223372036854775808,"reachable":true,"empty":[],"#
+            + #"","userId":null,"generation":-9223372036854775808,"reachable":true,"empty":[],"name\n":null,"#
             + #""list":[0,52.5,null,{},[1]],"last":false}"#
         #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
     }

@@ -10,7 +10,7 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
     public let isParsed: Bool
 
     public init(_ sent: String) {
-        let canonical = Self.canonical(sent)
+        let canonical = Self.isUsual(sent) ? sent : Self.canonical(sent)
         text = canonical ?? sent
         isParsed = canonical != nil
     }
@@ -28,6 +28,19 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
     public func lies(in wanted: LocaleIdentifier) -> Bool {
         if text == wanted.text { return true }
         return isParsed && wanted.isParsed && text.hasPrefix(wanted.text + "_")
+    }
+
+    /// Whether the text is canonical already, in the form that nearly all devices send: `de_DE`.
+    private static func isUsual(_ text: String) -> Bool {
+        let bytes = text.utf8
+        return bytes.count == 5
+            && bytes.enumerated().allSatisfy { place, byte in
+                switch place {
+                case 0, 1: byte &- UInt8(ascii: "a") < 26
+                case 2: byte == UInt8(ascii: "_")
+                default: byte &- UInt8(ascii: "A") < 26
+                }
+            }
     }
 
     /// Nil if the text is not language, script, region and variants, in this order and all but the language optional.

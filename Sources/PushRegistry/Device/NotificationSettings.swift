@@ -6,6 +6,7 @@ public protocol OpenSetting: RawRepresentable, CaseIterable, Hashable, Sendable 
 
 extension OpenSetting {
     /// The case of this name, or `unknown`.
+    @inlinable
     public init(sent name: String) {
         self = Self(rawValue: name) ?? .unknown
     }

@@ -8,7 +8,7 @@ struct WebOrigin {
     init?(prefixOf url: String) {
         let scheme = "https://"
         guard url.prefix(scheme.count).lowercased() == scheme else { return nil }
-        let authority = url.dropFirst(scheme.count).prefix { !"/?#\\".contains($0) }.lowercased()
+        let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }.lowercased()
         guard Self.isHostAndPort(authority) else { return nil }
         text = scheme + authority
     }

@@ -21,11 +21,14 @@ public struct InstallationRecord: Sendable {
     public let installation: Installation
     public let token: Token?
     public let snapshot: Snapshot
+    /// The moment that this was so.
+    public let readAt: Timestamp
 
-    public init(installation: Installation, token: Token?, snapshot: Snapshot) {
+    public init(installation: Installation, token: Token?, snapshot: Snapshot, readAt: Timestamp) {
         self.installation = installation
         self.token = token
         self.snapshot = snapshot
+        self.readAt = readAt
     }
 }
 

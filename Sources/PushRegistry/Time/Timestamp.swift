@@ -9,20 +9,39 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         self.microseconds = microseconds
     }
 
-    public init(seconds: Int64) {
+    /// Nil outside of the years 1 to 9999, which is what RFC 3339 can write.
+    public init?(seconds: Int64) {
+        guard Self.seconds.contains(seconds) else { return nil }
         microseconds = seconds * 1_000_000
     }
+
+    /// Nil outside of the years 1 to 9999.
+    public init?(milliseconds: Int64) {
+        guard Self.seconds.contains(milliseconds / 1000) else { return nil }
+        microseconds = milliseconds * 1000
+    }
+
+    /// The system's wall clock.
+    public static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+
+    /// 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z.
+    private static let seconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds
     }
 
-    /// The moment so much later; the last or first one there is where the sum overflows.
+    /// The moment so much later; the last one there is where the sum overflows.
     public func advanced(by duration: ISO8601Duration) -> Timestamp {
         let (sum, overflowed) = microseconds.addingReportingOverflow(duration.seconds * 1_000_000)
         return Timestamp(microseconds: overflowed ? .max : sum)
     }
 
+    /// The moment so much earlier; the first one there is where the difference overflows.
     public func preceding(by duration: ISO8601Duration) -> Timestamp {
         let (difference, overflowed) = microseconds.subtractingReportingOverflow(duration.seconds * 1_000_000)
         return Timestamp(microseconds: overflowed ? .min : difference)
@@ -91,10 +110,10 @@ extension Timestamp {
         var fields = tm()
         (fields.tm_year, fields.tm_mon, fields.tm_mday) = (Int32(year - 1900), Int32(month - 1), Int32(day))
         (fields.tm_hour, fields.tm_min, fields.tm_sec) = (Int32(hour), Int32(minute), Int32(second))
-        let seconds = timegm(&fields)
+        let seconds = Int64(timegm(&fields)) - Int64(offset)
         // timegm carries a day that the month does not have into the next one.
-        guard fields.tm_mon == month - 1, fields.tm_mday == day else { return nil }
-        microseconds = (Int64(seconds) - Int64(offset)) * 1_000_000 + Int64(fraction)
+        guard fields.tm_mon == month - 1, fields.tm_mday == day, Self.seconds.contains(seconds) else { return nil }
+        microseconds = seconds * 1_000_000 + Int64(fraction)
     }
 
     private struct FieldReader {

@@ -1,0 +1,27 @@
+import HTTPTypes
+import HTTPWire
+
+extension HTTPServerConfiguration {
+    /// The address a request comes from: the peer's, unless the peer is a trusted proxy. Then it is the last one in
+    /// `X-Forwarded-For` that no trusted proxy has; what stands before that could be anybody's invention.
+    func clientAddress(_ head: RequestHead, peer: IPAddress) -> IPAddress {
+        guard isTrusted(peer), let list = head[.xForwardedFor] else { return peer }
+        var client = peer
+        for element in list.split(separator: ",").reversed() {
+            guard let address = IPAddress(element.trimmingSpaces) else { return client }
+            client = address
+            guard isTrusted(address) else { return client }
+        }
+        return client
+    }
+
+    private func isTrusted(_ address: IPAddress) -> Bool {
+        trustedProxies.contains { $0.contains(address) }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingSpaces: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

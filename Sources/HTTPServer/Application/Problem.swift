@@ -1,0 +1,55 @@
+public import HTTPTypes
+public import HTTPWire
+
+/// An answer other than success, as the protocol or a handler found it; rendered by the application.
+///
+/// What it carries is shown to the client: no secret and no internal detail belongs in it.
+public struct Problem: Error {
+    public var status: HTTPResponse.Status
+    /// What was wrong, as a stable kebab-case code.
+    public var code: String
+    /// One sentence for the client's developer.
+    public var detail: String
+    /// Further header fields of the answer: `Allow`, `Retry-After`.
+    public var fields: HTTPFields
+
+    public init(_ status: HTTPResponse.Status, code: String, detail: String, fields: HTTPFields = [:]) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.fields = fields
+    }
+
+    public init(_ error: WireError) {
+        self.init(error.status, code: error.reason.rawValue, detail: error.detail)
+    }
+}
+
+extension Problem {
+    static let notFound = Problem(.notFound, code: "not-found", detail: "There is nothing at this path.")
+
+    static func methodNotAllowed(allow: String) -> Problem {
+        Problem(
+            .methodNotAllowed, code: "method-not-allowed", detail: "This method is not supported here.",
+            fields: [.allow: allow])
+    }
+
+    static let bodyTooLarge = Problem(
+        .contentTooLarge, code: "body-too-large", detail: "The body is larger than this resource accepts.")
+
+    static let headTimeout = Problem(
+        .requestTimeout, code: "head-timeout", detail: "The header of the request did not arrive in time.")
+
+    static let bodyTimeout = Problem(
+        .requestTimeout, code: "body-timeout", detail: "The body of the request did not arrive in time.")
+
+    static let handlerTimeout = Problem(
+        .serviceUnavailable, code: "handler-timeout", detail: "The answer took too long to make.")
+
+    static let tooManyConnections = Problem(
+        .serviceUnavailable, code: "too-many-connections", detail: "This address has too many open connections.",
+        fields: [.retryAfter: "1"])
+
+    static let internalError = Problem(
+        .internalServerError, code: "internal-error", detail: "The server failed to answer this request.")
+}

@@ -1,0 +1,159 @@
+import HTTPTypes
+import HTTPWire
+
+/// Finds the route of a request: a tree of path segments, walked over the bytes of the path.
+///
+/// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment. A
+/// written segment wins over a capture; if what follows it does not fit, the capture has its turn. Where there is a GET,
+/// HEAD is answered by it; OPTIONS and wrong methods are answered with what there is (`Allow`).
+public struct Router: Sendable {
+    private struct Node: Sendable {
+        var literals: [(segment: [UInt8], node: Int)] = []
+        var capture: Int?
+        var endpoints: [Endpoint] = []
+        var allow = ""
+    }
+
+    private var nodes = [Node()]
+    private var allowOfAll = ""
+
+    public init(_ routes: [Route]) {
+        for route in routes { insert(Endpoint(route)) }
+        for index in nodes.indices { nodes[index].allow = Self.allow(nodes[index].endpoints) }
+        allowOfAll = Self.allow(nodes.flatMap(\.endpoints))
+    }
+
+    private mutating func insert(_ endpoint: Endpoint) {
+        var index = 0
+        for segment in endpoint.segments {
+            index = child(of: index, segment)
+        }
+        let isNew = nodes[index].endpoints.allSatisfy { $0.method != endpoint.method }
+        precondition(isNew, "two routes for \(endpoint.method) \(endpoint.pattern)")
+        nodes[index].endpoints.append(endpoint)
+    }
+
+    private mutating func child(of parent: Int, _ segment: Endpoint.Segment) -> Int {
+        switch segment {
+        case .capture:
+            if let node = nodes[parent].capture { return node }
+            nodes[parent].capture = nodes.count
+        case .literal(let bytes):
+            if let known = nodes[parent].literals.first(where: { $0.segment == bytes }) { return known.node }
+            nodes[parent].literals.append((bytes, nodes.count))
+        }
+        nodes.append(Node())
+        return nodes.count - 1
+    }
+
+    private static func allow(_ endpoints: [Endpoint]) -> String {
+        var methods = Set(endpoints.map(\.method.rawValue))
+        if methods.contains("GET") { methods.insert("HEAD") }
+        methods.insert("OPTIONS")
+        return methods.sorted().joined(separator: ", ")
+    }
+}
+
+// MARK: - Finding
+
+extension Router {
+    enum Match {
+        case endpoint(Endpoint, captures: [String])
+        case options(allow: String)
+        case problem(Problem)
+    }
+
+    func match(_ head: RequestHead) -> Match {
+        if head.targetForm == .asterisk { return .options(allow: allowOfAll) }
+        var captures: [String] = []
+        do {
+            let path = head.path
+            guard let node = try find(path, from: path.startIndex, in: 0, &captures) else { return .problem(.notFound) }
+            return match(head.method, nodes[node], captures)
+        } catch {
+            return .problem(Problem(error))
+        }
+    }
+
+    private func match(_ method: HTTPRequest.Method, _ node: Node, _ captures: [String]) -> Match {
+        if let endpoint = endpoint(method, node) { return .endpoint(endpoint, captures: captures) }
+        if method == .options { return .options(allow: node.allow) }
+        return .problem(.methodNotAllowed(allow: node.allow))
+    }
+
+    private func endpoint(_ method: HTTPRequest.Method, _ node: Node) -> Endpoint? {
+        if let endpoint = node.endpoints.first(where: { $0.method == method }) { return endpoint }
+        return method == .head ? node.endpoints.first { $0.method == .get } : nil
+    }
+
+    /// The node of the path from the slash at `start`, or nil. `captures` then holds the captures on the way.
+    private func find(
+        _ path: ArraySlice<UInt8>, from start: Int, in node: Int, _ captures: inout [String]
+    ) throws(WireError) -> Int? {
+        guard start < path.endIndex else { return nodes[node].endpoints.isEmpty ? nil : node }
+        let segment = Self.segment(path, at: start + 1)
+        if let child = try literal(segment, of: node),
+            let found = try find(path, from: segment.endIndex, in: child, &captures)
+        {
+            return found
+        }
+        guard let child = nodes[node].capture, !segment.isEmpty else { return nil }
+        let count = captures.count
+        captures.append(try PercentEncoding.decode(segment))
+        if let found = try find(path, from: segment.endIndex, in: child, &captures) { return found }
+        captures.removeSubrange(count...)
+        return nil
+    }
+
+    private static func segment(_ path: ArraySlice<UInt8>, at start: Int) -> ArraySlice<UInt8> {
+        var end = start
+        while end < path.endIndex, path[end] != UInt8(ascii: "/") { end += 1 }
+        return path[start..<end]
+    }
+
+    private func literal(_ segment: ArraySlice<UInt8>, of node: Int) throws(WireError) -> Int? {
+        let candidates = nodes[node].literals
+        if candidates.isEmpty { return nil }
+        guard segment.contains(UInt8(ascii: "%")) else {
+            return candidates.first { $0.segment.elementsEqual(segment) }?.node
+        }
+        let decoded = try PercentEncoding.decode(segment)
+        return candidates.first { $0.segment.elementsEqual(decoded.utf8) }?.node
+    }
+}
+
+/// A route as the router keeps it.
+final class Endpoint: Sendable {
+    enum Segment {
+        case literal([UInt8])
+        case capture
+    }
+
+    let method: HTTPRequest.Method
+    let pattern: String
+    let bodyBytesMax: Int
+    let handler: Handler
+    let captureNames: [String]
+
+    init(_ route: Route) {
+        precondition(route.pattern.hasPrefix("/"), "a route's pattern starts with a slash: \(route.pattern)")
+        method = route.method
+        pattern = route.pattern
+        bodyBytesMax = route.bodyBytesMax
+        handler = route.handler
+        captureNames = Self.split(route.pattern).compactMap(Self.captureName)
+    }
+
+    var segments: [Segment] {
+        Self.split(pattern).map { Self.captureName($0) == nil ? .literal(Array($0.utf8)) : .capture }
+    }
+
+    private static func split(_ pattern: String) -> [Substring] {
+        pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    private static func captureName(_ segment: Substring) -> String? {
+        guard segment.hasPrefix("{"), segment.hasSuffix("}") else { return nil }
+        return String(segment.dropFirst().dropLast())
+    }
+}

@@ -1,0 +1,48 @@
+public import HTTPTypes
+
+/// An answer. The server adds `Content-Length` or `Transfer-Encoding`, `Date`, `X-Request-Id` and `Connection`.
+public struct ServerResponse: Sendable {
+    public var status: HTTPResponse.Status
+    public var fields: HTTPFields
+    public var body: Body
+
+    public enum Body: Sendable {
+        case none
+        case bytes([UInt8])
+        /// A body of any length, sent as it is produced. The producer runs in the request's task, on the connection's
+        /// loop; if it throws, the connection is reset, so that a proper end is the end. It does not run for HEAD.
+        case stream(@Sendable (ResponseBodyWriter) async throws -> Void)
+    }
+
+    public init(_ status: HTTPResponse.Status, fields: HTTPFields = [:], body: Body = .none) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// An answer of text.
+    public static func text(_ text: String, status: HTTPResponse.Status = .ok) -> ServerResponse {
+        ServerResponse(status, fields: [.contentType: "text/plain; charset=utf-8"], body: .bytes(Array(text.utf8)))
+    }
+}
+
+/// Where the producer of a streamed answer writes.
+public struct ResponseBodyWriter: Sendable {
+    let connection: HTTPConnection
+    let exchange: UInt64
+
+    /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together.
+    ///
+    /// - Throws: `ConnectionClosed` once the client is gone.
+    public func write(_ bytes: [UInt8]) async throws {
+        try await connection.writeStream(bytes, exchange)
+    }
+
+    /// Sends what was collected so far: for a feed whose next piece may take a while.
+    public func flush() async throws {
+        try await connection.flushStream(exchange)
+    }
+}
+
+/// The client went away, or was too slow, before its answer was complete.
+public struct ConnectionClosed: Error {}

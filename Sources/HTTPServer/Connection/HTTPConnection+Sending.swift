@@ -1,0 +1,40 @@
+// From answers to the socket.
+extension HTTPConnection {
+    var unsentByteCount: Int { output.count - outputStart }
+
+    var hasOutput: Bool { unsentByteCount > 0 || transport.hasUnsentBytes }
+
+    func takeOutputBuffer() {
+        if output.capacity == 0 { output = context.takeOutput() }
+    }
+
+    /// Sends as much as the socket takes.
+    func flush() {
+        guard phase != .closed, hasOutput else { return }
+        let sent = output.withUnsafeBytes { transport.write(UnsafeRawBufferPointer(rebasing: $0[outputStart...])) }
+        guard let sent else { return close(reset: false) }
+        outputStart += sent
+        if hasOutput {
+            if sent > 0 { restartWriteDeadline() }
+        } else {
+            releaseOutput()
+        }
+        if unsentByteCount <= context.configuration.unsentBytesMax / 2 { wakeStream() }
+    }
+
+    private func releaseOutput() {
+        var spent: [UInt8] = []
+        swap(&spent, &output)
+        outputStart = 0
+        context.giveBack(spent)
+    }
+
+    /// The last answer is sent. Closing now could destroy it on its way, if the client has sent something that was not
+    /// read (RFC 9112 section 9.6).
+    func linger() {
+        phase = .lingering
+        transport.finishWriting()
+        guard !inputHasEnded else { return close(reset: false) }
+        settle()
+    }
+}

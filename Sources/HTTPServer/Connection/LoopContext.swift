@@ -1,0 +1,66 @@
+import EventLoop
+import Logging
+
+/// What the connections of one loop share. Belongs to its loop and is used there only.
+final class LoopContext: @unchecked Sendable {
+    /// Bytes taken from a socket at once.
+    static let readBytesMax = 64 * 1024
+    /// The largest output buffer kept for the next answer.
+    static let spareBytesMax = 64 * 1024
+
+    let loop: EventLoop
+    let configuration: HTTPServerConfiguration
+    let application: Application
+    let logger: Logger
+    /// Set once, when the server is told to stop: from then on every answer is its connection's last.
+    var isDraining = false
+
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytesMax, alignment: 16)
+    var date = ResponseDate()
+    private var spareOutput: [UInt8] = []
+    private var random = SplitMix64(seed: .random(in: 0...UInt64.max))
+
+    init(loop: EventLoop, configuration: HTTPServerConfiguration, application: Application, logger: Logger) {
+        self.loop = loop
+        self.configuration = configuration
+        self.application = application
+        self.logger = logger
+    }
+
+    deinit { readBuffer.deallocate() }
+
+    func makeRequestID() -> RequestID {
+        .made(random.next(), random.next())
+    }
+}
+
+// One output buffer goes from connection to connection: an idle one has none, and an answer allocates none.
+extension LoopContext {
+    func takeOutput() -> [UInt8] {
+        var output: [UInt8] = []
+        swap(&output, &spareOutput)
+        return output
+    }
+
+    func giveBack(_ output: consuming [UInt8]) {
+        guard output.capacity > spareOutput.capacity, output.capacity <= Self.spareBytesMax else { return }
+        output.removeAll(keepingCapacity: true)
+        spareOutput = output
+    }
+}
+
+/// Identifiers need to differ, not to be unpredictable; the system's generator would cost a system call each.
+/// (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.)
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

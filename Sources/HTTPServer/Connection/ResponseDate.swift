@@ -1,0 +1,30 @@
+import Glibc
+
+/// The value of `Date`, rendered once a second: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
+struct ResponseDate {
+    private var second = time_t.min
+    private var bytes: [UInt8] = []
+
+    mutating func value() -> [UInt8] {
+        let now = time(nil)
+        if now != second {
+            second = now
+            bytes = Self.render(now)
+        }
+        return bytes
+    }
+
+    static func render(_ second: time_t) -> [UInt8] {
+        var (second, parts) = (second, tm())
+        gmtime_r(&second, &parts)
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let date = "\(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)"
+        let time = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+        return Array("\(days[Int(parts.tm_wday)]), \(date) \(time) GMT".utf8)
+    }
+
+    private static func two(_ number: CInt) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
+    }
+}

@@ -1,0 +1,71 @@
+public import HTTPWire
+
+/// Where the server listens and what it lets a client take: every wait has a deadline, every size a limit.
+public struct HTTPServerConfiguration: Sendable {
+    /// Where to listen.
+    public var addresses: [ListenAddress]
+
+    /// The deadlines of a connection, as it goes through a request.
+    public var deadlines = Deadlines()
+
+    /// The limits of a request's head.
+    public var wireLimits = WireLimits()
+
+    /// The most connections at once, over all loops. More wait in the kernel's queue until one closes. An idle one
+    /// costs 6 to 8 KB.
+    public var connectionsMax = 20_000
+
+    /// The most connections of one address; more are answered with 503 and closed. Off by default: many users of
+    /// a mobile network share one address.
+    public var connectionsPerAddressMax: Int?
+
+    /// Bytes of a connection taken ahead of the request in work. Beyond, it is not read until that request is
+    /// answered, and TCP makes the client wait.
+    public var unreadBytesMax = 64 * 1024
+
+    /// Bytes of answers waiting for a slow reader. Beyond, no further request of the connection is begun and
+    /// a streamed answer waits.
+    public var unsentBytesMax = 128 * 1024
+
+    /// A body that nobody wants (404, 405, 413) is read and dropped up to this size, so that its connection lives on;
+    /// with a longer one the connection is closed after the answer.
+    public var droppedBodyBytesMax = 64 * 1024
+
+    /// The reverse proxies whose `X-Forwarded-For` is believed; nobody else's is.
+    public var trustedProxies: [AddressRange] = []
+
+    public init(addresses: [ListenAddress]) {
+        self.addresses = addresses
+    }
+}
+
+extension HTTPServerConfiguration {
+    /// How long the server waits for whom. A connection that misses one is closed, with an answer where one is due.
+    public struct Deadlines: Sendable {
+        /// From accepting to the end of the TLS handshake.
+        public var handshake: Duration = .seconds(10)
+        /// From a head's first byte to its last (408): slow loris.
+        public var head: Duration = .seconds(10)
+        /// From the end of the head to the end of the body (408).
+        public var body: Duration = .seconds(30)
+        /// From the end of the request to the head of its answer (503); the handler is cancelled.
+        public var handler: Duration = .seconds(30)
+        /// For a client to take any of the bytes that wait for it.
+        public var write: Duration = .seconds(30)
+        /// Between requests, and before the first. Longer than the 60 s that load balancers keep a connection, so that
+        /// they close first and never send a request into a closing one.
+        public var idle: Duration = .seconds(75)
+        /// How long a handler may go on after its client stopped sending: it may only have half-closed and still
+        /// want its answer. A reset cancels at once.
+        public var halfClosed: Duration = .seconds(1)
+        /// How long an unread rest of a request is read and dropped after the answer that ends the connection: closing
+        /// with unread bytes would send RST, which can destroy the answer under way.
+        public var linger: Duration = .seconds(2)
+        /// From the call to stop to the last connection's end; what is in flight is then cut.
+        public var drain: Duration = .seconds(30)
+        /// While draining, what an idle connection has left to send a request that is already on its way.
+        public var idleDrain: Duration = .milliseconds(250)
+
+        public init() {}
+    }
+}

@@ -1,0 +1,51 @@
+import Glibc
+
+/// Where to listen: a host and a port, as an operator writes them.
+public struct ListenAddress: Hashable, Sendable {
+    /// A name or an address; empty for every address of the machine.
+    public let host: String
+    /// 0 lets the system choose; `HTTPServer.addresses` then tells which.
+    public let port: UInt16
+
+    public init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or `:8080`; nil for anything else.
+    public init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        self.init(host: String(host), port: port)
+    }
+}
+
+extension ListenAddress: CustomStringConvertible {
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// Why the server cannot listen at an address.
+public struct ListenError: Error, CustomStringConvertible {
+    public let address: ListenAddress
+    /// The step that failed, with the system's reason.
+    public let reason: String
+
+    public var description: String { "cannot listen at \(address): \(reason)" }
+
+    init(_ address: ListenAddress, _ step: String, errno code: CInt) {
+        self.address = address
+        reason = "\(step): \(String(cString: strerror(code)))"
+    }
+
+    init(_ address: ListenAddress, resolution code: CInt) {
+        self.address = address
+        reason = String(cString: gai_strerror(code))
+    }
+}

@@ -1,0 +1,105 @@
+import CLinux
+import EventLoop
+import Glibc
+
+/// Takes the connections of one listening socket, on one loop.
+///
+/// Where there is no room for another, no descriptor is left (`EMFILE`) or no memory, the socket is not polled until a
+/// connection has closed or a moment has passed: a level-triggered set would report it for ever.
+actor Listener: ReadinessHandler {
+    /// Connections accepted before other sockets get their turn.
+    static let acceptsPerTurnMax = 64
+    /// Until a listener that ran out of something tries again.
+    static let retryDelay: Duration = .milliseconds(100)
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let limits: ConnectionLimits
+    private let onAccept: @Sendable (CInt, SocketAddress) -> Void
+    private var socket: ListeningSocket?
+    private var watch: Watch?
+    private var retry: LoopTimer?
+    private(set) var isPaused = false
+
+    init(
+        _ socket: ListeningSocket, loop: EventLoop, limits: ConnectionLimits,
+        onAccept: @escaping @Sendable (CInt, SocketAddress) -> Void
+    ) {
+        self.loop = loop
+        self.limits = limits
+        self.socket = socket
+        self.onAccept = onAccept
+    }
+
+    func start() {
+        guard let socket else { return }
+        watch = loop.watch(socket.descriptor, for: .readable, handler: self)
+        retry = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.resume() } }
+    }
+
+    nonisolated func descriptorIsReady(_ readiness: Readiness) {
+        assumeIsolated { $0.acceptConnections(atMost: Self.acceptsPerTurnMax) }
+    }
+
+    /// Polls again after a pause.
+    func resume() {
+        guard isPaused, let watch else { return }
+        isPaused = false
+        retry?.unset()
+        loop.change(watch, to: .readable)
+    }
+
+    /// Takes what the kernel has completed already, then closes the socket.
+    func stop() {
+        guard let watch else { return }
+        acceptConnections(atMost: Int(ListeningSocket.backlog))
+        loop.unwatch(watch)
+        self.watch = nil
+        retry?.unset()
+        retry = nil
+        socket = nil
+    }
+
+    private func acceptConnections(atMost count: Int) {
+        for _ in 0..<count {
+            guard limits.hasRoom else { return pause() }
+            guard acceptConnection() else { return }
+        }
+    }
+
+    /// - Returns: false when there are no more for now.
+    private func acceptConnection() -> Bool {
+        guard let socket else { return false }
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let flags = CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        let descriptor = storage.withSockaddr { accept4(socket.descriptor, $0, &length, flags) }
+        guard descriptor >= 0 else { return canGoOn(after: errno) }
+        guard let address = SocketAddress(storage) else {
+            close(descriptor)
+            return true
+        }
+        setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
+        onAccept(descriptor, address)
+        return true
+    }
+
+    /// accept(2): errors of the connection that is being accepted are no reason to stop.
+    private func canGoOn(after code: CInt) -> Bool {
+        switch code {
+        case EAGAIN, EWOULDBLOCK: return false
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+            pause()
+            return false
+        default: return true
+        }
+    }
+
+    private func pause() {
+        guard !isPaused, let watch else { return }
+        isPaused = true
+        loop.change(watch, to: [])
+        retry?.set(after: Self.retryDelay)
+    }
+}

@@ -1,0 +1,94 @@
+import CLinux
+import Glibc
+
+/// The owner of one listening TCP socket.
+///
+/// Several may listen at one address, one for each event loop: the kernel spreads new connections over them by a hash
+/// of the peer's address (socket(7), `SO_REUSEPORT`).
+final class ListeningSocket: Sendable {
+    /// Connections the kernel completes ahead of `accept`; it caps this at `net.core.somaxconn`.
+    static let backlog: CInt = 4_096
+
+    let descriptor: CInt
+    let address: SocketAddress
+
+    private init(descriptor: CInt, address: SocketAddress) {
+        self.descriptor = descriptor
+        self.address = address
+    }
+
+    deinit { close(descriptor) }
+
+    /// Opens `count` sockets at `address`.
+    ///
+    /// The first binds without `SO_REUSEPORT`, so that a second server at the same address is refused rather than
+    /// given half of the connections.
+    static func open(_ address: ListenAddress, count: Int) throws -> [ListeningSocket] {
+        let resolved = try Resolution(address)
+        let port = try probe(resolved, address)
+        return try (0..<count).map { _ in
+            let socket = try bound(resolved, port: port, address, isShared: true)
+            guard listen(socket.descriptor, backlog) == 0 else { throw ListenError(address, "listen", errno: errno) }
+            return socket
+        }
+    }
+
+    /// The port to use, once nobody else is found to have it.
+    private static func probe(_ resolved: Resolution, _ address: ListenAddress) throws -> UInt16 {
+        let socket = try bound(resolved, port: address.port, address, isShared: false)
+        return socket.address.port
+    }
+
+    private static func bound(
+        _ resolved: Resolution, port: UInt16, _ address: ListenAddress, isShared: Bool
+    ) throws -> ListeningSocket {
+        let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(resolved.family, type, 0)
+        guard descriptor >= 0 else { throw ListenError(address, "socket", errno: errno) }
+        setOption(descriptor, SOL_SOCKET, SO_REUSEADDR)
+        if isShared { setOption(descriptor, SOL_SOCKET, SO_REUSEPORT) }
+        var storage = resolved.storage(port: port)
+        guard storage.withSockaddr({ bind(descriptor, $0, resolved.length) }) == 0 else {
+            defer { close(descriptor) }
+            throw ListenError(address, "bind", errno: errno)
+        }
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = storage.withSockaddr { getsockname(descriptor, $0, &length) }
+        return ListeningSocket(descriptor: descriptor, address: SocketAddress(storage)!)
+    }
+}
+
+/// Sets an integer socket option to 1.
+func setOption(_ descriptor: CInt, _ level: CInt, _ option: CInt) {
+    var one: CInt = 1
+    setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<CInt>.size))
+}
+
+/// What getaddrinfo(3) made of a host. Blocks for names, so it is done before any loop has work.
+private struct Resolution {
+    let family: CInt
+    let length: socklen_t
+    private var storage = sockaddr_storage()
+
+    init(_ address: ListenAddress) throws {
+        var hints = addrinfo()
+        hints.ai_flags = AI_PASSIVE
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(address.host.isEmpty ? nil : address.host, "0", &hints, &list)
+        guard code == 0, let first = list?.pointee else { throw ListenError(address, resolution: code) }
+        defer { freeaddrinfo(list) }
+        family = first.ai_family
+        length = first.ai_addrlen
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: first.ai_addr, count: Int(first.ai_addrlen)))
+        }
+    }
+
+    /// The address with `port`, which both families keep at the same place.
+    func storage(port: UInt16) -> sockaddr_storage {
+        var copy = storage
+        withUnsafeMutableBytes(of: &copy) { $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self) }
+        return copy
+    }
+}

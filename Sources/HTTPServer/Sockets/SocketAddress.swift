@@ -1,0 +1,96 @@
+import CLinux
+import Glibc
+
+/// An IP address without a port. IPv4 addresses that arrive mapped into IPv6 are IPv4 again.
+public struct IPAddress: Hashable, Sendable {
+    /// The address in network byte order as two words; an IPv4 address is kept in its mapped form, `::ffff:a.b.c.d`.
+    let high: UInt64
+    let low: UInt64
+
+    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else, host names included.
+    public init?(_ text: String) {
+        var (v4, v6) = (in_addr(), in6_addr())
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            self.init(v4)
+        } else if inet_pton(AF_INET6, text, &v6) == 1 {
+            self.init(v6)
+        } else {
+            return nil
+        }
+    }
+
+    init(_ address: in_addr) {
+        high = 0
+        low = 0xFFFF_0000_0000 | UInt64(UInt32(bigEndian: address.s_addr))
+    }
+
+    init(_ address: in6_addr) {
+        (high, low) = withUnsafeBytes(of: address) { bytes in
+            (
+                UInt64(bigEndian: bytes.load(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+
+    public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
+}
+
+extension IPAddress: CustomStringConvertible {
+    public var description: String {
+        isIPv4 ? ipv4Description : ipv6Description
+    }
+
+    private var ipv4Description: String {
+        "\(low >> 24 & 0xFF).\(low >> 16 & 0xFF).\(low >> 8 & 0xFF).\(low & 0xFF)"
+    }
+
+    private var ipv6Description: String {
+        let words = (high.bigEndian, low.bigEndian)
+        return withUnsafeBytes(of: words) { address in
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+                _ = inet_ntop(AF_INET6, address.baseAddress, text.baseAddress, socklen_t(text.count))
+                return String(cString: text.baseAddress!)
+            }
+        }
+    }
+}
+
+/// The address of one end of a TCP connection.
+public struct SocketAddress: Hashable, Sendable {
+    public let ip: IPAddress
+    public let port: UInt16
+}
+
+extension SocketAddress {
+    /// Takes the address a socket call filled in; nil for families other than IP.
+    init?(_ storage: sockaddr_storage) {
+        var storage = storage
+        switch CInt(storage.ss_family) {
+        case AF_INET:
+            let address = storage.reinterpreted(as: sockaddr_in.self)
+            self.init(ip: IPAddress(address.sin_addr), port: UInt16(bigEndian: address.sin_port))
+        case AF_INET6:
+            let address = storage.reinterpreted(as: sockaddr_in6.self)
+            self.init(ip: IPAddress(address.sin6_addr), port: UInt16(bigEndian: address.sin6_port))
+        default:
+            return nil
+        }
+    }
+}
+
+extension SocketAddress: CustomStringConvertible {
+    public var description: String { ip.isIPv4 ? "\(ip):\(port)" : "[\(ip)]:\(port)" }
+}
+
+extension sockaddr_storage {
+    /// The same bytes as another socket address type, all of which fit in this one.
+    fileprivate mutating func reinterpreted<Address>(as type: Address.Type) -> Address {
+        withUnsafeBytes(of: &self) { $0.load(as: type) }
+    }
+
+    /// Lends the address to a socket call in the form C asks for.
+    mutating func withSockaddr<Result>(_ body: (UnsafeMutablePointer<sockaddr>) -> Result) -> Result {
+        withUnsafeMutableBytes(of: &self) { body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self)) }
+    }
+}

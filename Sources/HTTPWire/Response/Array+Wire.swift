@@ -1,0 +1,78 @@
+import HTTPTypes
+
+/// The pieces of a response, appended to a buffer.
+extension [UInt8] {
+    mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { append(contentsOf: $0) }
+    }
+
+    mutating func append(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
+
+    /// The version is the server's own, also for HTTP/1.0 clients (RFC 9112 section 2.3), and the reason phrase may be
+    /// empty, but not the space before it (section 4).
+    mutating func appendStatusLine(_ status: HTTPResponse.Status) throws(ResponseError) {
+        guard (200...599).contains(status.code) else { throw .invalidStatus(status.code) }
+        append("HTTP/1.1 ")
+        appendDigits(of: status.code, radix: 10)
+        append(.space)
+        append(contentsOf: status.reasonPhrase.utf8)
+        append("\r\n")
+    }
+
+    mutating func appendDate(_ date: [UInt8]) throws(ResponseError) {
+        guard !date.isEmpty, date.span.isFieldValue else { throw .invalidDate }
+        append("Date: ")
+        append(contentsOf: date)
+        append("\r\n")
+    }
+
+    /// A field's name is a token by its type; its value is judged again here, on the bytes that go out: this is the
+    /// last place where a response can be kept from being split.
+    mutating func append(_ field: HTTPField) throws(ResponseError) {
+        guard !field.name.isReserved else { throw .reservedField(name: field.name.canonicalName) }
+        append(contentsOf: field.name.rawName.utf8)
+        append(": ")
+        let isValid = field.withUnsafeBytesOfValue { value in
+            append(contentsOf: value)
+            return value.span.isFieldValue
+        }
+        guard isValid else { throw .invalidFieldValue(name: field.name.canonicalName) }
+        append("\r\n")
+    }
+
+    mutating func appendContentLength(_ length: Int) {
+        append("Content-Length: ")
+        appendDigits(of: length, radix: 10)
+        append("\r\n")
+    }
+
+    /// - Parameter number: not negative.
+    mutating func appendDigits(of number: Int, radix: Int) {
+        var divisor = 1
+        while number / divisor >= radix { divisor *= radix }
+        while divisor > 0 {
+            let digit = UInt8(number / divisor % radix)
+            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            divisor /= radix
+        }
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate var isFieldValue: Bool { endOfFieldContent(from: 0, to: count) == count }
+}
+
+extension HTTPField.Name {
+    /// Whether the encoder alone writes it.
+    fileprivate var isReserved: Bool {
+        switch canonicalName.utf8.count {
+        case 4: canonicalName == "date"
+        case 10: canonicalName == "connection"
+        case 14: canonicalName == "content-length"
+        case 17: canonicalName == "transfer-encoding"
+        default: false
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// Writes the body of a streamed response, piece by piece.
+public struct ResponseBodyEncoder: Sendable {
+    enum Framing {
+        case chunked
+        /// As it is, up to the end of the connection.
+        case connection
+        /// The response has no body: HEAD, 204, 304.
+        case absent
+    }
+
+    private let framing: Framing
+
+    init(_ framing: Framing) {
+        self.framing = framing
+    }
+
+    /// Writes a piece of the body; an empty one is nothing, as an empty chunk would be the last (RFC 9112 section 7.1).
+    public func encode(_ piece: Span<UInt8>, into buffer: inout [UInt8]) {
+        guard !piece.isEmpty else { return }
+        switch framing {
+        case .chunked:
+            buffer.appendDigits(of: piece.count, radix: 16)
+            buffer.append("\r\n")
+            buffer.append(piece)
+            buffer.append("\r\n")
+        case .connection: buffer.append(piece)
+        case .absent: break
+        }
+    }
+
+    /// Ends the body. A stream that fails is not ended: only a missing last chunk tells the client.
+    public func encodeEnd(into buffer: inout [UInt8]) {
+        if framing == .chunked { buffer.append("0\r\n\r\n") }
+    }
+}

@@ -1,0 +1,25 @@
+// GET /v1/apps
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var listApps: Route {
+        Route(.get, "/v1/apps") { request in
+            let (caller, directory) = try await caller(request)
+            guard caller.isMaster else { throw APIError.forbidden("Only the admin key may list all apps.") }
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.name("apps")
+                writer.array { writer in
+                    for app in directory.apps.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+                        PolicyJSON.write(app, to: &writer)
+                    }
+                }
+            }
+            return .json(writer)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import PushRegistry
+import StrictJSON
+
+/// Whom a record is shown to, and with it which members it has (R14).
+struct RecordAudience {
+    let showsToken: Bool
+    let showsReplacement: Bool
+
+    init(_ caller: Caller) {
+        showsToken = caller.has(any: [.service, .sender])
+        showsReplacement = caller.isService
+    }
+}
+
+extension JSONWriter {
+    mutating func installation(_ record: InstallationRecord, showing audience: RecordAudience) {
+        let installation = record.installation
+        object { writer in
+            writer.member("installId", installation.key.installID.rawValue)
+            writer.member("provider", installation.provider.rawValue)
+            if audience.showsToken { writer.address(record) }
+            writer.member("userId", installation.owner?.userID.rawValue)
+            writer.member("sessionId", installation.owner?.session?.id.rawValue)
+            writer.member("sessionExpiresAt", installation.owner?.session?.expiresAt?.description)
+            writer.member("state", installation.state.rawValue)
+            writer.member("reachable", record.isReachable)
+            writer.member("generation", installation.generation)
+            writer.member("createdAt", installation.createdAt.description)
+            writer.member("registeredAt", installation.registeredAt.description)
+            writer.member("lastSeenAt", installation.lastSeenAt.description)
+            if audience.showsReplacement {
+                writer.member("probablyReplacedBy", installation.probablyReplacedBy?.rawValue)
+            }
+            writer.snapshot(record.snapshot)
+        }
+    }
+
+    /// The token and, for Web Push, its keys.
+    private mutating func address(_ record: InstallationRecord) {
+        member("token", record.token?.text)
+        name("keys")
+        guard let keys = record.installation.keys else { return null() }
+        object { writer in
+            writer.member("p256dh", keys.p256dh)
+            writer.member("auth", keys.auth)
+        }
+    }
+
+    /// The members `settings` and `device`, as an app sends them.
+    mutating func snapshot(_ snapshot: Snapshot) {
+        name("settings")
+        settings(snapshot.settings)
+        name("device")
+        device(snapshot.device)
+    }
+
+    private mutating func settings(_ settings: NotificationSettings) {
+        object { writer in
+            writer.member("authorizationStatus", settings.authorizationStatus.rawValue)
+            writer.member("soundSetting", settings.soundSetting.rawValue)
+            writer.member("badgeSetting", settings.badgeSetting.rawValue)
+            writer.member("alertSetting", settings.alertSetting.rawValue)
+            writer.member("notificationCenterSetting", settings.notificationCenterSetting.rawValue)
+            writer.member("lockScreenSetting", settings.lockScreenSetting.rawValue)
+            writer.member("carPlaySetting", settings.carPlaySetting.rawValue)
+            writer.member("criticalAlertSetting", settings.criticalAlertSetting.rawValue)
+            writer.member("announcementSetting", settings.announcementSetting.rawValue)
+            writer.member("alertStyle", settings.alertStyle.rawValue)
+            writer.member("showPreviewsSetting", settings.showPreviewsSetting.rawValue)
+            writer.member("providesAppNotificationSettings", settings.providesAppNotificationSettings)
+        }
+    }
+
+    private mutating func device(_ device: Device) {
+        object { writer in
+            writer.member("installId", device.installID.rawValue)
+            writer.member("keychainId", device.keychainID)
+            writer.member("vendorId", device.vendorID)
+            writer.member("advertisingId", device.advertisingID)
+            writer.member("appVersion", device.appVersion)
+            writer.member("deviceModel", device.deviceModel)
+            writer.member("systemName", device.systemName)
+            writer.member("systemVersion", device.systemVersion)
+            writer.member("locale", device.locale.text)
+            writer.member("language", device.language)
+            writer.member("languages", device.languages)
+            writer.member("region", device.region)
+            writer.member("timeZoneId", device.timeZoneID)
+            writer.member("timeZoneOffset", device.timeZoneOffset)
+            writer.member("carrier", device.carrier)
+            writer.member("appStore", device.appStore)
+            writer.location(device.location)
+        }
+    }
+
+    private mutating func location(_ location: Location?) {
+        name("location")
+        guard let location else { return null() }
+        object { writer in
+            writer.member("latitude", location.latitude)
+            writer.member("longitude", location.longitude)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// GET /v1/apps/{app}/installations/{installId}/snapshots
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var listSnapshots: Route {
+        Route(.get, Self.installationPattern + "/snapshots") { request in
+            let call = try await appCall(request, allowing: [.service])
+            let page = try PageRequest(request)
+            let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
+            guard let found = try await store.snapshots(of: key, before: page.after, limit: page.limit) else {
+                throw APIError.unknownInstallation
+            }
+            return .json(text(of: found))
+        }
+    }
+
+    private func text(of page: SnapshotPage) -> JSONWriter {
+        var writer = JSONWriter(capacity: 4_096)
+        writer.object { writer in
+            writer.name("snapshots")
+            writer.array { writer in
+                for (at, snapshot) in page.snapshots {
+                    writer.object { writer in
+                        writer.member("at", at.description)
+                        writer.snapshot(snapshot)
+                    }
+                }
+            }
+            writer.member("next", page.next.map { String($0) })
+        }
+        return writer
+    }
+}

@@ -1,0 +1,34 @@
+// GET /v1/apps/{app}/keys
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var listKeys: Route {
+        Route(.get, Self.keysPattern) { request in
+            let call = try await appCall(request, allowing: [.admin])
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.name("keys")
+                writer.array { writer in
+                    for key in call.directory.keys(of: call.app.number) { writer.key(key) }
+                }
+            }
+            return .json(writer)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func key(_ key: APIKey) {
+        object { writer in
+            writer.member("id", key.id)
+            writer.member("name", key.name)
+            writer.member("roles", key.roles.map(\.rawValue).sorted())
+            writer.member("createdAt", key.createdAt.description)
+            writer.member("revokedAt", key.revokedAt?.description)
+        }
+    }
+}

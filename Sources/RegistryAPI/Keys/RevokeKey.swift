@@ -1,0 +1,18 @@
+// DELETE /v1/apps/{app}/keys/{keyId}
+
+import HTTPServer
+import HTTPTypes
+import Logging
+import PushRegistry
+
+extension RegistryService {
+    var revokeKey: Route {
+        Route(.delete, Self.keysPattern + "/{keyId}") { request in
+            let call = try await appCall(request, allowing: [.admin])
+            let id = request.parameters["keyId"]
+            guard try await directory.revokeKey(id, of: call.app.number) else { throw APIError.unknownKey }
+            logger.notice("key revoked", metadata: ["keyId": "\(id)", "app": "\(call.app.id)"])
+            return ServerResponse(.noContent)
+        }
+    }
+}

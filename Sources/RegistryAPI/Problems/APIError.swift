@@ -1,0 +1,99 @@
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+/// Why a call did not succeed, in the terms of the API. What a client sees of it is decided in `problem` alone.
+enum APIError: Error {
+    case missingCredential
+    case invalidCredential
+    case tooManyFailedAuthentications
+    /// There is no such app, or it is none of the caller's.
+    case unknownApp
+    case forbidden(String)
+    case unsupportedMediaType(String)
+    case invalidBody([JSONFault])
+    case invalidParameters([ParameterFault])
+    case unknownInstallation
+    case unknownKey
+    /// R8: the present generation, 0 where the installation is unknown.
+    case outdated(generation: Int64)
+    case store(StoreError)
+}
+
+/// What is wrong with a header field, a part of the path or a query parameter.
+struct ParameterFault: Sendable {
+    let parameter: String
+    let code: String
+    let detail: String
+}
+
+extension APIError {
+    /// Status, code and sentence of each error, as the error page lists them.
+    var problem: Problem {
+        switch self {
+        case .missingCredential:
+            Problem(
+                .unauthorized, code: "missing-credential", detail: "Send a key as Authorization: Bearer.",
+                fields: [.wwwAuthenticate: "Bearer"])
+        case .invalidCredential:
+            Problem(
+                .unauthorized, code: "invalid-credential", detail: "This key is not known, or was revoked.",
+                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        case .tooManyFailedAuthentications:
+            Problem(
+                .tooManyRequests, code: "too-many-failed-authentications",
+                detail: "Too many calls from this address came with a bad credential.", fields: [.retryAfter: "1"])
+        case .unknownApp:
+            Problem(.notFound, code: "unknown-app", detail: "There is no such app.")
+        case .forbidden(let detail):
+            Problem(.forbidden, code: "forbidden", detail: detail)
+        case .unsupportedMediaType(let expected):
+            Problem(
+                .unsupportedMediaType, code: "unsupported-media-type", detail: "The body must be \(expected).",
+                fields: [.accept: expected])
+        case .invalidBody(let faults):
+            Problem(
+                .badRequest, code: faults.first?.code == .malformed ? "malformed-json" : "invalid-body",
+                detail: "The body does not fit; errors lists every fault.")
+        case .invalidParameters(let faults):
+            Problem(
+                .badRequest, code: faults.contains { $0.code == "invalid-header" } ? "invalid-header" : "invalid-parameter",
+                detail: "A part of the request other than its body does not fit; errors lists every fault.")
+        case .unknownInstallation:
+            Problem(.notFound, code: "unknown-installation", detail: "There is no such installation.")
+        case .unknownKey:
+            Problem(.notFound, code: "unknown-key", detail: "The app has no such key.")
+        case .outdated(let generation):
+            Problem(
+                .preconditionFailed, code: "outdated",
+                detail: "If-Match names another generation than the present one.",
+                fields: [.eTag: ETag.make(generation)])
+        case .store(.unavailable):
+            Problem(
+                .serviceUnavailable, code: "database-unavailable", detail: "The database is away. Try again.",
+                fields: [.retryAfter: "1"])
+        case .store(.overloaded):
+            Problem(
+                .serviceUnavailable, code: "overloaded", detail: "More calls wait than can be served. Try again.",
+                fields: [.retryAfter: "1"])
+        case .store(.failed):
+            Problem(.internalServerError, code: "internal-error", detail: "The server failed to answer this request.")
+        }
+    }
+}
+
+extension APIError {
+    /// What a handler may have thrown, as an error of the API; nil for what is none of its own.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as APIError: self = error
+        case let error as StoreError: self = .store(error)
+        case let error as JSONFaults: self = .invalidBody(error.faults)
+        case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case RemovalRefusal.notFound: self = .unknownInstallation
+        default: return nil
+        }
+    }
+}

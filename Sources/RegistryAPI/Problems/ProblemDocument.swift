@@ -1,0 +1,68 @@
+import HTTPServer
+import HTTPTypes
+import StrictJSON
+
+/// `application/problem+json` (RFC 9457).
+enum ProblemDocument {
+    static func response(_ error: APIError, _ requestID: RequestID) -> ServerResponse {
+        response(error.problem, requestID) { writer in
+            switch error {
+            case .invalidBody(let faults): writer.faults(faults)
+            case .invalidParameters(let faults): writer.faults(faults)
+            case .outdated(let generation): writer.member("generation", generation)
+            default: break
+            }
+        }
+    }
+
+    @Sendable static func response(_ problem: Problem, _ requestID: RequestID) -> ServerResponse {
+        response(problem, requestID) { _ in }
+    }
+
+    private static func response(
+        _ problem: Problem, _ requestID: RequestID, _ more: (inout JSONWriter) -> Void
+    ) -> ServerResponse {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("type", "urn:push-registry:error:" + problem.code)
+            writer.member("title", problem.status.reasonPhrase)
+            writer.member("status", problem.status.code)
+            writer.member("detail", problem.detail)
+            writer.member("code", problem.code)
+            writer.member("requestId", requestID.description)
+            more(&writer)
+        }
+        var fields = problem.fields
+        fields[.contentType] = "application/problem+json"
+        return ServerResponse(problem.status, fields: fields, body: .bytes(writer.bytes))
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func faults(_ faults: [JSONFault]) {
+        name("errors")
+        array { writer in
+            for fault in faults {
+                writer.object { writer in
+                    writer.member("pointer", fault.pointer)
+                    writer.member("code", fault.code.rawValue)
+                    writer.member("detail", fault.detail)
+                    if let offset = fault.offset { writer.member("offset", offset) }
+                }
+            }
+        }
+    }
+
+    fileprivate mutating func faults(_ faults: [ParameterFault]) {
+        name("errors")
+        array { writer in
+            for fault in faults {
+                writer.object { writer in
+                    writer.member("parameter", fault.parameter)
+                    writer.member("code", fault.code)
+                    writer.member("detail", fault.detail)
+                }
+            }
+        }
+    }
+}

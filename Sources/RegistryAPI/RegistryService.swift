@@ -1,0 +1,59 @@
+import HTTPServer
+import HTTPTypes
+import Logging
+import PushRegistry
+
+/// The registry's HTTP API over its stores. One lives on each event loop; each endpoint has a file of its own.
+public struct RegistryService: Sendable {
+    let store: any InstallationStore
+    let directory: any AppDirectory
+    let admin: AdminKey
+    let links: TimeZoneLinks
+    let readiness: ReadinessCheck
+    let metrics: @Sendable () -> [UInt8]
+    let logger: Logger
+
+    /// - Parameters:
+    ///   - readiness: whether the service can do its work, for `GET /readyz`.
+    ///   - metrics: the text of `GET /metrics`.
+    public init(
+        store: any InstallationStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
+        readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+    ) {
+        self.store = store
+        self.directory = directory
+        self.admin = admin
+        self.links = links
+        self.readiness = readiness
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// The routes, with what every one of them goes through.
+    public func application(observer: (any RequestObserver)?) -> Application {
+        Application(
+            router: Router(routes.map { $0.wrapped(in: [renderErrors]) }), observer: observer,
+            renderProblem: ProblemDocument.response)
+    }
+
+    var routes: [Route] {
+        [
+            putInstallation, getInstallation, deleteInstallation, listSnapshots,
+            listApps, putApp, getApp, createKey, listKeys, revokeKey,
+            health, ready, metricsText,
+        ]
+    }
+
+    /// Turns the errors of the API into problem documents, and tells the log of those that are ours.
+    private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
+        do {
+            return try await handler(request)
+        } catch {
+            guard let known = APIError(error) else { throw error }
+            if case .store(.failed(let description)) = known {
+                logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
+            }
+            return ProblemDocument.response(known, request.requestID)
+        }
+    }
+}

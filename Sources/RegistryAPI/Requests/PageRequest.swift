@@ -1,0 +1,40 @@
+import HTTPServer
+import HTTPWire
+
+/// `?limit=&after=` of the lists.
+struct PageRequest {
+    static let limitStandard = 100
+    static let limits = 1...1_000
+
+    let limit: Int
+    let after: Int64?
+
+    /// - Throws: `APIError.invalidParameters`; an unknown parameter is one of the faults.
+    init(_ request: ServerRequest) throws {
+        var faults: [ParameterFault] = []
+        var limit = Self.limitStandard
+        var after: Int64?
+        for item in try request.head.queryItems() {
+            switch item.name {
+            case "limit":
+                if let number = Int(item.value), Self.limits.contains(number) { limit = number } else {
+                    faults.append(.query("limit", "out-of-range", "This must be a number from 1 to 1000."))
+                }
+            case "after":
+                after = Int64(item.value)
+                if after == nil { faults.append(.query("after", "invalid-cursor", "This is no cursor of this list.")) }
+            default:
+                faults.append(.query(item.name, "unknown-parameter", "No such parameter is known."))
+            }
+        }
+        guard faults.isEmpty else { throw APIError.invalidParameters(faults) }
+        self.limit = limit
+        self.after = after
+    }
+}
+
+extension ParameterFault {
+    static func query(_ name: String, _ code: String, _ detail: String) -> ParameterFault {
+        ParameterFault(parameter: name, code: code, detail: detail)
+    }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Logging
+import PushRegistry
+import RegistryStore
+
+struct Apps: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List and create apps.", subcommands: [List.self, Create.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all apps.")
+        @OptionGroup var common: CommonOptions
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let apps = try await withDirectory(common) { directory in
+                try await directory.current().apps.keys.map(\.rawValue).sorted()
+            }
+            if json { try printJSON(["apps": apps]) } else { apps.forEach { print($0) } }
+        }
+    }
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create an app with the standard policy.",
+            discussion: "PUT /v1/apps/{app} changes its policy. An app that exists is left as it is.")
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app's identifier, such as com.example.mail.") var app: String
+
+        func run() async throws {
+            let id = try app.asAppID()
+            let isNew = try await withDirectory(common) { directory in
+                guard try await directory.current().apps[id] == nil else { return false }
+                return try await directory.put(id, policy: .standard).isNew
+            }
+            print(isNew ? "created \(id)" : "\(id) exists already")
+        }
+    }
+}
+
+extension String {
+    func asAppID() throws -> AppID {
+        do {
+            return try AppID(self)
+        } catch {
+            throw ValidationError("\(self) is no identifier of an app: \(error.detail)")
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import Logging
+import RegistryStore
+
+/// Lends the directory of apps and keys of the database that the options name.
+func withDirectory<Value: Sendable>(
+    _ options: CommonOptions, _ body: (PostgresAppDirectory) async throws -> Value
+) async throws -> Value {
+    let settings = try await options.settings()
+    let logger = ProcessLogging.start(settings)
+    let database = try await Database.attach(settings, logger: logger)
+    do {
+        let value = try await database.withDirectory(logger: logger, body)
+        try await database.stop()
+        return value
+    } catch {
+        try await database.stop()
+        throw error
+    }
+}
+
+func printJSON(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    print(String(decoding: try encoder.encode(value), as: UTF8.self))
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import EmbeddedPostgres
+import EventLoop
+import Logging
+import Migrations
+import PostgresClient
+import RegistryStore
+
+/// The database that a command works on: the one that the settings name, or the embedded one.
+struct Database: Sendable {
+    let connectionString: String
+    /// The server that this process started and has to stop.
+    let embedded: EmbeddedPostgres?
+
+    /// Starts the embedded server, for the process that serves.
+    static func start(_ settings: Settings, logger: Logger) async throws -> Database {
+        if let url = settings.databaseURL { return Database(connectionString: url, embedded: nil) }
+        let server = try await EmbeddedPostgres.start(directory: settings.dataDirectory, logger: logger)
+        return Database(connectionString: server.connectionString, embedded: server)
+    }
+
+    /// Uses the embedded server of a service that runs, or starts it for the time of a command.
+    static func attach(_ settings: Settings, logger: Logger) async throws -> Database {
+        if settings.databaseURL == nil,
+            let running = try await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory)
+        {
+            return Database(connectionString: running, embedded: nil)
+        }
+        return try await start(settings, logger: logger)
+    }
+
+    func stop() async throws {
+        try await embedded?.stop()
+    }
+
+    var configuration: PostgresConfiguration {
+        get throws { try PostgresConfiguration(connectionString) }
+    }
+
+    /// The service's sessions. Its statements are written for index look-ups of many keys, whatever the planner knew of the
+    /// tables when it first saw them; no statement may hold locks for longer than a request lives.
+    var serviceConfiguration: PostgresConfiguration {
+        get throws {
+            try PostgresConfiguration(
+                connectionString,
+                settings: [
+                    "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
+                    "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s",
+                    "idle_in_transaction_session_timeout": "15s",
+                ])
+        }
+    }
+
+    var migrator: Migrator {
+        get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
+    }
+
+    /// Lends the directory of apps and keys on a migrated database.
+    func withDirectory<Value: Sendable>(
+        logger: Logger, _ body: (PostgresAppDirectory) async throws -> Value
+    ) async throws -> Value {
+        _ = try await migrator.migrate(configuration)
+        let loop = EventLoop(name: "command")
+        defer { loop.stop() }
+        let client = PostgresClient(
+            try configuration, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 2), logger: logger)
+        let directory = PostgresAppDirectory(postgres: client)
+        // Both end with this scope.
+        async let _ = client.run()
+        async let _ = directory.run()
+        return try await body(directory)
+    }
+}
+
+extension Migration {
+    /// A file's name is `NNNN_verb_object`.
+    init(_ file: MigrationFile) throws {
+        let parts = file.name.split(separator: "_", maxSplits: 1)
+        guard parts.count == 2, let version = Int(parts[0]) else {
+            throw ValidationError("\(file.name) is no name of a migration")
+        }
+        self.init(version: version, name: String(parts[1]), sql: file.sql)
+    }
+}

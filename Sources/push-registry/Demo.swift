@@ -1,0 +1,66 @@
+import EventLoop
+import HTTPServer
+import Logging
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+
+/// An app with a key to try the service with, and the curl lines for it.
+struct Demo {
+    static let appText = "com.example.demo"
+    private static let keyName = "demo"
+
+    private let database: Database
+    private let server: HTTPServer
+    private let logger: Logger
+
+    init(_ database: Database, _ server: HTTPServer, logger: Logger) {
+        self.database = database
+        self.server = server
+        self.logger = logger
+    }
+
+    /// Creates what is missing. An earlier demo's key is revoked: its secret is not known any more.
+    func prepare() async throws {
+        let id = try Self.appText.asAppID()
+        let key = try await database.withDirectory(logger: logger) { directory in
+            let app = try await app(id, in: directory)
+            for old in try await directory.current().keys(of: app.number) where old.name == Self.keyName {
+                _ = try await directory.revokeKey(old.id, of: app.number)
+            }
+            let new = NewKey(of: app, name: Self.keyName, roles: [.service, .sender, .marketing])
+            try await directory.add(new.key)
+            return new
+        }
+        print(lines(key.text))
+    }
+
+    private func app(_ id: AppID, in directory: PostgresAppDirectory) async throws -> App {
+        if let app = try await directory.current().apps[id] { return app }
+        return try await directory.put(id, policy: .standard).app
+    }
+
+    private func lines(_ key: String) -> String {
+        let url = "http://127.0.0.1:\(server.port)/v1/apps/\(Self.appText)/installations/demo-phone"
+        let authorization = "-H 'Authorization: Bearer \(key)'"
+        let body = """
+            {"token":"80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE","provider":"apns",\
+            "settings":{"authorizationStatus":"authorized","alertSetting":"enabled","soundSetting":"enabled"},\
+            "device":{"installId":"demo-phone","deviceModel":"iPhone17,3","systemName":"iOS","systemVersion":"26.5",\
+            "appVersion":"1.4.0","locale":"de-DE","languages":["de-DE","en-US"],"timeZoneId":"Europe/Berlin",\
+            "timeZoneOffset":3600}}
+            """
+        let put = "curl -sS -X PUT '\(url)' \(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' -d '\(body)'"
+        return """
+
+            Ready. Register a token (created), register it again (unchanged), read it back:
+
+            \(put)
+
+            \(put)
+
+            curl -sS '\(url)' \(authorization)
+
+            """
+    }
+}

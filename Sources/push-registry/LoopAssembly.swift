@@ -1,0 +1,80 @@
+import EventLoop
+import HTTPServer
+import Logging
+import PostgresClient
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+import ServiceLifecycle
+
+/// What each event loop has of its own: database connections, stores and the API over them. Nothing of a request
+/// crosses to another loop.
+struct LoopAssembly: Service {
+    /// Per loop: one for what is shared, two for writing transactions, one for the rest.
+    static let connectionsPerLoop = 4
+
+    private struct LoopParts: Sendable {
+        let loop: EventLoop
+        let postgres: PostgresClient
+        let store: PostgresInstallationStore
+        let directory: PostgresAppDirectory
+    }
+
+    private let parts: [LoopParts]
+    private let admin: AdminKey
+    private let links: TimeZoneLinks
+
+    private let logger: Logger
+
+    init(_ database: Database, loops: [EventLoop], admin: AdminKey, logger: Logger) throws {
+        let configuration = try database.serviceConfiguration
+        parts = loops.map { loop in
+            let postgres = PostgresClient(
+                configuration, on: loop,
+                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoop),
+                logger: logger)
+            return LoopParts(
+                loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
+                directory: PostgresAppDirectory(postgres: postgres))
+        }
+        self.admin = admin
+
+        links = try TimeZoneLinks()
+        self.logger = logger
+    }
+
+    /// The application of one of the loops.
+    func application(on loop: EventLoop) -> Application {
+        guard let parts = parts.first(where: { $0.loop === loop }) else {
+            preconditionFailure("\(loop.name) is none of this server's loops")
+        }
+        let service = RegistryService(
+            store: parts.store, directory: parts.directory, admin: admin, links: links, readiness: readiness(parts),
+            metrics: { [] }, logger: logger)
+        return service.application(observer: nil)
+    }
+
+    private func readiness(_ parts: LoopParts) -> ReadinessCheck {
+        ReadinessCheck {
+            do {
+                _ = try await parts.directory.current()
+                return []
+            } catch {
+                return ["the database does not answer"]
+            }
+        }
+    }
+
+    /// Serves the loops' connections and queues until the group shuts down, which it does after the HTTP server.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for parts in parts {
+                    group.addTask { await parts.postgres.run() }
+                    group.addTask { await parts.store.run() }
+                    group.addTask { await parts.directory.run() }
+                }
+            }
+        }
+    }
+}

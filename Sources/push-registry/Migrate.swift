@@ -1,0 +1,43 @@
+import ArgumentParser
+import Logging
+import PostgresClient
+
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring the database to this binary's schema.",
+        discussion: """
+            Applies what is missing, in order, each migration in a transaction. `serve` does the same at its start; run \
+            this alone where the service's role may not change the schema, or before an upgrade.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Flag(help: "Only say what would be done.")
+    var dryRun = false
+
+    func run() async throws {
+        let settings = try await common.settings()
+        let logger = ProcessLogging.start(settings)
+        let database = try await Database.attach(settings, logger: logger)
+        do {
+            if dryRun { try await show(database) } else { try await migrate(database) }
+            try await database.stop()
+        } catch {
+            try await database.stop()
+            throw error
+        }
+    }
+
+    private func migrate(_ database: Database) async throws {
+        let applied = try await database.migrator.migrate(database.configuration)
+        for migration in applied { print("applied \(migration.version) \(migration.name)") }
+        if applied.isEmpty { print("the schema is up to date") }
+    }
+
+    private func show(_ database: Database) async throws {
+        let status = try await database.migrator.status(database.configuration)
+        for migration in status.pending { print("pending \(migration.version) \(migration.name)") }
+        for record in status.unknown { print("newer than this binary: \(record.version) \(record.name)") }
+        if status.isUpToDate { print("the schema is up to date") }
+    }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+
+@main
+struct PushRegistryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push-registry",
+        abstract: "A registry of push tokens behind a REST API.",
+        discussion: """
+            It knows, for every installation of an app, which push token reaches it, whose it is, what the device looks \
+            like and what the user allows.
+
+            Start with:
+              push-registry serve --demo     an embedded PostgreSQL, a demo app with a key, and curl lines to try
+
+            Every option can be given as a flag, in the environment (--database-url is PUSH_REGISTRY_DATABASE_URL) or \
+            in a JSON file named by --config ({"databaseUrl": "…"}), in this order of precedence.
+            """,
+        version: "0.1.0",
+        subcommands: [Serve.self, Migrate.self, Apps.self, Keys.self])
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import EventLoop
+import Foundation
+import HTTPServer
+import Logging
+import PostgresClient
+import PushRegistry
+import RegistryAPI
+import ServiceLifecycle
+import UnixSignals
+
+/// The service: database, event loops and HTTP server, brought up in this order and down in the other.
+struct RegistryServer {
+    private let settings: Settings
+    private let logger: Logger
+
+    init(_ settings: Settings, logger: Logger) {
+        self.settings = settings
+        self.logger = logger
+    }
+
+    /// Serves until SIGTERM or SIGINT.
+    func run(demo: Bool) async throws {
+        let database = try await Database.start(settings, logger: logger)
+        do {
+            try await serve(database, demo: demo)
+            try await database.stop()
+        } catch {
+            try await database.stop()
+            throw error
+        }
+    }
+
+    private func serve(_ database: Database, demo: Bool) async throws {
+        let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
+        let applied = try await database.migrator.migrate(database.configuration)
+        if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
+        let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
+            EventLoop(name: "loop-\($0)")
+        }
+        let assembly = try LoopAssembly(
+            database, loops: loops, admin: admin, logger: logger)
+        let server = try HTTPServer(
+            httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
+        for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: assembly), .init(service: HTTPService(server: server))],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        async let printed: Void = demo ? Demo(database, server, logger: logger).prepare() : ()
+        try await group.run()
+        try await printed
+        for loop in loops { loop.stop() }
+    }
+
+    private func httpConfiguration() throws -> HTTPServerConfiguration {
+        let addresses = try settings.listen.split(separator: ",").map { text in
+            guard let address = ListenAddress(String(text)) else {
+                throw ValidationError("\(text) is no address to listen at; write host:port, such as 127.0.0.1:8080.")
+            }
+            return address
+        }
+        return HTTPServerConfiguration(addresses: addresses)
+    }
+}
+
+/// The HTTP server under the service group: a graceful shutdown drains it.
+private struct HTTPService: Service {
+    let server: HTTPServer
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await server.run()
+        } onGracefulShutdown: {
+            server.drain()
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Logging
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the service.",
+        discussion: """
+            Without --database-url it creates and runs a private PostgreSQL in --data-dir and stops it at the end; as \
+            root, PostgreSQL runs as an unprivileged user. The schema is brought up to date first.
+
+            The admin key is taken from PUSH_REGISTRY_ADMIN_KEY or the file, not from a flag, which every user of the \
+            machine could read. With the embedded PostgreSQL a missing one is made and printed, this once.
+
+            SIGTERM or Ctrl-C finishes what is in flight and ends; a second one ends at once.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: ArgumentHelp("Where to listen (default: 127.0.0.1:8080).", valueName: "host:port"))
+    var listen: String?
+
+    @Option(help: ArgumentHelp("How many event loops to run (default: one per core).", valueName: "count"))
+    var eventLoops: String?
+
+    @Flag(help: "Create the app com.example.demo with a key and print curl lines to try. For trying out only.")
+    var demo = false
+
+    func run() async throws {
+        let settings = try await common.settings(["listen": listen, "eventLoops": eventLoops])
+        try await RegistryServer(settings, logger: ProcessLogging.start(settings)).run(demo: demo)
+    }
+}

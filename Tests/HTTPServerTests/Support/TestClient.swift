@@ -1,0 +1,175 @@
+import Foundation
+import Glibc
+import HTTPServer
+
+/// A client that blocks, as simple as can be: what the server says is judged here without the server's own code.
+final class TestClient: @unchecked Sendable {
+    struct Response: Equatable {
+        var status = 0
+        var fields: [String: String] = [:]
+        var body = ""
+    }
+
+    enum Failure: Error, Equatable {
+        case timeout, ended, reset
+        case malformed(String)
+    }
+
+    private let descriptor: CInt
+    private var buffer: [UInt8] = []
+    private var isClosed = false
+
+    /// - Parameter receiveBufferBytes: a small one makes a slow reader slow sooner.
+    init(_ port: UInt16, receiveBufferBytes: CInt? = nil) throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        if var size = receiveBufferBytes {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        }
+        var timeout = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure.reset }
+    }
+
+    deinit { close() }
+
+    func send(_ text: String) throws {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw errno == EAGAIN ? Failure.timeout : Failure.reset }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
+    /// Sends what the server takes until it has taken nothing for 100 ms.
+    ///
+    /// - Returns: the bytes taken.
+    func sendWithoutWaiting(_ text: String) -> Int {
+        var timeout = timeval(tv_sec: 0, tv_usec: 100_000)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        let bytes = Array(text.utf8)
+        var taken = 0
+        while taken < bytes.count {
+            let count = bytes[taken...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { break }
+            taken += count
+        }
+        return taken
+    }
+
+    /// The next answer.
+    func response(toHead isHead: Bool = false) throws -> Response {
+        var response = Response()
+        let lines = try line(until: "\r\n\r\n").components(separatedBy: "\r\n")
+        let parts = lines[0].split(separator: " ")
+        guard parts.count >= 2, parts[0] == "HTTP/1.1", let status = Int(parts[1]) else {
+            throw Failure.malformed(lines[0])
+        }
+        response.status = status
+        for line in lines.dropFirst() where !line.isEmpty {
+            let colon = line.firstIndex(of: ":")!
+            response.fields[line[..<colon].lowercased()] =
+                line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        if !isHead { response.body = try body(response) }
+        return response
+    }
+
+    private func body(_ response: Response) throws -> String {
+        if response.fields["transfer-encoding"] == "chunked" { return try chunks() }
+        if let length = response.fields["content-length"].flatMap({ Int($0) }) { return try text(takeBytes(length)) }
+        return response.status == 204 || response.status < 200 ? "" : try rest()
+    }
+
+    private func chunks() throws -> String {
+        var body: [UInt8] = []
+        while let size = Int(try line(until: "\r\n").trimmingCharacters(in: .newlines), radix: 16) {
+            let chunk = try takeBytes(size + 2)
+            guard chunk.suffix(2) == [13, 10] else { throw Failure.malformed("chunk") }
+            if size == 0 { return text(body) }
+            body += chunk.dropLast(2)
+        }
+        throw Failure.malformed("chunk size")
+    }
+
+    /// Everything up to the end of the connection.
+    func rest() throws -> String {
+        do {
+            while true { try fill() }
+        } catch Failure.ended {
+            defer { buffer = [] }
+            return text(buffer)
+        }
+    }
+
+    private func line(until end: String) throws -> String {
+        let end = Array(end.utf8)
+        while true {
+            if let range = buffer.firstRange(of: end) { return try text(takeBytes(range.upperBound)) }
+            try fill()
+        }
+    }
+
+    private func takeBytes(_ count: Int) throws -> [UInt8] {
+        while buffer.count < count { try fill() }
+        defer { buffer.removeFirst(count) }
+        return Array(buffer[..<count])
+    }
+
+    private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Waits for the server's RST, reading nothing.
+    func waitForReset() -> Bool {
+        var watched = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&watched, 1, 10_000) == 1
+    }
+
+    private func fill() throws {
+        var piece = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = recv(descriptor, &piece, piece.count, 0)
+        if count == 0 { throw Failure.ended }
+        guard count > 0 else { throw errno == EAGAIN ? Failure.timeout : Failure.reset }
+        buffer.append(contentsOf: piece[..<count])
+    }
+
+    /// Sends FIN; answers can still be read.
+    func finishSending() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        Glibc.close(descriptor)
+    }
+
+    /// Closes with RST.
+    func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+}
+
+extension TestClient {
+    /// Sends a request without a body and reads its answer.
+    func get(_ path: String, _ fields: String = "") throws -> Response {
+        try send("GET \(path) HTTP/1.1\r\nHost: test\r\n\(fields)\r\n")
+        return try response()
+    }
+
+    func post(_ path: String, _ body: String) throws -> Response {
+        try send("POST \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        return try response()
+    }
+}

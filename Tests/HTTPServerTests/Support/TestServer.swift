@@ -1,0 +1,149 @@
+import EventLoop
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Logging
+import Testing
+
+/// A server on a port of its own, with handlers that tests can wait for.
+final class TestServer: Sendable {
+    let server: HTTPServer
+    let events = EventLog()
+    private let running: Task<Void, Never>
+    private let loops: [EventLoop]
+
+    var port: UInt16 { server.port }
+
+    convenience init(loopCount: Int = 1, _ configure: (inout HTTPServerConfiguration) -> Void = { _ in }) throws {
+        try self.init(loopCount: loopCount, configure, routes: Self.routes)
+    }
+
+    init(
+        loopCount: Int = 1, _ configure: (inout HTTPServerConfiguration) -> Void = { _ in },
+        routes: @escaping @Sendable (EventLoop, EventLog) -> [Route]
+    ) throws {
+        loops = (0..<loopCount).map { EventLoop(name: "test-\($0)") }
+        var configuration = HTTPServerConfiguration(addresses: [ListenAddress(host: "127.0.0.1", port: 0)])
+        configure(&configuration)
+        let events = events
+        let server = try HTTPServer(
+            configuration, loops: loops, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ) { loop in
+            Application(router: Router(routes(loop, events)), observer: events)
+        }
+        self.server = server
+        running = Task { await server.run() }
+    }
+
+    deinit {
+        server.abort()
+        for loop in loops { loop.stop() }
+    }
+
+    func client(receiveBufferBytes: CInt? = nil) throws -> TestClient {
+        try TestClient(port, receiveBufferBytes: receiveBufferBytes)
+    }
+
+    /// Tells the server to stop, as its task's cancellation does.
+    func cancel() { running.cancel() }
+
+    /// Waits for `run` to return.
+    func waitForEnd() async { await running.value }
+}
+
+extension TestServer {
+    /// `/hello`, `/echo` (up to 1,000 bytes), `/length`, `/wait` (until cancelled), `/slow` (100 ms), `/fail`,
+    /// `/things/{a}/{b}`, `/big` (20 MB) and `/rows` (a stream of 4 MB).
+    @Sendable static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
+        [
+            Route(.get, "/hello") { _ in .text("hello") },
+            Route(.post, "/echo", bodyBytesMax: 1_000) { .text(String(decoding: try $0.body, as: UTF8.self)) },
+            Route(.get, "/things/{a}/{b}") { .text("\($0.parameters["a"]) \($0.parameters["b"])") },
+            Route(.get, "/fail") { _ in throw Secret() },
+            Route(.get, "/slow") { _ in
+                events.add("slow")
+                try await loop.sleep(for: .milliseconds(100))
+                return .text("slow")
+            },
+            Route(.get, "/wait") { _ in
+                events.add("waiting")
+                do {
+                    try await loop.sleep(for: .seconds(60))
+                } catch {
+                    events.add("cancelled")
+                    throw error
+                }
+                return .text("waited")
+            },
+            Route(.get, "/big") { _ in ServerResponse(.ok, body: .bytes([UInt8](repeating: 120, count: 20_000_000))) },
+            Route(.get, "/rows") { _ in
+                ServerResponse(
+                    .ok,
+                    body: .stream { writer in
+                        let row = Array(String(repeating: "r", count: 39).utf8) + [10]
+                        for number in 0..<100_000 {
+                            try await writer.write(row)
+                            if number % 1_000 == 0 { events.add("rows") }
+                        }
+                    })
+            },
+        ]
+    }
+
+    private struct Secret: Error, CustomStringConvertible {
+        var description: String { "password" }
+    }
+}
+
+/// What has happened, for tests that wait for it.
+final class EventLog: RequestObserver, @unchecked Sendable {
+    private let condition = NSCondition()
+    private var events: [String] = []
+    private var finished: [FinishedRequest] = []
+
+    func add(_ event: String) {
+        condition.lock()
+        events.append(event)
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    func didFinish(_ request: FinishedRequest) {
+        condition.lock()
+        finished.append(request)
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    func count(_ event: String) -> Int {
+        condition.withLock { events.count { $0 == event } }
+    }
+
+    var requests: [FinishedRequest] { condition.withLock { finished } }
+
+    /// Whether `event` has happened `times` times, at once or within ten seconds.
+    func wait(for event: String, times: Int = 1) -> Bool {
+        wait { $0.count { $0 == event } >= times }
+    }
+
+    func waitForRequests(_ count: Int) -> Bool {
+        wait { _ in finished.count >= count }
+    }
+
+    private func wait(_ holds: ([String]) -> Bool) -> Bool {
+        let deadline = Date(timeIntervalSinceNow: 10)
+        condition.lock()
+        defer { condition.unlock() }
+        while !holds(events) {
+            guard condition.wait(until: deadline) else { return false }
+        }
+        return true
+    }
+}
+
+/// Runs what blocks on a thread of its own: the pool's threads are few and others need them.
+func blocking<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result { try body() }) }.start()
+    }
+}

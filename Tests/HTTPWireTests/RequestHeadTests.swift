@@ -1,0 +1,149 @@
+import HTTPTypes
+import HTTPWire
+import Testing
+
+@Suite("A head's fields are found without strings")
+struct HeadFieldTests {
+    private static func head(_ fields: [String]) throws -> RequestHead {
+        try ResponseEncoderTests.head("GET / HTTP/1.1", fields)
+    }
+
+    @Test func field_isFound_inAnyCase() throws {
+        let head = try Self.head(["AUTHORIZATION: Bearer a", "x-user-ID: 7"])
+        #expect(head[.authorization] == "Bearer a")
+        #expect(head.contains(.authorization))
+        #expect(head.bytes(of: .authorization).map { $0.elementsEqual("Bearer a".utf8) } == true)
+        #expect(head[HTTPField.Name("X-User-Id")!] == "7")
+    }
+
+    @Test func field_isNil_whenAbsent() throws {
+        let head = try Self.head(["Authorizatio: a", "Authorizations: b", "X: "])
+        #expect(head[.authorization] == nil)
+        #expect(!head.contains(.authorization))
+        #expect(head.bytes(of: .authorization) == nil)
+        #expect(head.values(of: .authorization) == [])
+        #expect(head[HTTPField.Name("X")!] == "")
+    }
+
+    @Test func lines_areOneList_whenRepeated() throws {
+        let head = try Self.head(["If-Match: \"1\"", "Cookie: a=1", "if-match: \"2\", \"3\"", "Cookie: b=2"])
+        #expect(head[.ifMatch] == "\"1\", \"2\", \"3\"")
+        #expect(head.values(of: .ifMatch) == ["\"1\"", "\"2\", \"3\""])
+        #expect(head.bytes(of: .ifMatch) == nil)
+        #expect(head[.cookie] == "a=1; b=2")
+    }
+
+    @Test func value_isRepaired_whenNotUTF8() throws {
+        var parser = RequestParser()
+        parser.append(Wire.bytes("GET / HTTP/1.1\r\nHost: a\r\nX: a") + [0xFF] + Wire.bytes("b\r\n\r\n"))
+        guard case .head(let head)? = try parser.nextEvent() else { return #expect(Bool(false)) }
+        #expect(head[HTTPField.Name("X")!] == "a\u{FFFD}b")
+        #expect(head.bytes(of: HTTPField.Name("X")!).map(Array.init) == [0x61, 0xFF, 0x62])
+    }
+
+    @Test func head_outlivesTheParsersBuffer() throws {
+        var parser = RequestParser()
+        parser.append(Wire.request("GET /first HTTP/1.1") + Wire.request("GET /sec"))
+        guard case .head(let head)? = try parser.nextEvent() else { return #expect(Bool(false)) }
+        parser.append(Array(repeating: 0x61, count: 4096))
+        parser.close()
+        #expect(head.path.elementsEqual("/first".utf8))
+        #expect(head.authority == "example.com")
+    }
+
+    @Test func head_printsNoSecret() throws {
+        let head = try Self.head(["Authorization: Bearer hunter2"])
+        var dumped = ""
+        dump(head, to: &dumped)
+        #expect("\(head)" == "‹GET request, 2 fields›")
+        for text in ["\(head)", String(reflecting: head), dumped] {
+            #expect(!text.contains("hunter2") && !text.contains("104"))
+        }
+    }
+}
+
+@Suite("A target is decoded after it is split (RFC 3986 section 2.4)")
+struct TargetDecodingTests {
+    private static func head(_ target: String, _ method: String = "GET") throws -> RequestHead {
+        try ResponseEncoderTests.head("\(method) \(target) HTTP/1.1")
+    }
+
+    struct PathExample: Sendable {
+        var path: String
+        var segments: [String]
+    }
+
+    static let paths = [
+        PathExample(path: "/", segments: [""]),
+        PathExample(path: "/a/b", segments: ["a", "b"]),
+        PathExample(path: "/a/", segments: ["a", ""]),
+        PathExample(path: "//a", segments: ["", "a"]),
+        PathExample(path: "/a%2Fb/c%2fd", segments: ["a/b", "c/d"]),
+        PathExample(path: "/%C3%A9+%e2%82%AC", segments: ["é+€"]),
+        PathExample(path: "/%2e%2E/..", segments: ["..", ".."]),
+        PathExample(path: "/%25%34%31", segments: ["%41"]),
+        PathExample(path: "/e%CC%81", segments: ["e\u{301}"]),
+    ]
+
+    @Test(arguments: paths)
+    func path_isDecoded_bySegment(_ example: PathExample) throws {
+        let segments = try Self.head(example.path).pathSegments()
+        #expect(segments.map { Array($0.unicodeScalars) } == example.segments.map { Array($0.unicodeScalars) })
+    }
+
+    @Test func path_isRoot_whenAnAbsoluteTargetHasNone() throws {
+        #expect(try Self.head("http://a").pathSegments() == [""])
+        #expect(try Self.head("*", "OPTIONS").pathSegments() == [])
+    }
+
+    @Test(arguments: ["/%00", "/a%00b", "/%FF", "/%C3", "/%C0%AF", "/%ED%A0%80", "/%F4%90%80%80", "/a/%80/b"])
+    func path_isRefused_whenItDecodesToNoText(_ path: String) throws {
+        let head = try Self.head(path)
+        #expect(throws: WireError(.invalidPercentEncoding)) { try head.pathSegments() }
+        #expect(WireError(.invalidPercentEncoding).status.code == 400)
+    }
+
+    @Test(arguments: ["%", "%4", "%4g", "%g4", "a%", "%%41"])
+    func decoding_isStrict(_ text: String) {
+        #expect(throws: WireError(.invalidPercentEncoding)) { try PercentEncoding.decode(Array(text.utf8)[...]) }
+    }
+
+    @Test(arguments: [[0x00], [0x61, 0x00], [0x80], [0x61, 0xFF]] as [[UInt8]])
+    func decoding_refusesWhatIsNoText_alsoWhenNotEncoded(_ bytes: [UInt8]) {
+        #expect(throws: WireError(.invalidPercentEncoding)) { try PercentEncoding.decode(bytes[...]) }
+    }
+
+    @Test func plus_isASpace_inQueriesOnly() throws {
+        #expect(try PercentEncoding.decode(Array("a+b".utf8)[...]) == "a+b")
+        #expect(try PercentEncoding.decode(Array("a+b".utf8)[...], plusIsSpace: true) == "a b")
+    }
+
+    struct QueryExample: Sendable {
+        var query: String
+        var items: [QueryItem]
+    }
+
+    static let queries = [
+        QueryExample(query: "", items: []),
+        QueryExample(query: "?", items: []),
+        QueryExample(query: "?&&", items: []),
+        QueryExample(query: "?a", items: [QueryItem(name: "a", value: "")]),
+        QueryExample(query: "?a=", items: [QueryItem(name: "a", value: "")]),
+        QueryExample(query: "?=a", items: [QueryItem(name: "", value: "a")]),
+        QueryExample(query: "?a=b=c", items: [QueryItem(name: "a", value: "b=c")]),
+        QueryExample(query: "?a=1&a=2", items: [QueryItem(name: "a", value: "1"), QueryItem(name: "a", value: "2")]),
+        QueryExample(query: "?osVersion.gte=17.2", items: [QueryItem(name: "osVersion.gte", value: "17.2")]),
+        QueryExample(query: "?a+b=c+%2B%26%3D", items: [QueryItem(name: "a b", value: "c +&=")]),
+    ]
+
+    @Test(arguments: queries)
+    func query_isDecoded_byItem(_ example: QueryExample) throws {
+        #expect(try Self.head("/" + example.query).queryItems() == example.items)
+    }
+
+    @Test(arguments: ["/?a=%00", "/?%00", "/?a=%FF"])
+    func query_isRefused_whenItDecodesToNoText(_ target: String) throws {
+        let head = try Self.head(target)
+        #expect(throws: WireError(.invalidPercentEncoding)) { try head.queryItems() }
+    }
+}

@@ -1,0 +1,132 @@
+import PushRegistry
+import Testing
+
+@Suite("A locale has one text")
+struct LocaleIdentifierTests {
+    @Test(arguments: [
+        ("de", "de"), ("DE", "de"), ("de-DE", "de_DE"), ("de_de", "de_DE"), ("zh-hans-cn", "zh_Hans_CN"),
+        ("ZH_HANT", "zh_Hant"), ("es-419", "es_419"), ("de_DE@calendar=gregorian;currency=EUR", "de_DE"),
+        ("de-DE-u-ca-gregory", "de_DE"), ("en-US-x-test", "en_US"), ("de_DE.UTF-8", "de_DE"),
+        ("de_DE.UTF-8@euro", "de_DE"),
+        ("ca-es-valencia", "ca_ES_VALENCIA"), ("de-1996", "de_1996"), ("en_US_POSIX", "en_US_POSIX"),
+        ("fil-PH", "fil_PH"),
+        ("sr-Latn", "sr_Latn"),
+    ])
+    func locale_isCanonical_whenItCanBeParsed(sent: String, kept: String) {
+        let locale = LocaleIdentifier(sent)
+        #expect(locale.text == kept)
+        #expect(locale.isParsed)
+        #expect(LocaleIdentifier(kept) == locale)
+    }
+
+    @Test(arguments: [
+        "", " ", "d", "german", "de_", "_DE", "de__DE", "de-DE-", "de DE", "@calendar=x", "C", "POSIX", "zh_CN_#Hans",
+        "dé",
+        "de-DE-u", "de_DE_DE", "de-DE-abcdefghi", "12",
+    ])
+    func locale_isKeptAsSent_whenItCannot(sent: String) {
+        let locale = LocaleIdentifier(sent)
+        #expect(locale.text == sent)
+        #expect(!locale.isParsed)
+        #expect(locale.ancestry == [sent])
+    }
+
+    @Test(arguments: [
+        ("de_AT", "de", true), ("de", "de", true), ("den", "de", false), ("de", "de_AT", false),
+        ("zh_Hans_CN", "zh_Hans", true), ("zh_Hans_CN", "zh", true), ("zh_Hans_CN", "zh_CN", false),
+        ("de_#x", "de", false), ("de_#x", "de_#x", true), ("german", "germ", false),
+    ])
+    func locale_liesInItsSubtags(inner: String, outer: String, expected: Bool) {
+        #expect(LocaleIdentifier(inner).lies(in: LocaleIdentifier(outer)) == expected)
+    }
+
+    @Test func ancestry_isTheWidestFirst() {
+        #expect(LocaleIdentifier("zh-Hans-CN").ancestry == ["zh", "zh_Hans", "zh_Hans_CN"])
+    }
+}
+
+@Suite("Versions are ordered as numbers")
+struct VersionTests {
+    @Test(
+        arguments: [
+            ("17", [17]), ("17.0", [17]), ("17.0.0", [17]), ("17.10", [17, 10]), ("17.0.1", [17, 0, 1]), ("0", []),
+            ("0.0", []), ("007", [7]), ("18.5 (22F76)", [18, 5]), ("1.2-beta.3", [1, 2]), ("3.", [3]), ("3..4", [3]),
+            ("99999999999999999999.1", [.max, 1]), ("20251121093000", [20_251_121_093_000]),
+        ] as [(String, [Int64])])
+    func version_isTheLeadingNumber(text: String, components: [Int64]) {
+        #expect(Version(text)?.components == components)
+    }
+
+    @Test(arguments: ["", "beta", "v17", ".5", " 1", "-1", "١٧"])
+    func version_isNone_whenTextBeginsWithNoDigit(text: String) {
+        #expect(Version(text) == nil)
+    }
+
+    @Test func versions_areOrderedNumberByNumber() {
+        let ascending = ["0", "0.1", "1", "16.7.10", "17.0", "17.0.1", "17.2", "17.9", "17.10", "18"]
+        let versions = ascending.compactMap { Version($0) }
+        #expect(versions == versions.sorted())
+        #expect(Set(versions).count == ascending.count)
+        #expect(Version("17") == Version("17.0.0"))
+    }
+
+    @Test func version_isBounded_whenTextIsLong() {
+        let version = Version(String(repeating: "1.", count: 128))
+        #expect(version?.components.count == Version.componentsMax)
+    }
+}
+
+@Suite("Settings absorb names that are not known yet")
+struct NotificationSettingsTests {
+    @Test func setting_isUnknown_whenItsNameIs() {
+        #expect(AuthorizationStatus(sent: "authorized") == .authorized)
+        #expect(AuthorizationStatus(sent: "Authorized") == .unknown)
+        #expect(NotificationSetting(sent: "somethingNew") == .unknown)
+        #expect(AlertStyle(sent: "none") == AlertStyle.none)
+        #expect(ShowPreviewsSetting(sent: "") == .unknown)
+    }
+
+    @Test func names_areTheContracts() {
+        #expect(
+            AuthorizationStatus.allCases.map(\.rawValue)
+                == ["notDetermined", "denied", "authorized", "provisional", "ephemeral", "unknown"])
+        #expect(NotificationSetting.allCases.map(\.rawValue) == ["notSupported", "disabled", "enabled", "unknown"])
+        #expect(AlertStyle.allCases.map(\.rawValue) == ["none", "banner", "alert", "unknown"])
+        #expect(ShowPreviewsSetting.allCases.map(\.rawValue) == ["always", "whenAuthenticated", "never", "unknown"])
+        #expect(
+            EventKind.allCases.map(\.rawValue).joined(separator: " ")
+                == "registered rotated takenOver superseded loggedOut sessionEnded suspect unregistered stale "
+                + "reactivated deleted erased imported logoutIgnored")
+    }
+}
+
+@Suite("A location is two decimals of a degree")
+struct LocationTests {
+    @Test(arguments: [
+        (52.5200066, 13.404954, 52.52, 13.4), (-33.868, 151.2093, -33.87, 151.21), (90, -180, 90, -180),
+        (0.001, -0.001, 0, 0),
+    ])
+    func location_isRounded(latitude: Double, longitude: Double, north: Double, east: Double) throws {
+        let location = try #require(Location(latitude: latitude, longitude: longitude))
+        #expect(location.latitude == north && location.longitude == east)
+        #expect(location.latitude.sign == .plus || location.latitude < 0)
+        #expect(location.longitude.sign == .plus || location.longitude < 0)
+    }
+
+    @Test(arguments: [(90.001, 0), (-90.001, 0), (0, 180.001), (.nan, 0), (0, .infinity)] as [(Double, Double)])
+    func location_isNone_whenOutOfRange(latitude: Double, longitude: Double) {
+        #expect(Location(latitude: latitude, longitude: longitude) == nil)
+    }
+}
+
+@Suite("An empty identifier makes no two devices look like one")
+struct DeviceTests {
+    @Test func identifiers_areAbsent_whenEmpty() throws {
+        let device = Device(
+            installID: try InstallID("i"), keychainID: "", vendorID: "", advertisingID: "", deviceModel: "",
+            systemName: "",
+            systemVersion: "", locale: LocaleIdentifier(""), timeZoneID: "", timeZoneOffset: 0, carrier: "")
+        #expect(device.keychainID == nil && device.vendorID == nil && device.advertisingID == nil)
+        #expect(device.carrier == "" && device.deviceModel == "" && device.locale.text == "")
+    }
+}

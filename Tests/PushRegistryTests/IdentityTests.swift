@@ -1,0 +1,149 @@
+import PushRegistry
+import Testing
+
+@Suite("Identifiers are valid or not made")
+struct IdentifierTests {
+    @Test(arguments: ["a", "com.example.mail", "A_b-9.", String(repeating: "x", count: 128)])
+    func app_isMade_whenTextIsValid(text: String) throws {
+        #expect(try AppID(text).rawValue == text)
+    }
+
+    @Test(arguments: ["", "a b", "a/b", "ä", "a\n", String(repeating: "x", count: 129)])
+    func app_isRefused_whenTextIsNot(text: String) {
+        let reason = #expect(throws: InvalidValue.self) { try AppID(text) }
+        #expect(reason?.code == "invalid-app-id")
+    }
+
+    @Test(arguments: [
+        "a", "!~", "6F9619FF-8B86-D011-B42D-00C04FC964FF", "a/b?c=%41", String(repeating: "x", count: 128),
+    ])
+    func identifiers_areMade_whenTextIsVisibleASCII(text: String) throws {
+        #expect(try InstallID(text).rawValue == text)
+        #expect(try UserID(text).rawValue == text)
+        #expect(try SessionID(text).rawValue == text)
+    }
+
+    @Test(arguments: ["", " ", "a b", "a\u{7F}", "\t", "é", "e\u{301}", String(repeating: "x", count: 129)])
+    func identifiers_areRefused_whenTextIsNot(text: String) {
+        #expect(throws: InvalidValue.self) { try InstallID(text) }
+        #expect(throws: InvalidValue.self) { try UserID(text) }
+        #expect(throws: InvalidValue.self) { try SessionID(text) }
+    }
+
+    @Test func identifiers_areDifferent_whenOnlyCaseDiffers() throws {
+        #expect(try UserID("anna") != UserID("Anna"))
+        #expect(try AppID("a") != AppID("A"))
+    }
+}
+
+@Suite("A token is in its provider's canonical form, or not made")
+struct TokenTests {
+    @Test(arguments: [
+        (Provider.apns, "0123456789abcdef", "0123456789abcdef"),
+        (.apns, "0123456789ABCDEF0", "0123456789abcdef0"),
+        (.apnsSandbox, String(repeating: "A", count: 400), String(repeating: "a", count: 400)),
+        (.fcm, "cX:APA91b_-", "cX:APA91b_-"),
+        (.fcm, String(repeating: "~", count: 4096), String(repeating: "~", count: 4096)),
+        (.huawei, "!", "!"),
+        (.webPush, "https://fcm.googleapis.com/fcm/send/aB:c", "https://fcm.googleapis.com/fcm/send/aB:c"),
+        (.webPush, "HTTPS://Push.Example:8443/Ab?q=%20", "https://push.example:8443/Ab?q=%20"),
+        (.webPush, "https://[::1]/x", "https://[::1]/x"),
+        (.webPush, "https://a", "https://a"),
+    ])
+    func token_isCanonical_whenTextIsValid(provider: Provider, sent: String, kept: String) throws {
+        let token = try Token(sent, of: provider)
+        #expect(token.text == kept)
+        #expect(token.provider == provider)
+    }
+
+    @Test(arguments: [
+        (Provider.apns, ""), (.apns, "0123456789abcde"), (.apns, "0123456789abcdeg"), (.apns, "0123456789abcde "),
+        (.apns, "٠١٢٣٤٥٦٧٨٩٠١٢٣٤٥٦"), (.fcm, ""), (.fcm, "a b"), (.huawei, "é"), (.fcm, "a\u{7F}"),
+        (.webPush, "http://a/b"), (.webPush, "https://"), (.webPush, "https:///b"), (.webPush, "https://:443/b"),
+        (.webPush, "https://user@a/b"), (.webPush, "https://a:b/c"), (.webPush, "https://a:99999/"),
+        (.webPush, "https://a b/c"), (.webPush, "https://ä/c"), (.webPush, "https://[::1/x"),
+        (.webPush, "push.example/x"),
+        (.webPush, "https://a\\b/c"),
+    ])
+    func token_isRefused_whenTextIsNot(provider: Provider, text: String) {
+        let reason = #expect(throws: InvalidValue.self) { try Token(text, of: provider) }
+        #expect(reason?.code == "invalid-token")
+    }
+
+    @Test(arguments: [
+        (Provider.apns, String(repeating: "a", count: 401)), (.fcm, String(repeating: "a", count: 4097)),
+        (.webPush, "https://a/" + String(repeating: "a", count: 2039)),
+    ])
+    func token_isTooLong_beyondItsProvidersLimit(provider: Provider, text: String) {
+        let reason = #expect(throws: InvalidValue.self) { try Token(text, of: provider) }
+        #expect(reason?.code == "too-long")
+    }
+
+    @Test func tokens_areDifferent_whenProvidersAre() throws {
+        #expect(try Token("0123456789abcdef", of: .apns) != Token("0123456789abcdef", of: .apnsSandbox))
+    }
+}
+
+@Suite("Web Push keys are the ones a browser gives, or not made")
+struct WebPushKeysTests {
+    @Test func keys_areKeptWithoutPadding() throws {
+        let padded = try WebPushKeys(p256dh: WebPushKeys.examplePoint + "=", auth: WebPushKeys.exampleSecret + "==")
+        #expect(padded.p256dh == WebPushKeys.examplePoint)
+        #expect(padded.auth == WebPushKeys.exampleSecret)
+        #expect(try padded == WebPushKeys(p256dh: WebPushKeys.examplePoint, auth: WebPushKeys.exampleSecret))
+    }
+
+    @Test(
+        "Empty, another length, no uncompressed point, wrong alphabet, wrong padding, stray bits",
+        arguments: [
+            "", "BA", "A" + WebPushKeys.examplePoint.dropFirst(), "+" + WebPushKeys.examplePoint.dropFirst(),
+            WebPushKeys.examplePoint + "==", WebPushKeys.examplePoint + "===",
+            WebPushKeys.examplePoint.dropLast() + "5",
+        ])
+    func keys_areRefused_whenThePointIsNone(point: String) {
+        let reasons = #expect(throws: WebPushKeys.InvalidKeys.self) {
+            try WebPushKeys(p256dh: point, auth: WebPushKeys.exampleSecret)
+        }
+        #expect(reasons?.p256dh?.code == "invalid-key")
+        #expect(reasons?.auth == nil)
+    }
+
+    @Test(arguments: ["", "=", "====", "BTBZMqHH6r4Tts7J_aSIg", "BTBZMqHH6r4Tts7J_aSIgh", "BTBZMqHH6r4Tts7J aSIgg"])
+    func keys_areRefused_whenTheSecretIsNone(secret: String) {
+        let reasons = #expect(throws: WebPushKeys.InvalidKeys.self) { try WebPushKeys(p256dh: "x", auth: secret) }
+        #expect(reasons?.p256dh?.code == "invalid-key")
+        #expect(reasons?.auth?.code == "invalid-key")
+    }
+}
+
+@Suite("Tokens and keys have no printable form")
+struct SecrecyTests {
+    struct Holder {
+        let token: Token
+        let keys: WebPushKeys?
+    }
+
+    @Test func secrets_printNothing_howeverTheyArePrinted() throws {
+        let token = try Token("0123456789abcdef", of: .apns)
+        let keys = try WebPushKeys(p256dh: WebPushKeys.examplePoint, auth: WebPushKeys.exampleSecret)
+        var dumped = ""
+        dump(Holder(token: token, keys: keys), to: &dumped)
+        dump([token: keys], to: &dumped)
+        let holder = Holder(token: token, keys: keys)
+        let texts = [
+            "\(token)", "\(keys)", String(reflecting: token), String(describing: keys), "\(holder)", "\([token])",
+            String(reflecting: [keys]), String(reflecting: holder), "\(Optional(token) as Any)", dumped,
+        ]
+        for text in texts {
+            #expect(text.contains("‹token›"))
+            #expect(!text.contains("0123456789abcdef") && !text.contains("BCVx") && !text.contains("BTBZ"))
+        }
+        #expect(Mirror(reflecting: token).children.isEmpty)
+    }
+}
+
+extension WebPushKeys {
+    /// The example of RFC 8291, section 5.
+    static let examplePoint = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    static let exampleSecret = "BTBZMqHH6r4Tts7J_aSIgg"
+}

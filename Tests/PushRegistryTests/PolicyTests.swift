@@ -1,0 +1,48 @@
+import PushRegistry
+import Testing
+
+@Suite("A policy is consistent or not made")
+struct PolicyTests {
+    @Test func standard_isWhatTheDesignSays() throws {
+        let policy = AppPolicy.standard
+        #expect(policy.touchInterval == .hours(24))
+        #expect(
+            Provider.allCases.map { policy.staleAfter[$0] } == [.days(60), .days(30), .days(60), .days(60), .days(60)])
+        #expect(policy.retention == .days(30) && policy.grace == .days(7) && policy.sessionTombstones == .days(400))
+        #expect(!policy.storesAdvertisingID && policy.allowedOrigins.isEmpty && policy.jwks == nil)
+        #expect(policy.rateLimits == AppPolicy.RateLimits())
+        #expect(try AppPolicy(AppPolicy.Draft()) == policy)
+        #expect(try AppPolicy(AppPolicy.Draft(policy)) == policy)
+    }
+
+    @Test func policy_listsEveryFault_whenItContradictsItself() {
+        var draft = AppPolicy.Draft()
+        draft.touchInterval = .days(30)
+        draft.allowedOrigins = ["https://ok.example", "ftp://x", "*"]
+        draft.rateLimits = AppPolicy.RateLimits(
+            perKey: AppPolicy.RateLimit(rate: 0, burst: 0), perAddress: AppPolicy.RateLimit(rate: .nan, burst: 1))
+        let reasons = #expect(throws: AppPolicy.InconsistentPolicy.self) { try AppPolicy(draft) }
+        #expect(
+            reasons?.faults.map { "\($0.code) \($0.pointer)" } == [
+                "not-above-touch-interval /grace", "not-above-touch-interval /staleAfter/apnsSandbox",
+                "invalid-origin /allowedOrigins/1", "out-of-range /rateLimits/perKey/rate",
+                "out-of-range /rateLimits/perKey/burst", "out-of-range /rateLimits/perAddress/rate",
+            ])
+    }
+
+    @Test(arguments: ["https://app.example.com", "http://localhost:5173", "https://[::1]:8443", "*"])
+    func origin_isAccepted_asBrowsersSendIt(origin: String) throws {
+        var draft = AppPolicy.Draft()
+        draft.allowedOrigins = [origin]
+        #expect(try AppPolicy(draft).allowedOrigins == [origin])
+    }
+
+    @Test(arguments: [
+        "", "null", "app.example.com", "https://a/", "https://a/b", "https://A", "https://*.a", "https://a?b",
+    ])
+    func origin_isRefused_whenNoBrowserSendsIt(origin: String) {
+        var draft = AppPolicy.Draft()
+        draft.allowedOrigins = [origin]
+        #expect(draft.faults.map(\.pointer) == ["/allowedOrigins/0"])
+    }
+}
