@@ -93,7 +93,7 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                argumentParser, logging,
+                argumentParser, logging, subprocess,
             ],
             swiftSettings: strict),
 
@@ -107,6 +107,9 @@ let package = Package(
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests(
             "FleetGeneratorTests",
-            ["FleetGenerator", "EmbeddedPostgres", "Migrations", "PostgresClient", "RegistryAPI", "RegistryStore"]),
+            [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                "RegistryAPI", "RegistryStore", logging,
+            ]),
     ]
 )

@@ -71,9 +71,8 @@ public struct Fleet: Sendable {
         let id = made { () throws(InvalidValue) in try SessionID("session-\(random.hex(16))") }
         let expires = random.isTrue(0.05)
         let hours = Int64(random.below(90 * 24)) - 10 * 24
-        return Owner(
-            userID: userID,
-            session: .init(id: id, expiresAt: expires ? Timestamp(seconds: asOf.wholeSeconds + hours * 3_600) : nil))
+        let end = Timestamp(microseconds: (asOf.wholeSeconds + hours * 3_600) * 1_000_000)
+        return Owner(userID: userID, session: .init(id: id, expiresAt: expires ? end : nil))
     }
 }
 

@@ -61,6 +61,6 @@ extension FleetInstallation.Times {
         let microsecond = Int64(random.below(1_000_000))
         return .init(
             createdAt: Timestamp(microseconds: (lastSeen - age) * 1_000_000 - microsecond),
-            lastSeenAt: Timestamp(seconds: lastSeen))
+            lastSeenAt: Timestamp(microseconds: lastSeen * 1_000_000))
     }
 }

@@ -13,7 +13,8 @@ struct FleetRandom {
 
     /// The sequence of one thing: a pure function of the three.
     init(seed: UInt64, _ stream: Stream, _ number: Int) {
-        state = Self.mixed(seed &+ Self.mixed(stream.rawValue &* Self.increment &+ Self.mixed(UInt64(bitPattern: Int64(number)))))
+        let place = Self.mixed(UInt64(bitPattern: Int64(number)))
+        state = Self.mixed(seed &+ Self.mixed(stream.rawValue &* Self.increment &+ place))
     }
 
     mutating func next() -> UInt64 {

@@ -41,7 +41,10 @@ public struct FleetLoader: Sendable {
         _ = try session.copyIn(Self.installations) { writer in
             for number in numbers {
                 let row = FleetRow(fleet[number], app: fleet.app)
-                try writer.write { InstallationRow.batch.bind(row.row, to: &$0) }
+                try writer.write { binds in
+                    InstallationRow.binding.bind(row.row, to: &binds)
+                    SnapshotColumns.batch.bind(row.row.snapshot, to: &binds)
+                }
                 if writesHistory { rows.append(row) }
             }
         }

@@ -8,10 +8,15 @@ struct FleetRow {
     let row: InstallationRow
     let events: [TokenEvent]
 
-    init(_ fleet: FleetInstallation, app: App) {
-        let registration = Registration(
-            fleet.request, of: app, owner: fleet.owner, precondition: nil, actor: "job:fleet",
+    /// What the service is asked when the installation registers.
+    static func registration(_ installation: FleetInstallation, app: App) -> Registration {
+        Registration(
+            installation.request, of: app, owner: installation.owner, precondition: nil, actor: "job:fleet",
             sha256: { Array(SHA256.hash(data: $0)) })
+    }
+
+    init(_ fleet: FleetInstallation, app: App) {
+        let registration = Self.registration(fleet, app: app)
         var locked = LockedInstallations([], now: fleet.times.createdAt)
         _ = made { () throws(RegistrationRefusal) in try locked.register(registration) }
         guard var installation = locked[registration.key] else { preconditionFailure("registered and not there") }

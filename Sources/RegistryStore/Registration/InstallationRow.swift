@@ -15,7 +15,8 @@ package struct InstallationRow: Sendable {
         self.snapshot = snapshot
     }
 
-    static let binding = BatchColumns<InstallationRow>([
+    /// The columns before the snapshot's.
+    package static let binding = BatchColumns<InstallationRow>([
         .init("app_id", "integer") { $0.installation.key.app.rawValue },
         .init("install_id", "text") { $0.installation.key.installID.rawValue },
         .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },

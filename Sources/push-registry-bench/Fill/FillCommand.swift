@@ -63,5 +63,5 @@ struct FillCommand: AsyncParsableCommand {
 
 extension Timestamp {
     /// Whole seconds: precise enough for "now", and the same in SQL and JSON.
-    static var now: Timestamp { Timestamp(seconds: Int64(Date().timeIntervalSince1970)) }
+    static var now: Timestamp { Timestamp(microseconds: Int64(Date().timeIntervalSince1970) * 1_000_000) }
 }
