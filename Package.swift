@@ -37,7 +37,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "push-registry",
     products: [
-        .executable(name: "push-registry", targets: ["push-registry"])
+        .executable(name: "push-registry", targets: ["push-registry"]),
+        .executable(name: "push-registry-bench", targets: ["push-registry-bench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -88,7 +89,14 @@ let package = Package(
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
-        module("FleetGenerator", ["PushRegistry", "PostgresClient"]),
+        module("FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
+        .executableTarget(
+            name: "push-registry-bench",
+            dependencies: [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                argumentParser, logging, subprocess,
+            ],
+            swiftSettings: strict),
 
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
@@ -100,5 +108,11 @@ let package = Package(
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests(
+            "FleetGeneratorTests",
+            [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                "RegistryAPI", "RegistryStore", logging,
+            ]),
     ]
 )
