@@ -54,4 +54,17 @@ struct GrammarTests {
         let isAllowed = byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
         #expect(isAccepted("GET / HTTP/1.1\r\nHost: a\r\nX: a", byte, "b\r\n\r\n") == isAllowed)
     }
+
+    /// Values are read a word at a time: a byte must not pass for its place in the word, or for its neighbours.
+    @Test(arguments: UInt8.min...UInt8.max)
+    func byte_isJudged_whereverItStandsInAFieldValue(_ byte: UInt8) {
+        let isAllowed = byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+        for filler in ["a", "\u{E9}"] {
+            for count in 0..<17 {
+                let value = Wire.bytes(String(repeating: filler, count: count)) + [byte]
+                let bytes = Wire.bytes("GET / HTTP/1.1\r\nHost: a\r\nX: ") + value + Wire.bytes("aaaaaaaaa\r\n\r\n")
+                #expect(Transcript([bytes]).requests.isEmpty != isAllowed)
+            }
+        }
+    }
 }

@@ -108,6 +108,16 @@ struct TargetDecodingTests {
         #expect(throws: WireError(.invalidPercentEncoding)) { try PercentEncoding.decode(Array(text.utf8)[...]) }
     }
 
+    @Test(arguments: [[0x00], [0x61, 0x00], [0x80], [0x61, 0xFF]] as [[UInt8]])
+    func decoding_refusesWhatIsNoText_alsoWhenNotEncoded(_ bytes: [UInt8]) {
+        #expect(throws: WireError(.invalidPercentEncoding)) { try PercentEncoding.decode(bytes[...]) }
+    }
+
+    @Test func plus_isASpace_inQueriesOnly() throws {
+        #expect(try PercentEncoding.decode(Array("a+b".utf8)[...]) == "a+b")
+        #expect(try PercentEncoding.decode(Array("a+b".utf8)[...], plusIsSpace: true) == "a b")
+    }
+
     struct QueryExample: Sendable {
         var query: String
         var items: [QueryItem]

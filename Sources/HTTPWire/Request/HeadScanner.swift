@@ -53,12 +53,11 @@ struct HeadScanner {
         let framing = try rules.framing(version)
         let token = requestLine.method
         let method = try HTTPRequest.Method(parsing: bytes[(start + token.lowerBound)..<(start + token.upperBound)])
-        let head = RequestHead(
-            method: method, version: version, bodyFraming: framing, isKeepAlive: rules.isKeepAlive(version),
-            expectsContinue: rules.expectsContinue(version, framing), bytes: bytes, start: start, target: target,
-            host: rules.host, lines: fields)
+        let head = RequestHead.Storage(
+            method: method, version: version, target: target, bodyFraming: framing, rules: rules, lines: fields,
+            bytes: bytes, start: start)
         self = HeadScanner()
-        return head
+        return RequestHead(head)
     }
 }
 

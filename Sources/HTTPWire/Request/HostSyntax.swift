@@ -14,7 +14,10 @@ enum HostSyntax {
 
     private static func nameEnd(_ bytes: Span<UInt8>) -> Int? {
         let end = bytes.end(of: .registeredName, from: 0, to: bytes.count)
-        return bytes.hasValidPercentEncoding(0..<end) ? end : nil
+        for index in 0..<end where bytes[index] == UInt8(ascii: "%") {
+            guard bytes.isPercentEncoding(at: index, to: end) else { return nil }
+        }
+        return end
     }
 
     /// `"[" ( IPv6address / IPvFuture ) "]"`, by its characters only: the address is compared, never connected to.

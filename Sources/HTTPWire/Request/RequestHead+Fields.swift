@@ -7,9 +7,9 @@ extension RequestHead {
     /// semicolon (RFC 6265 section 4.2.1). Fields that may occur once occur once: Host, Content-Length, Content-Type,
     /// Authorization and Origin are refused when repeated.
     public subscript(_ name: HTTPField.Name) -> String? {
+        if let only = bytes(of: name) { return String(decoding: only, as: UTF8.self) }
         let values = values(of: name)
-        guard values.count > 1 else { return values.first }
-        return values.joined(separator: name == .cookie ? "; " : ", ")
+        return values.isEmpty ? nil : values.joined(separator: name == .cookie ? "; " : ", ")
     }
 
     /// The value of each line of a field, in order.
@@ -41,8 +41,8 @@ extension RequestHead {
     /// All fields, in order.
     public var fields: HTTPFields {
         var fields = HTTPFields()
-        fields.reserveCapacity(lines.count)
-        for line in lines {
+        fields.reserveCapacity(storage.lines.count)
+        for line in storage.lines {
             guard let name = HTTPField.Name(String(decoding: slice(line.name), as: UTF8.self)) else { continue }
             fields.append(HTTPField(name: name, lenientValue: slice(line.value)))
         }
@@ -50,10 +50,11 @@ extension RequestHead {
     }
 
     private func forEachLine(of name: HTTPField.Name, _ body: (FieldLine) -> Void) {
-        let head = bytes.span.extracting(start...)
+        let bytes = storage.bytes
+        let head = bytes.span.extracting(storage.start...)
         let canonicalName = name.canonicalName
         let length = canonicalName.utf8.count
-        for line in lines where line.name.count == length && head.extracting(line.name).isToken(canonicalName) {
+        for line in storage.lines where line.name.count == length && head.extracting(line.name).isToken(canonicalName) {
             body(line)
         }
     }

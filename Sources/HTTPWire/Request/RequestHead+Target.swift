@@ -10,35 +10,39 @@ public struct QueryItem: Sendable, Hashable {
 }
 
 extension RequestHead {
-    public var targetForm: TargetForm { target.form }
+    public var targetForm: TargetForm { storage.target.form }
 
     /// The path as sent, percent-encoded, before any `?`; `*` has none, and an absolute target without one means `/`.
     ///
     /// It is split before it is decoded, so that an encoded slash separates nothing (RFC 3986 section 2.4), and dot
     /// segments keep their letters: an identifier may well be `..`.
     public var path: ArraySlice<UInt8> {
-        if target.path.isEmpty, target.form == .absolute { return Self.rootPath }
-        return slice(target.path)
+        if storage.target.path.isEmpty, targetForm == .absolute { return Self.rootPath }
+        return slice(storage.target.path)
     }
 
     /// The query as sent, without its `?`.
-    public var query: ArraySlice<UInt8>? { target.query.map(slice) }
+    public var query: ArraySlice<UInt8>? { storage.target.query.map(slice) }
 
     /// The host and port that the request is for: of the target in absolute form, else of the Host field (RFC 9112
     /// section 3.3). Nil in HTTP/1.0 only.
     public var authority: String? {
-        (target.authority ?? hostValue).map { String(decoding: slice($0), as: UTF8.self) }
+        (storage.target.authority ?? storage.host).map { String(decoding: slice($0), as: UTF8.self) }
     }
 
     /// The segments of the path, decoded; `/` has one, which is empty, and `*` has none.
     ///
     /// - Throws: `invalidPercentEncoding` (400) for a NUL and for what is not UTF-8.
     public func pathSegments() throws(WireError) -> [String] {
-        guard !path.isEmpty else { return [] }
+        var rest = path
+        guard rest.popFirst() != nil else { return [] }
         var segments: [String] = []
-        for segment in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            segments.append(try PercentEncoding.decode(segment))
+        segments.reserveCapacity(8)
+        while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+            segments.append(try PercentEncoding.decode(rest[..<slash]))
+            rest = rest[(slash + 1)...]
         }
+        segments.append(try PercentEncoding.decode(rest))
         return segments
     }
 

@@ -51,13 +51,19 @@ struct RequestTarget: Sendable {
     }
 
     private mutating func splitPath(_ head: Span<UInt8>, _ range: Range<Int>) throws(WireError) {
-        guard head.end(of: .pathAndQuery, from: range.lowerBound, to: range.upperBound) == range.upperBound,
-            head.hasValidPercentEncoding(range)
-        else { throw WireError(.invalidTarget) }
-        var end = range.lowerBound
-        while end < range.upperBound, head[end] != UInt8(ascii: "?") { end += 1 }
-        path = range.lowerBound..<end
-        query = end < range.upperBound ? end + 1..<range.upperBound : nil
+        var pathEnd: Int?
+        for index in range {
+            switch head[index] {
+            case UInt8(ascii: "?"): pathEnd = pathEnd ?? index
+            case UInt8(ascii: "%") where !head.isPercentEncoding(at: index, to: range.upperBound),
+                // Of a URI's characters only the brackets of an IPv6 address have no place in a path or query.
+                UInt8(ascii: "["), UInt8(ascii: "]"):
+                throw WireError(.invalidTarget)
+            default: break
+            }
+        }
+        path = range.lowerBound..<(pathEnd ?? range.upperBound)
+        query = pathEnd.map { $0 + 1..<range.upperBound }
     }
 
     /// The length of `http://` or `https://` in any case; other schemes have no resources here.
@@ -89,13 +95,8 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Whether every `%` in `range` is followed by two hexadecimal digits (RFC 3986 section 2.1).
-    func hasValidPercentEncoding(_ range: Range<Int>) -> Bool {
-        for index in range where self[index] == UInt8(ascii: "%") {
-            guard index + 2 < range.upperBound, self[index + 1].hexDigitValue != nil,
-                self[index + 2].hexDigitValue != nil
-            else { return false }
-        }
-        return true
+    /// Whether the `%` at `index` is followed by two hexadecimal digits before `end` (RFC 3986 section 2.1).
+    func isPercentEncoding(at index: Int, to end: Int) -> Bool {
+        index + 2 < end && self[index + 1].hexDigitValue != nil && self[index + 2].hexDigitValue != nil
     }
 }

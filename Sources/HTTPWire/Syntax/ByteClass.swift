@@ -17,9 +17,6 @@ struct ByteClass {
     /// What a request target is made of: RFC 3986 without the fragment's `#`.
     static var target: ByteClass { ByteClass(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF) }
 
-    /// Path and query, RFC 3986 sections 3.3 and 3.4: a target without the brackets of an IPv6 address.
-    static var pathAndQuery: ByteClass { ByteClass(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF) }
-
     /// `reg-name` of RFC 3986 section 3.2.2, IPv4 addresses included.
     static var registeredName: ByteClass { ByteClass(low: 0x2BFF_7FF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE) }
 

@@ -7,6 +7,7 @@ public enum PercentEncoding {
     public static func decode(
         _ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false
     ) throws(WireError) -> String {
+        if encoded.allSatisfy({ isPlain($0, plusIsSpace) }) { return String(decoding: encoded, as: UTF8.self) }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(encoded.count)
         var index = encoded.startIndex
@@ -20,6 +21,11 @@ public enum PercentEncoding {
             throw WireError(.invalidPercentEncoding)
         }
         return string
+    }
+
+    /// Whether it stands for itself, as nearly all do. ASCII, so that text of such bytes alone is UTF-8.
+    private static func isPlain(_ byte: UInt8, _ plusIsSpace: Bool) -> Bool {
+        byte != UInt8(ascii: "%") && byte != 0 && byte < 0x80 && !(plusIsSpace && byte == UInt8(ascii: "+"))
     }
 
     private static func decodeByte(
