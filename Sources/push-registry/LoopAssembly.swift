@@ -34,7 +34,7 @@ struct LoopAssembly: Service {
             let postgres = PostgresClient(
                 configuration, on: loop,
                 limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoop),
-                logger: logger)
+                name: loop.name, logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
                 directory: PostgresAppDirectory(postgres: postgres))
