@@ -89,6 +89,9 @@ let package = Package(
         // Fleets, load and benchmarks; never part of the product.
         module("FleetGenerator", ["PushRegistry", "PostgresClient"]),
 
+        // What tests that need a running service share; never part of the product.
+        module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
+
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire"]),
@@ -98,5 +101,14 @@ let package = Package(
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests("MigrationsTests", ["Migrations"]),
+        tests(
+            "RegistryStoreTests",
+            [
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations", crypto,
+                logging,
+            ]),
+        // It runs the built command.
+        tests("EndToEndTests", ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
     ]
 )
