@@ -14,7 +14,7 @@ extension EndToEnd {
         @Test func put_passes_whenOneOfTheListIsThePresentOne() async throws {
             let app = try await RegistryApp.make()
             let etag = try await app.put("phone")["ETag"] ?? ""
-            #expect(try await app.put("phone", as: "bob", ifMatch: "\"1\", \(etag) ,\"2\"").status == 200)
+            #expect(try await app.put("phone", as: "bob", ifMatch: "\"1\", ,\(etag) \t,\"2\",").status == 200)
         }
 
         @Test func put_isA412WithThePresentGeneration_whenItIsOutdated() async throws {
@@ -48,7 +48,7 @@ extension EndToEnd {
             #expect(try await app.put("phone", as: "alice", ifMatch: "*").json["status"] == "updated")
         }
 
-        @Test(arguments: ["7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/\"7\"", "", "\"7\",", "*, \"7\""])
+        @Test(arguments: ["7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/\"7\"", "", ",", "*, \"7\""])
         func ifMatch_isA400_whenItCannotBeParsed(value: String) async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")

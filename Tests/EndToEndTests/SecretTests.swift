@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import PostgresClient
 import RegistryTestSupport
@@ -37,8 +38,9 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await exercise(app)
             #expect(!app.registry.service.command.log.lowercased().contains(token))
-            let data = try #require(try await app.database.column("SHOW data_directory", as: String.self).first)
-            let folder = URL(filePath: data).deletingLastPathComponent()
+            // host='…/postgres/socket'; the logs are beside the sockets.
+            let parts = app.registry.cluster.connectionString.split(separator: "'")
+            let folder = URL(filePath: String(try #require(parts.dropFirst().first))).deletingLastPathComponent()
             let logs = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
                 .filter { !$0.hasPrefix("data/") && $0.hasSuffix("log") }
             #expect(!logs.isEmpty)
