@@ -66,9 +66,10 @@ let package = Package(
         module("HTTPWire", [httpTypes]),
         module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
         module("StrictJSON", []),
+        module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
         module("PushRegistry", []),
-        module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
+        module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
@@ -82,7 +83,7 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
                 unixSignals,
             ],
             swiftSettings: strict),
@@ -97,14 +98,28 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // What tests that need a running service share; never part of the product.
+        module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
+
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("HTTPServerTests", ["HTTPServer"]),
         tests("StrictJSONTests", ["StrictJSON"]),
+        tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
+        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests("MigrationsTests", ["Migrations"]),
+        tests(
+            "RegistryStoreTests",
+            [
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations", crypto,
+                logging,
+            ]),
+        // It runs the built command.
+        tests("EndToEndTests", ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
         tests(
             "FleetGeneratorTests",
             [

@@ -9,6 +9,8 @@ import Synchronization
 public final class HTTPServer: Sendable {
     private let servers: [LoopServer]
     private let sockets: SocketShelf
+    private let tls: TLSIdentity?
+    private let limits: ConnectionLimits
 
     /// Where the server listens, with the ports that the system chose.
     public let addresses: [SocketAddress]
@@ -16,23 +18,30 @@ public final class HTTPServer: Sendable {
     /// Binds and listens: clients can connect from now on, and are served once `run` is called.
     ///
     /// - Parameter makeApplication: called once for each loop, on that loop.
-    /// - Throws: `ListenError` for an address that is taken or does not exist.
+    /// - Throws: `ListenError` for an address that is taken or does not exist, `TLSError` for a certificate or key that
+    ///   cannot be used.
     public init(
         _ configuration: HTTPServerConfiguration, loops: [EventLoop], logger: Logger,
         makeApplication: @escaping @Sendable (EventLoop) -> Application
     ) throws {
         precondition(!loops.isEmpty, "a server needs an event loop")
-        let opened = try configuration.addresses.map { try ListeningSocket.open($0, count: loops.count) }
+        let tls = try configuration.tls.map { try TLSIdentity($0) }
+        self.tls = tls
+        let opened = try configuration.addresses.flatMap { try ListeningSocket.open($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
         sockets = SocketShelf(opened)
         let limits = ConnectionLimits(configuration)
+        self.limits = limits
         servers = loops.map { loop in
-            LoopServer(loop, configuration, limits, logger, makeApplication)
+            LoopServer(loop, configuration, limits, tls, logger, makeApplication)
         }
     }
 
     /// The port of the first address.
     public var port: UInt16 { addresses[0].port }
+
+    /// The open connections on all loops, for a gauge.
+    public var connectionCount: Int { limits.count }
 
     /// Serves until its task is cancelled, or `drain` or `abort` is called, and then until the last request in flight
     /// is answered, at most for the drain deadline. Call it once.
@@ -47,6 +56,11 @@ public final class HTTPServer: Sendable {
         } onCancel: {
             drain()
         }
+    }
+
+    /// Reads the certificate and its key again, for connections from now on. If they cannot be used, the old ones stay.
+    public func reloadTLS() throws {
+        try tls?.reload()
     }
 
     /// Stops gracefully: accepts no more, finishes what is in flight, closes what is idle.

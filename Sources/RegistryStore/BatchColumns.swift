@@ -15,7 +15,8 @@ package struct BatchColumns<Row>: Sendable {
         let bindAlone: @Sendable (inout PostgresBinds, Row) -> Void
 
         init<Value: PostgresArrayElement & SendableMetatype>(
-            _ name: StaticString, _ type: StaticString, cast: StaticString? = nil, _ value: @escaping @Sendable (Row) -> Value
+            _ name: StaticString, _ type: StaticString, cast: StaticString? = nil,
+            _ value: @escaping @Sendable (Row) -> Value
         ) {
             self.name = name.description
             self.type = type.description

@@ -8,7 +8,9 @@ package enum SnapshotColumns {
     package static let batch = BatchColumns<Snapshot>(settings + device)
 
     private static let settings: [Column] = [
-        Column("authorization_status", "text", cast: "authorization_status") { $0.settings.authorizationStatus.rawValue },
+        Column("authorization_status", "text", cast: "authorization_status") {
+            $0.settings.authorizationStatus.rawValue
+        },
         Column("sound_setting", "text", cast: "notification_setting") { $0.settings.soundSetting.rawValue },
         Column("badge_setting", "text", cast: "notification_setting") { $0.settings.badgeSetting.rawValue },
         Column("alert_setting", "text", cast: "notification_setting") { $0.settings.alertSetting.rawValue },
@@ -78,11 +80,12 @@ package enum SnapshotColumns {
         Device(
             installID: installID, keychainID: try reader.next(), vendorID: try reader.next(),
             advertisingID: try reader.next(), appVersion: try reader.next(), deviceModel: try reader.next(),
-            systemName: try reader.next(), systemVersion: try reader.next(), locale: LocaleIdentifier(try reader.next()),
+            systemName: try reader.next(), systemVersion: try reader.next(),
+            locale: LocaleIdentifier(try reader.next()),
             language: try reader.next(), languages: try reader.next(), region: try reader.next(),
             timeZoneID: try reader.next(), timeZoneOffset: try reader.next(), carrier: try reader.next(),
             appStore: try reader.next(),
-            location: try Location(latitude: reader.next(), longitude: reader.next()))
+            location: try Location(stored: reader.next(), longitude: reader.next()))
     }
 }
 
@@ -110,7 +113,7 @@ struct ColumnReader {
 
 extension Location {
     /// Nil where there is none; the schema keeps both columns or neither.
-    fileprivate init?(latitude: Double?, longitude: Double?) {
+    fileprivate init?(stored latitude: Double?, longitude: Double?) {
         guard let latitude, let longitude else { return nil }
         self.init(latitude: latitude, longitude: longitude)
     }

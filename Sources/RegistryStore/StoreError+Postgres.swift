@@ -14,7 +14,8 @@ extension StoreError {
     private init(_ kind: PostgresError.Kind, _ error: PostgresError) {
         switch kind {
         case .queueFull: self = .overloaded
-        case .deadlock, .serializationFailure, .lockTimeout, .queryCancelled, .readOnly, .stalePlan, .tooManyConnections,
+        case .deadlock, .serializationFailure, .lockTimeout, .queryCancelled, .readOnly, .stalePlan,
+            .tooManyConnections,
             .diskFull, .outOfMemory, .adminShutdown, .startingUp, .connectionLost, .unavailable, .timeout, .cancelled,
             .closed:
             self = .unavailable
@@ -30,7 +31,8 @@ extension PostgresError {
     /// Whether one item of a batch may be to blame, so that its neighbours may well pass alone.
     var mayBeOneItem: Bool {
         switch kind {
-        case .uniqueViolation, .checkViolation, .notNullViolation, .invalidData, .deadlock, .serializationFailure, .other:
+        case .uniqueViolation, .checkViolation, .notNullViolation, .invalidData, .deadlock, .serializationFailure,
+            .other:
             true
         default: false
         }

@@ -46,7 +46,7 @@ struct AdminKeyStore {
         let text = AdminKey.makeText()
         guard let key = AdminKey(text) else { preconditionFailure("a made key is long enough") }
         try Data(key.sha256).write(to: file, options: .atomic)
-        print(
+        show(
             """
             Admin key, shown this once (set PUSH_REGISTRY_ADMIN_KEY to choose your own; delete \(file.path) to get a new one):
               \(text)

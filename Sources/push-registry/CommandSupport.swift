@@ -19,6 +19,11 @@ func withDirectory<Value: Sendable>(
     }
 }
 
+/// Prints at once, also where the output is no terminal: of a service that runs for months, `print` would keep it back.
+func show(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
 func printJSON(_ value: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -32,7 +32,7 @@ struct Demo {
             try await directory.add(new.key)
             return new
         }
-        print(lines(key.text))
+        show(lines(key.text))
     }
 
     private func app(_ id: AppID, in directory: PostgresAppDirectory) async throws -> App {
@@ -50,7 +50,8 @@ struct Demo {
             "appVersion":"1.4.0","locale":"de-DE","languages":["de-DE","en-US"],"timeZoneId":"Europe/Berlin",\
             "timeZoneOffset":3600}}
             """
-        let put = "curl -sS -X PUT '\(url)' \(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' -d '\(body)'"
+        let put =
+            "curl -sS -X PUT '\(url)' \(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' -d '\(body)'"
         return """
 
             Ready. Register a token (created), register it again (unchanged), read it back:

@@ -19,7 +19,11 @@ struct Keys: AsyncParsableCommand {
                 let snapshot = try await directory.current()
                 return snapshot.keys(of: try snapshot.app(app).number)
             }
-            if json { try printJSON(["keys": keys.map(KeyLine.init)]) } else { keys.forEach { print(KeyLine($0).text) } }
+            if json {
+                try printJSON(["keys": keys.map(KeyLine.init)])
+            } else {
+                for key in keys { print(KeyLine(key).text) }
+            }
         }
     }
 

@@ -38,7 +38,10 @@ extension HTTPConnection {
     /// - Returns: whether there may be more to do.
     private func step() -> Bool {
         do {
-            guard let event = try parser.nextEvent() else { return try finishInput() }
+            guard let event = try parser.nextEvent() else {
+                if takeMore() { return true }
+                return try finishInput()
+            }
             switch event {
             case .head(let head): begin(head)
             case .body(let bytes): take(bytes)
@@ -50,9 +53,17 @@ extension HTTPConnection {
         }
     }
 
+    /// What the transport holds back is not announced by the poller.
+    private func takeMore() -> Bool {
+        guard transport.hasUnreadBytes, wantsInput else { return false }
+        let count = parser.unreadByteCount
+        receive()
+        return parser.unreadByteCount > count && phase == .receiving
+    }
+
     /// Nothing more can be taken from what has arrived.
     private func finishInput() throws(WireError) -> Bool {
-        guard inputHasEnded || parser.phase == .closed else { return false }
+        guard phase == .receiving, inputHasEnded || parser.phase == .closed else { return false }
         try parser.finish()
         phase = .finishing
         return false
@@ -77,7 +88,7 @@ extension HTTPConnection {
             ? address.ip
             : context.configuration.clientAddress(head, peer: address.ip)
         exchange = Exchange(
-            head: head, requestID: requestID, answer: answer(to: head), clientAddress: client, start: loop.now)
+            head, requestID: requestID, answer: answer(to: head), clientAddress: client, start: loop.now)
         exchangeNumber += 1
         if head.bodyFraming != .none { prepareBody(head) }
     }
@@ -109,13 +120,13 @@ extension HTTPConnection {
     }
 
     private func take(_ bytes: ArraySlice<UInt8>) {
-        guard let max = exchange?.bodyBytesMax else { return }
-        exchange!.bodyBytes += bytes.count
-        if exchange!.bodyBytes > max {
-            exchange!.isBodyTooLarge = true
-            exchange!.body = []
+        guard let exchange else { return }
+        exchange.bodyBytes += bytes.count
+        if exchange.bodyBytes > exchange.bodyBytesMax {
+            exchange.isBodyTooLarge = true
+            exchange.body = []
         } else {
-            exchange!.body.append(contentsOf: bytes)
+            exchange.body.append(contentsOf: bytes)
         }
     }
 }

@@ -1,6 +1,7 @@
 import CLinux
 import EventLoop
 import Glibc
+import Logging
 
 /// Takes the connections of one listening socket, on one loop.
 ///
@@ -15,19 +16,30 @@ actor Listener: ReadinessHandler {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// How long handshakes that have begun may take to complete once the listener stops: a slow client's round trip.
+    static let stopDelay: Duration = .milliseconds(100)
+
+    /// Between two warnings of the same trouble.
+    static let warningInterval: Duration = .seconds(10)
+
     private let limits: ConnectionLimits
+    private let logger: Logger
+    private var lastWarning: ContinuousClock.Instant?
     private let onAccept: @Sendable (CInt, SocketAddress) -> Void
     private var socket: ListeningSocket?
     private var watch: Watch?
     private var retry: LoopTimer?
+    private var stopTimer: LoopTimer?
+    private var onStop: (@Sendable () -> Void)?
     private(set) var isPaused = false
 
     init(
-        _ socket: ListeningSocket, loop: EventLoop, limits: ConnectionLimits,
+        _ socket: ListeningSocket, loop: EventLoop, limits: ConnectionLimits, logger: Logger,
         onAccept: @escaping @Sendable (CInt, SocketAddress) -> Void
     ) {
         self.loop = loop
         self.limits = limits
+        self.logger = logger
         self.socket = socket
         self.onAccept = onAccept
     }
@@ -50,20 +62,32 @@ actor Listener: ReadinessHandler {
         loop.change(watch, to: .readable)
     }
 
-    /// Takes what the kernel has completed already, then closes the socket.
-    func stop() {
-        guard let watch else { return }
+    /// Begins no further connection, takes those that have begun, and then closes the socket.
+    func stop(then onStop: @escaping @Sendable () -> Void) {
+        socket?.dropHandshakes()
+        self.onStop = onStop
+        resume()
         acceptConnections(atMost: Int(ListeningSocket.backlog))
+        stopTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.close() } }
+        stopTimer?.set(after: Self.stopDelay)
+    }
+
+    /// Closes the socket; what was not accepted is reset.
+    func close() {
+        guard let watch else { return }
         loop.unwatch(watch)
         self.watch = nil
         retry?.unset()
-        retry = nil
+        stopTimer?.unset()
+        (retry, stopTimer) = (nil, nil)
         socket = nil
+        onStop?()
+        onStop = nil
     }
 
     private func acceptConnections(atMost count: Int) {
         for _ in 0..<count {
-            guard limits.hasRoom else { return pause() }
+            guard limits.hasRoom else { return pause("the limit of connections is reached") }
             guard acceptConnection() else { return }
         }
     }
@@ -77,7 +101,7 @@ actor Listener: ReadinessHandler {
         let descriptor = storage.withSockaddr { accept4(socket.descriptor, $0, &length, flags) }
         guard descriptor >= 0 else { return canGoOn(after: errno) }
         guard let address = SocketAddress(storage) else {
-            close(descriptor)
+            Glibc.close(descriptor)
             return true
         }
         setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
@@ -90,16 +114,23 @@ actor Listener: ReadinessHandler {
         switch code {
         case EAGAIN, EWOULDBLOCK: return false
         case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-            pause()
+            pause(String(cString: strerror(code)))
             return false
         default: return true
         }
     }
 
-    private func pause() {
+    private func pause(_ reason: String) {
         guard !isPaused, let watch else { return }
+        warn(reason)
         isPaused = true
         loop.change(watch, to: [])
         retry?.set(after: Self.retryDelay)
+    }
+
+    private func warn(_ reason: String) {
+        if let lastWarning, loop.now - lastWarning < Self.warningInterval { return }
+        lastWarning = loop.now
+        logger.warning("new connections have to wait", metadata: ["reason": "\(reason)"])
     }
 }

@@ -34,7 +34,8 @@ public struct LockedInstallations: Sendable {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
         present = loaded
         holders = Dictionary(
-            installations.compactMap { row in row.address.map { ($0, row.key) } }, uniquingKeysWith: { first, _ in first })
+            installations.compactMap { row in row.address.map { ($0, row.key) } },
+            uniquingKeysWith: { first, _ in first })
         keychains = [:]
         self.now = now
         for installation in installations { remember(installation) }
@@ -83,7 +84,8 @@ public struct LockedInstallations: Sendable {
             lineage: Lineage(registration.snapshot.device))
         hold(after, by: registration)
         newSnapshots.append(after.key)
-        append(taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
+        append(
+            taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
             registration, nil, after, previousUserID: taken?.owner?.userID)
         return RegistrationOutcome(.created, after)
     }

@@ -1,13 +1,8 @@
 import PushRegistry
 import StrictJSON
 
-/// The body of `PUT /v1/apps/{app}`: the policy's members, flat; absent ones have their defaults. Unlike a registration's,
-/// it refuses members that nobody knows: a policy with a slip in it would silently be another one.
+/// The body of `PUT /v1/apps/{app}`: the policy's members, flat; absent ones have their defaults.
 enum PolicyBody {
-    private static let members: [StaticString] = [
-        "app", "touchInterval", "staleAfter", "retention", "grace", "sessionTombstones", "storeAdvertisingId",
-        "allowedOrigins", "jwks", "jwtIssuer", "jwtAudience", "sessionExpiryClaim", "rateLimits",
-    ]
     static let originsMax = 100
     static let keysMax = 100
 
@@ -17,19 +12,14 @@ enum PolicyBody {
         // No body at all is a policy of defaults.
         let document = try JSONDocument(body.isEmpty ? Array("{}".utf8) : body)
         var draft = AppPolicy.Draft()
-        if let root = document.root.object() {
-            root.refuseMembers(otherThan: members)
-            read(root, into: &draft, present)
+        if let root = document.root.object() { read(root, into: &draft, present) }
+        let inconsistencies = draft.faults.map { fault in
+            JSONFault(pointer: fault.pointer, code: .init(rawValue: fault.code), detail: fault.detail)
         }
-        try document.check()
-        do throws(AppPolicy.InconsistentPolicy) {
-            return try AppPolicy(draft)
-        } catch {
-            throw JSONFaults(
-                error.faults.map { fault in
-                    JSONFault(pointer: fault.pointer, code: .init(rawValue: fault.code), detail: fault.detail)
-                })
+        guard let policy = try? AppPolicy(draft), document.faults.isEmpty else {
+            throw JSONFaults(document.faults + inconsistencies)
         }
+        return policy
     }
 
     private static func read(_ root: JSONObject, into draft: inout AppPolicy.Draft, _ present: AppPolicy?) {
@@ -46,13 +36,12 @@ enum PolicyBody {
         draft.sessionExpiryClaim = root.string("sessionExpiryClaim", scalarsMax: Device.textScalarsMax)
         draft.jwks = keySet(root, present)
         if let limits = root.object("rateLimits") {
-            limits.refuseMembers(otherThan: ["perKey", "perAddress"])
-            draft.rateLimits = AppPolicy.RateLimits(perKey: limits.limit("perKey"), perAddress: limits.limit("perAddress"))
+            draft.rateLimits = AppPolicy.RateLimits(
+                perKey: limits.limit("perKey"), perAddress: limits.limit("perAddress"))
         }
     }
 
     private static func read(_ object: JSONObject, into staleness: inout AppPolicy.Staleness) {
-        object.refuseMembers(otherThan: ["apns", "apnsSandbox", "fcm", "huawei", "webPush"])
         object.duration("apns", into: &staleness.apns)
         object.duration("apnsSandbox", into: &staleness.apnsSandbox)
         object.duration("fcm", into: &staleness.fcm)
@@ -87,7 +76,6 @@ extension JSONObject {
 
     fileprivate func limit(_ name: StaticString) -> AppPolicy.RateLimit? {
         guard let limit = object(name) else { return nil }
-        limit.refuseMembers(otherThan: ["rate", "burst"])
         let rate = limit.double("rate", .required, in: 0...1_000_000)
         let burst = limit.integer("burst", .required, in: 1...1_000_000)
         guard let rate, let burst else { return nil }

@@ -28,7 +28,11 @@ enum PolicyJSON {
             writer.member("storeAdvertisingId", policy.storesAdvertisingID)
             writer.member("allowedOrigins", policy.allowedOrigins)
             writer.name("jwks")
-            if let keys = policy.jwks.map(KeySet.init(text:)) { writer.raw(keys.publicText.utf8) } else { writer.null() }
+            if let keys = policy.jwks.map(KeySet.init(text:)) {
+                writer.raw(keys.publicText.utf8)
+            } else {
+                writer.null()
+            }
             writer.member("jwtIssuer", policy.jwtIssuer)
             writer.member("jwtAudience", policy.jwtAudience)
             writer.member("sessionExpiryClaim", policy.sessionExpiryClaim)

@@ -58,7 +58,8 @@ extension APIError {
                 detail: "The body does not fit; errors lists every fault.")
         case .invalidParameters(let faults):
             Problem(
-                .badRequest, code: faults.contains { $0.code == "invalid-header" } ? "invalid-header" : "invalid-parameter",
+                .badRequest,
+                code: faults.contains { $0.code == "invalid-header" } ? "invalid-header" : "invalid-parameter",
                 detail: "A part of the request other than its body does not fit; errors lists every fault.")
         case .unknownInstallation:
             Problem(.notFound, code: "unknown-installation", detail: "There is no such installation.")

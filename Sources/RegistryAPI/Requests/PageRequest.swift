@@ -17,7 +17,9 @@ struct PageRequest {
         for item in try request.head.queryItems() {
             switch item.name {
             case "limit":
-                if let number = Int(item.value), Self.limits.contains(number) { limit = number } else {
+                if let number = Int(item.value), Self.limits.contains(number) {
+                    limit = number
+                } else {
                     faults.append(.query("limit", "out-of-range", "This must be a number from 1 to 1000."))
                 }
             case "after":

@@ -72,7 +72,8 @@ public actor PostgresAppDirectory: AppDirectory {
                 PostgresStatement(DirectoryStatements.keys),
             ])
             return DirectorySnapshot(
-                version: try results[0][0].decode(0), apps: try results[1].map(App.init), keys: try results[2].map(APIKey.init))
+                version: try results[0][0].decode(0), apps: try results[1].map(App.init),
+                keys: try results[2].map(APIKey.init))
         }
     }
 

@@ -48,7 +48,9 @@ struct RegistrationWrite {
         if !inserted.isEmpty {
             statements.append(InstallationRow.batch.statement(RegistrationStatements.insert, inserted))
         }
-        if !events.isEmpty { statements.append(TokenEvent.batch.statement(RegistrationStatements.appendEvents, events)) }
+        if !events.isEmpty {
+            statements.append(TokenEvent.batch.statement(RegistrationStatements.appendEvents, events))
+        }
         if !newSnapshots.isEmpty { statements.append(appendSnapshots) }
         return statements
     }
@@ -73,7 +75,8 @@ struct RegistrationWrite {
 
     private var appendSnapshots: PostgresStatement {
         PostgresStatement(
-            RegistrationStatements.appendSnapshots, newSnapshots.map(\.app.rawValue), newSnapshots.map(\.installID.rawValue))
+            RegistrationStatements.appendSnapshots, newSnapshots.map(\.app.rawValue),
+            newSnapshots.map(\.installID.rawValue))
     }
 }
 
