@@ -17,6 +17,7 @@ let collections: Target.Dependency = .product(name: "DequeModule", package: "swi
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -51,6 +52,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries.
@@ -65,7 +67,7 @@ let package = Package(
         module("HTTPWire", [httpTypes]),
         module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
         module("StrictJSON", []),
-        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
+        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
         module("PushRegistry", []),
         module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
