@@ -67,14 +67,20 @@ let package = Package(
         module("HTTPWire", [httpTypes]),
         module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
         module("StrictJSON", []),
-        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
+        module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
+        module(
+            "RegistryAPI",
+            ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
         module("PushRegistry", []),
         module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
-            resources: [.embedInCode("0001_create_registry.sql")],
+            resources: [
+                .embedInCode("0001_create_registry.sql"),
+                .embedInCode("0002_create_session.sql"),
+            ],
             swiftSettings: strict),
 
         // The command.
@@ -96,8 +102,9 @@ let package = Package(
         tests("HTTPWireTests", ["HTTPWire"]),
         tests("HTTPServerTests", ["HTTPServer"]),
         tests("StrictJSONTests", ["StrictJSON"]),
+        tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
-        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
+        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, jwtKit]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
     ]

@@ -9,6 +9,7 @@ import Synchronization
 public final class HTTPServer: Sendable {
     private let servers: [LoopServer]
     private let sockets: SocketShelf
+    private let tls: TLSIdentity?
 
     /// Where the server listens, with the ports that the system chose.
     public let addresses: [SocketAddress]
@@ -16,18 +17,21 @@ public final class HTTPServer: Sendable {
     /// Binds and listens: clients can connect from now on, and are served once `run` is called.
     ///
     /// - Parameter makeApplication: called once for each loop, on that loop.
-    /// - Throws: `ListenError` for an address that is taken or does not exist.
+    /// - Throws: `ListenError` for an address that is taken or does not exist, `TLSError` for a certificate or key that
+    ///   cannot be used.
     public init(
         _ configuration: HTTPServerConfiguration, loops: [EventLoop], logger: Logger,
         makeApplication: @escaping @Sendable (EventLoop) -> Application
     ) throws {
         precondition(!loops.isEmpty, "a server needs an event loop")
+        let tls = try configuration.tls.map { try TLSIdentity($0) }
+        self.tls = tls
         let opened = try configuration.addresses.map { try ListeningSocket.open($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
         sockets = SocketShelf(opened)
         let limits = ConnectionLimits(configuration)
         servers = loops.map { loop in
-            LoopServer(loop, configuration, limits, logger, makeApplication)
+            LoopServer(loop, configuration, limits, tls, logger, makeApplication)
         }
     }
 
@@ -47,6 +51,11 @@ public final class HTTPServer: Sendable {
         } onCancel: {
             drain()
         }
+    }
+
+    /// Reads the certificate and its key again, for connections from now on. If they cannot be used, the old ones stay.
+    public func reloadTLS() throws {
+        try tls?.reload()
     }
 
     /// Stops gracefully: accepts no more, finishes what is in flight, closes what is idle.

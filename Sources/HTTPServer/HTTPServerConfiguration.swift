@@ -5,6 +5,9 @@ public struct HTTPServerConfiguration: Sendable {
     /// Where to listen.
     public var addresses: [ListenAddress]
 
+    /// Where the certificate and its key are; without them HTTP is spoken in the clear.
+    public var tls: TLSFiles?
+
     /// The deadlines of a connection, as it goes through a request.
     public var deadlines = Deadlines()
 
@@ -15,7 +18,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// costs 6 to 8 KB.
     public var connectionsMax = 20_000
 
-    /// The most connections of one address; more are answered with 503 and closed. Off by default: many users of
+    /// The most connections of one address; more are answered with 503 and closed (with TLS: just closed). Off by default: many users of
     /// a mobile network share one address.
     public var connectionsPerAddressMax: Int?
 

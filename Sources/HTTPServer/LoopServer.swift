@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import Logging
 
 /// The part of a server that lives on one loop: its listeners, its application and its connections.
@@ -8,6 +9,7 @@ actor LoopServer {
 
     private let configuration: HTTPServerConfiguration
     private let limits: ConnectionLimits
+    private let tls: TLSIdentity?
     private let logger: Logger
     private let makeApplication: @Sendable (EventLoop) -> Application
     private var context: LoopContext?
@@ -18,12 +20,13 @@ actor LoopServer {
     private var end: CheckedContinuation<Void, Never>?
 
     init(
-        _ loop: EventLoop, _ configuration: HTTPServerConfiguration, _ limits: ConnectionLimits, _ logger: Logger,
-        _ makeApplication: @escaping @Sendable (EventLoop) -> Application
+        _ loop: EventLoop, _ configuration: HTTPServerConfiguration, _ limits: ConnectionLimits,
+        _ tls: TLSIdentity?, _ logger: Logger, _ makeApplication: @escaping @Sendable (EventLoop) -> Application
     ) {
         self.loop = loop
         self.configuration = configuration
         self.limits = limits
+        self.tls = tls
         self.logger = logger
         self.makeApplication = makeApplication
     }
@@ -47,15 +50,25 @@ actor LoopServer {
     }
 
     private func accept(_ descriptor: CInt, _ address: SocketAddress) {
-        guard let context else { return }
         let isWelcome = limits.add(address.ip)
-        let connection = HTTPConnection(
-            PlainTransport(descriptor: descriptor), address: address, context: context
-        ) { [weak self] connection in
+        guard let context, let transport = makeTransport(descriptor, isWelcome: isWelcome) else {
+            return limits.remove(address.ip)
+        }
+        let connection = HTTPConnection(transport, address: address, context: context) { [weak self] connection in
             self?.assumeIsolated { $0.remove(connection) }
         }
         connections.insert(ObjectIdentified(connection))
         connection.assumeIsolated { $0.start(refusing: isWelcome ? nil : .tooManyConnections) }
+    }
+
+    /// Nil closes the connection: a handshake is too much work for saying no.
+    private func makeTransport(_ descriptor: CInt, isWelcome: Bool) -> sending (any Transport)? {
+        guard let tls else { return PlainTransport(descriptor: descriptor) }
+        guard isWelcome else {
+            close(descriptor)
+            return nil
+        }
+        return TLSTransport(descriptor: descriptor, context: tls.context)
     }
 
     private func remove(_ connection: HTTPConnection) {
@@ -73,8 +86,10 @@ extension LoopServer {
     func drain() {
         guard !isDraining else { return }
         isDraining = true
-        for listener in listeners { listener.assumeIsolated { $0.stop() } }
         context?.isDraining = true
+        for listener in listeners {
+            listener.assumeIsolated { $0.stop { [weak self] in self?.assumeIsolated { $0.remove(listener) } } }
+        }
         drainTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.abort() } }
         drainTimer?.set(after: configuration.deadlines.drain)
         for connection in connections { connection.object.assumeIsolated { $0.drain() } }
@@ -84,14 +99,19 @@ extension LoopServer {
     /// Closes everything at once.
     func abort() {
         drain()
+        for listener in listeners { listener.assumeIsolated { $0.close() } }
         for connection in connections { connection.object.assumeIsolated { $0.abort() } }
     }
 
+    private func remove(_ listener: Listener) {
+        listeners.removeAll { $0 === listener }
+        endIfDone()
+    }
+
     private func endIfDone() {
-        guard isDraining, connections.isEmpty else { return }
+        guard isDraining, connections.isEmpty, listeners.isEmpty else { return }
         drainTimer?.unset()
         drainTimer = nil
-        listeners = []
         end?.resume()
         end = nil
     }

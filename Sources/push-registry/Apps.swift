@@ -16,7 +16,7 @@ struct Apps: AsyncParsableCommand {
             let apps = try await withDirectory(common) { directory in
                 try await directory.current().apps.keys.map(\.rawValue).sorted()
             }
-            if json { try printJSON(["apps": apps]) } else { apps.forEach { print($0) } }
+            if json { try printJSON(["apps": apps]) } else { for app in apps { print(app) } }
         }
     }
 

@@ -22,7 +22,7 @@ struct Keys: AsyncParsableCommand {
             if json {
                 try printJSON(["keys": keys.map(KeyLine.init)])
             } else {
-                keys.forEach { print(KeyLine($0).text) }
+                for key in keys { print(KeyLine(key).text) }
             }
         }
     }

@@ -45,7 +45,7 @@ struct RegistryServer {
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: assembly), .init(service: HTTPService(server: server))],
+                services: [.init(service: assembly), .init(service: HTTPService(server: server, logger: logger))],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         async let printed: Void = demo ? Demo(database, server, logger: logger).prepare() : ()
         try await group.run()
@@ -60,19 +60,16 @@ struct RegistryServer {
             }
             return address
         }
-        return HTTPServerConfiguration(addresses: addresses)
+        var configuration = HTTPServerConfiguration(addresses: addresses)
+        configuration.tls = try tlsFiles()
+        return configuration
     }
-}
 
-/// The HTTP server under the service group: a graceful shutdown drains it.
-private struct HTTPService: Service {
-    let server: HTTPServer
-
-    func run() async throws {
-        await withGracefulShutdownHandler {
-            await server.run()
-        } onGracefulShutdown: {
-            server.drain()
+    private func tlsFiles() throws -> TLSFiles? {
+        switch (settings.tlsCertificate, settings.tlsKey) {
+        case (let certificate?, let key?): return TLSFiles(certificateChain: certificate, privateKey: key)
+        case (nil, nil): return nil
+        default: throw ValidationError("TLS needs both a certificate (--tls-cert) and its key (--tls-key).")
         }
     }
 }

@@ -22,11 +22,19 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How many event loops to run (default: one per core).", valueName: "count"))
     var eventLoops: String?
 
+    @Option(help: ArgumentHelp("Certificate chain for TLS, PEM; read anew on SIGHUP.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"))
+    var tlsKey: String?
+
     @Flag(help: "Create the app com.example.demo with a key and print curl lines to try. For trying out only.")
     var demo = false
 
     func run() async throws {
-        let settings = try await common.settings(["listen": listen, "eventLoops": eventLoops])
+        let settings = try await common.settings([
+            "listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey,
+        ])
         try await RegistryServer(settings, logger: ProcessLogging.start(settings)).run(demo: demo)
     }
 }

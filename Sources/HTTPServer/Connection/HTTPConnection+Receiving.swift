@@ -38,7 +38,10 @@ extension HTTPConnection {
     /// - Returns: whether there may be more to do.
     private func step() -> Bool {
         do {
-            guard let event = try parser.nextEvent() else { return try finishInput() }
+            guard let event = try parser.nextEvent() else {
+                if takeMore() { return true }
+                return try finishInput()
+            }
             switch event {
             case .head(let head): begin(head)
             case .body(let bytes): take(bytes)
@@ -50,9 +53,17 @@ extension HTTPConnection {
         }
     }
 
+    /// What the transport holds back is not announced by the poller.
+    private func takeMore() -> Bool {
+        guard transport.hasUnreadBytes, wantsInput else { return false }
+        let count = parser.unreadByteCount
+        receive()
+        return parser.unreadByteCount > count && phase == .receiving
+    }
+
     /// Nothing more can be taken from what has arrived.
     private func finishInput() throws(WireError) -> Bool {
-        guard inputHasEnded || parser.phase == .closed else { return false }
+        guard phase == .receiving, inputHasEnded || parser.phase == .closed else { return false }
         try parser.finish()
         phase = .finishing
         return false

@@ -55,7 +55,7 @@ actor HTTPConnection: ReadinessHandler {
     private var isWriteTimerSet = false
 
     init(
-        _ transport: any Transport, address: SocketAddress, context: LoopContext,
+        _ transport: sending any Transport, address: SocketAddress, context: LoopContext,
         onClose: @escaping @Sendable (HTTPConnection) -> Void
     ) {
         self.loop = context.loop

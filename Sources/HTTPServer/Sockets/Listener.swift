@@ -15,11 +15,16 @@ actor Listener: ReadinessHandler {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// How long handshakes that have begun may take to complete once the listener stops: a slow client's round trip.
+    static let stopDelay: Duration = .milliseconds(100)
+
     private let limits: ConnectionLimits
     private let onAccept: @Sendable (CInt, SocketAddress) -> Void
     private var socket: ListeningSocket?
     private var watch: Watch?
     private var retry: LoopTimer?
+    private var stopTimer: LoopTimer?
+    private var onStop: (@Sendable () -> Void)?
     private(set) var isPaused = false
 
     init(
@@ -50,15 +55,27 @@ actor Listener: ReadinessHandler {
         loop.change(watch, to: .readable)
     }
 
-    /// Takes what the kernel has completed already, then closes the socket.
-    func stop() {
-        guard let watch else { return }
+    /// Begins no further connection, takes those that have begun, and then closes the socket.
+    func stop(then onStop: @escaping @Sendable () -> Void) {
+        socket?.dropHandshakes()
+        self.onStop = onStop
+        resume()
         acceptConnections(atMost: Int(ListeningSocket.backlog))
+        stopTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.close() } }
+        stopTimer?.set(after: Self.stopDelay)
+    }
+
+    /// Closes the socket; what was not accepted is reset.
+    func close() {
+        guard let watch else { return }
         loop.unwatch(watch)
         self.watch = nil
         retry?.unset()
-        retry = nil
+        stopTimer?.unset()
+        (retry, stopTimer) = (nil, nil)
         socket = nil
+        onStop?()
+        onStop = nil
     }
 
     private func acceptConnections(atMost count: Int) {
@@ -77,7 +94,7 @@ actor Listener: ReadinessHandler {
         let descriptor = storage.withSockaddr { accept4(socket.descriptor, $0, &length, flags) }
         guard descriptor >= 0 else { return canGoOn(after: errno) }
         guard let address = SocketAddress(storage) else {
-            close(descriptor)
+            Glibc.close(descriptor)
             return true
         }
         setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)

@@ -58,6 +58,40 @@ final class ListeningSocket: Sendable {
     }
 }
 
+extension ListeningSocket {
+    /// Begins no further connection, while those begun can be completed and accepted. Closing at once would reset the
+    /// ones in between, whose clients think they are connected and may have sent a request.
+    ///
+    /// A socket filter drops what carries SYN (socket(7), `SO_ATTACH_FILTER`; a TCP socket's filter sees the TCP header
+    /// first). The client tries again a second later, and finds another server or none.
+    func dropHandshakes() {
+        var program: [FilterInstruction] = [
+            FilterInstruction(code: 0x30, k: 13),  // load the byte of flags
+            FilterInstruction(code: 0x45, otherwise: 1, k: 0x02),  // SYN?
+            FilterInstruction(code: 0x06, k: 0),  // drop
+            FilterInstruction(code: 0x06, k: .max),  // take
+        ]
+        program.withUnsafeMutableBufferPointer { instructions in
+            var filter = Filter(length: UInt16(instructions.count), instructions: instructions.baseAddress)
+            setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, socklen_t(MemoryLayout<Filter>.size))
+        }
+    }
+
+    /// `struct sock_filter` of linux/filter.h.
+    private struct FilterInstruction {
+        var code: UInt16
+        var then: UInt8 = 0
+        var otherwise: UInt8 = 0
+        var k: UInt32
+    }
+
+    /// `struct sock_fprog`.
+    private struct Filter {
+        var length: UInt16
+        var instructions: UnsafeMutablePointer<FilterInstruction>?
+    }
+}
+
 /// Sets an integer socket option to 1.
 func setOption(_ descriptor: CInt, _ level: CInt, _ option: CInt) {
     var one: CInt = 1

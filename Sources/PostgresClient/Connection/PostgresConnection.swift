@@ -73,10 +73,10 @@ extension PostgresConnection {
     /// Enters pipeline mode and the loop's watch. `onClose` is called once, on the loop, when the connection is closed
     /// for whatever reason.
     func start(onClose: @escaping @Sendable (PostgresError) -> Void) throws(PostgresError) {
-        guard handle.enterPipelineMode() else { throw handle.lost() }
+        guard handle.enterPipelineMode(), let descriptor = handle.makeDescriptor() else { throw handle.lost() }
         self.onClose = onClose
         timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.timerFired() } }
-        watch = loop.watch(handle.descriptor, for: .readable, handler: self)
+        watch = loop.watch(descriptor, for: .readable, handler: self)
     }
 
     private func lose() {
@@ -190,7 +190,9 @@ extension PostgresConnection: ReadinessHandler {
             case .wait: return
             case .separator:
                 separators += 1
-                guard separators < 3 else { return close(PostgresError(.protocolViolation)) }
+                guard separators < 3 else {
+                    return close(handle.isBad ? handle.lost() : PostgresError(.protocolViolation))
+                }
             case .result(let result):
                 separators = 0
                 take(result)

@@ -24,6 +24,8 @@ extension PostgresError.Kind {
     /// The one place that reads SQLSTATEs: <https://www.postgresql.org/docs/15/errcodes-appendix.html>.
     init(_ fields: PostgresError.ServerFields) {
         switch fields.sqlState {
+        // libpq's own verdict: the server said nothing, and no longer can.
+        case "": self = .connectionLost
         case "23505": self = .uniqueViolation(constraint: fields.constraint)
         case "23503", "23001": self = .foreignKeyViolation(constraint: fields.constraint)
         case "23514": self = .checkViolation(constraint: fields.constraint)

@@ -49,7 +49,6 @@ extension ConnectionHandle {
 
     private func succeeded(_ result: ResultHandle, _ text: String) throws(PostgresError) -> PostgresResult {
         guard case .failure(let error) = result.outcome else { return PostgresResult(result) }
-        // Without a SQLSTATE the verdict is libpq's own: the connection broke.
-        throw error.sqlState == nil && isBad ? lost().about(text) : error.about(text)
+        throw error.about(text)
     }
 }

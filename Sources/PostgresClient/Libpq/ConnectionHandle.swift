@@ -1,10 +1,13 @@
 import CPostgres
+import Glibc
 
 /// The owner of one `PGconn`: <https://www.postgresql.org/docs/15/libpq-connect.html>.
 ///
 /// Used by one thread at a time: the one that connects, then the loop that it is handed to. `deinit` closes.
 final class ConnectionHandle: @unchecked Sendable {
     private(set) var connection: OpaquePointer?
+    /// A duplicate of libpq's descriptor, for the loop to watch; -1 before it is asked for.
+    private var duplicate: CInt = -1
     /// Parameters in the form that libpq takes them in, kept from statement to statement.
     let parameters = ParameterArrays()
 
@@ -25,13 +28,22 @@ final class ConnectionHandle: @unchecked Sendable {
         close()
     }
 
-    /// Ends the session and closes the descriptor (`PQfinish`). The descriptor must not be watched any more.
+    /// Ends the session and closes the descriptors (`PQfinish`). They must not be watched any more.
     func close() {
         PQfinish(connection)
         connection = nil
+        if duplicate >= 0 { _ = Glibc.close(duplicate) }
+        duplicate = -1
     }
 
-    var descriptor: CInt { PQsocket(connection) }
+    /// A descriptor to watch; nil where there is none left for it.
+    ///
+    /// libpq closes its own as soon as the connection breaks. One that is closed while it is watched cannot be taken out
+    /// of the epoll set, and stays in there while a child process being started holds a copy: the loop would spin.
+    func makeDescriptor() -> CInt? {
+        duplicate = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0)
+        return duplicate < 0 ? nil : duplicate
+    }
 
     var isBad: Bool { PQstatus(connection) == CONNECTION_BAD }
 

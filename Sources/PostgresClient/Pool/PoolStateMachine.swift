@@ -65,8 +65,8 @@ struct PoolStateMachine {
         self.limits = limits
     }
 
-    /// Whether the last that was heard of the server was good.
-    var isReachable: Bool { !connections.isEmpty && failures == 0 }
+    /// Whether there is a connection.
+    var isReachable: Bool { !connections.isEmpty }
 
     /// When `expire` must be called at the latest.
     var nextDeadline: Instant? { waiters.lazy.map(\.deadline).min() }
@@ -174,15 +174,22 @@ extension PoolStateMachine {
         return open() + finish()
     }
 
-    /// Lends nothing more. Borrowed connections are closed when they come back.
+    /// Lends nothing more. Borrowed connections are closed when they come back, and so is what an attempt under way
+    /// brings.
     mutating func shutDown() -> [Action] {
         guard phase != .finished else { return [] }
         phase = .shuttingDown
-        // An attempt under way ends by itself, and what it brings is closed.
-        attempt = nil
         let refused = waiters.map { Action.refuse($0.id, .closed) }
         waiters.removeAll()
         return refused + closeIdle()
+    }
+
+    /// Waits for nobody any more.
+    mutating func giveUp() -> [Action] {
+        attempt = nil
+        let left = connections.map { Action.close($0.id) }
+        connections.removeAll()
+        return left + finish()
     }
 
     private mutating func closeIdle() -> [Action] {
@@ -192,7 +199,7 @@ extension PoolStateMachine {
     }
 
     private mutating func finish() -> [Action] {
-        guard phase == .shuttingDown, connections.isEmpty else { return [] }
+        guard phase == .shuttingDown, connections.isEmpty, attempt == nil else { return [] }
         phase = .finished
         return [.finish]
     }

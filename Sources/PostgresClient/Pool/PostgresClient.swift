@@ -26,7 +26,7 @@ public actor PostgresClient {
     private var lastFailure: PostgresError?
     private var finished: CheckedContinuation<Void, Never>?
     private var waitTimer: LoopTimer?
-    private var pauseTimer: LoopTimer?
+    private var pause: (id: PoolStateMachine.ConnectionID, timer: LoopTimer)?
     private var shutDownTimer: LoopTimer?
 
     /// - Parameter name: tells this pool's metrics from another's: `writes`, `reads`.
@@ -42,7 +42,7 @@ public actor PostgresClient {
         state = PoolStateMachine(limits: limits)
     }
 
-    /// Whether the server was there when last heard of: for `readyz`. Any thread may ask.
+    /// Whether there is a connection to the server: for `readyz`. Any thread may ask.
     public nonisolated var isReachable: Bool { reachable.load(ordering: .relaxed) }
 
     /// Opens the connections, keeps them open, and returns when the task is cancelled and all are closed.
@@ -147,7 +147,7 @@ extension PostgresClient {
 
     /// The reason why there is no connection goes with the refusal.
     private func refusal(_ kind: PostgresError.Kind) -> PostgresError {
-        PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil)
+        PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil, retry: .yes)
     }
 }
 
@@ -196,11 +196,10 @@ extension PostgresClient {
     /// Stops lending, waits for what is lent, and closes that too when the time is over.
     private func shutDown() {
         perform(state.shutDown())
+        endPause()
         guard finished != nil else { return }
         shutDownTimer = loop.makeTimer { [weak self] in
-            self?.assumeIsolated { client in
-                for id in client.connections.keys { client.close(id) }
-            }
+            self?.assumeIsolated { $0.perform($0.state.giveUp()) }
         }
         shutDownTimer?.set(after: limits.shutDownTimeout)
     }
@@ -211,8 +210,22 @@ extension PostgresClient {
 extension PostgresClient {
     private func connect(_ id: PoolStateMachine.ConnectionID, after delay: Duration) {
         guard delay > .zero else { return connect(id) }
-        pauseTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.connect(id) } }
-        pauseTimer?.set(after: delay)
+        let timer = loop.makeTimer { [weak self] in
+            self?.assumeIsolated { client in
+                client.pause = nil
+                client.connect(id)
+            }
+        }
+        timer.set(after: delay)
+        pause = (id, timer)
+    }
+
+    /// Forgets the attempt that waits for its time.
+    private func endPause() {
+        guard let (id, timer) = pause else { return }
+        pause = nil
+        timer.unset()
+        perform(state.connectFailed(id, jitter: 0, now: loop.now))
     }
 
     private func connect(_ id: PoolStateMachine.ConnectionID) {

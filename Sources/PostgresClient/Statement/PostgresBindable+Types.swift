@@ -89,7 +89,7 @@ extension String: PostgresArrayElement {
 
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField { $0.append(self) }
+        buffer.appendField(utf8: utf8)
     }
 }
 

@@ -44,6 +44,16 @@ public struct PostgresBuffer: Sendable {
         patch(Int32(bytes.count - start - 4), at: start)
     }
 
+    /// Appends text. Its length is known before its bytes are copied, which they are in one go.
+    @inlinable
+    mutating func appendField(utf8: String.UTF8View) {
+        let isCopied: Void? = utf8.withContiguousStorageIfAvailable { text in
+            append(Int32(text.count))
+            bytes.append(contentsOf: text)
+        }
+        if isCopied == nil { appendField { $0.bytes.append(contentsOf: utf8) } }
+    }
+
     /// Appends SQL's NULL: a length of -1 and nothing after it.
     @inlinable
     public mutating func appendNull() {

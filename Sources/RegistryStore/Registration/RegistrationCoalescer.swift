@@ -66,8 +66,10 @@ public actor RegistrationCoalescer {
     private func lookUp(_ batch: [PendingRegistration]) async {
         do {
             let found = try await transactions.lookUp(batch)
-            for (pending, outcome) in zip(batch, found) {
-                if let outcome { pending.finish(.success(outcome)) } else { queueChange(pending) }
+            for (var pending, finding) in zip(batch, found) {
+                if case .unchanged(let outcome) = finding { pending.finish(.success(outcome)) ; continue }
+                if case .changed = finding { pending.wasKnown = true }
+                queueChange(pending)
             }
         } catch {
             for pending in batch { pending.refuse(StoreError(error)) }
@@ -105,6 +107,8 @@ struct PendingRegistration: Sendable {
     let registration: Registration
     /// Of all that the registration says: its binding and its snapshot.
     let digest: [UInt8]
+    /// Whether the look-up found the installation as its last registration left it.
+    var wasKnown = false
     private let continuation: CheckedContinuation<RegistrationOutcome, any Error>
 
     init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {

@@ -57,9 +57,13 @@ struct RegistrationTransactions: Sendable {
         _ batch: [PendingRegistration], attemptsMax: Int
     ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
         var attempts = 1
+        // What the look-up found is bound as it was, as a rule, and needs no lock of user or session.
+        var guarded = Set(batch.filter { !$0.wasKnown && $0.registration.owner != nil }.map(\.registration.key))
         while true {
             do {
-                return try await transaction(batch)
+                return try await transaction(batch, guarding: guarded)
+            } catch let error as UnguardedBindings where attempts < attemptsMax {
+                guarded.formUnion(error.keys)
             } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
             }
@@ -67,12 +71,16 @@ struct RegistrationTransactions: Sendable {
     }
 
     private func transaction(
-        _ batch: [PendingRegistration]
+        _ batch: [PendingRegistration], guarding guarded: Set<InstallationKey>
     ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
         try await postgres.withTransaction { transaction in
-            let results = try await transaction.execute([PostgresStatement(RegistrationStatements.now), lock(batch)])
-            var locked = LockedInstallations(
-                try results[1].map { try InstallationColumns.decode($0) }, now: Timestamp(try results[0][0].decode(0)))
+            let load = RegistrationLoad(batch, guarding: guarded)
+            let results = try await transaction.execute(load.statements)
+            var locked = try load.decode(results)
+            let unguarded = batch.map(\.registration).filter {
+                $0.beginsBinding(on: locked[$0.key]) && !guarded.contains($0.key)
+            }
+            guard unguarded.isEmpty else { throw UnguardedBindings(keys: unguarded.map(\.key)) }
             let outcomes = batch.map { pending in
                 Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
             }
@@ -80,21 +88,18 @@ struct RegistrationTransactions: Sendable {
             return outcomes
         }
     }
+}
 
-    private func lock(_ batch: [PendingRegistration]) -> PostgresStatement {
-        let registrations = batch.map(\.registration)
-        return PostgresStatement(
-            RegistrationStatements.lock, registrations.map(\.key.app.rawValue),
-            registrations.map(\.key.installID.rawValue),
-            registrations.map(\.token.provider.rawValue), registrations.map(\.tokenSHA256),
-            registrations.map(\.snapshot.device.keychainID))
-    }
+/// R7: registrations that begin a binding, of which that became known only under the installations' locks. The locks of
+/// their users and sessions come before those, so the transaction starts again.
+private struct UnguardedBindings: Error {
+    let keys: [InstallationKey]
 }
 
 extension PostgresError {
     /// Two transactions wanted the same, and the other one had it: a deadlock, a serialization failure, or the same new
     /// installation or token inserted twice.
-    fileprivate var isLostRace: Bool {
+    var isLostRace: Bool {
         switch kind {
         case .deadlock, .serializationFailure: true
         case .uniqueViolation(let constraint): constraint == "installation_pkey" || constraint == "installation_token"

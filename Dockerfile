@@ -1,0 +1,19 @@
+FROM swift:6.3-bookworm AS build
+RUN apt-get update && apt-get install -y --no-install-recommends libpq-dev libssl-dev zlib1g-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY Package.swift ./
+COPY Migrations Migrations
+COPY Sources Sources
+COPY Tests Tests
+RUN swift build -c release --product push-registry --static-swift-stdlib \
+    && install -D -s "$(swift build -c release --show-bin-path)/push-registry" /out/push-registry
+
+FROM debian:bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 tzdata ca-certificates \
+    && rm -rf /var/lib/apt/lists/* && useradd --system --no-create-home push-registry
+COPY --from=build /out/push-registry /usr/local/bin/push-registry
+USER push-registry
+EXPOSE 8080
+ENTRYPOINT ["push-registry"]
+CMD ["serve"]

@@ -1,0 +1,16 @@
+/// Where the server's certificate and key are, as PEM files.
+public struct TLSFiles: Sendable {
+    /// The certificate, followed by those of the authorities between it and the root.
+    public var certificateChain: String
+    public var privateKey: String
+
+    public init(certificateChain: String, privateKey: String) {
+        self.certificateChain = certificateChain
+        self.privateKey = privateKey
+    }
+}
+
+/// Why TLS cannot be offered: what was tried, and libssl's reason.
+public struct TLSError: Error, CustomStringConvertible {
+    public let description: String
+}

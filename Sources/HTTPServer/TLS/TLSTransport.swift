@@ -1,0 +1,130 @@
+import COpenSSL
+
+/// TLS over a socket: the owner of one `SSL`.
+///
+/// libssl sees memory only (two BIOs); the socket is read and written here, so that records leave together and nothing
+/// in libssl can wait. Its error queue belongs to the thread and is emptied before each call that is judged by it.
+final class TLSTransport: Transport {
+    /// Plain bytes encrypted before the result is sent.
+    private static let writeBytesMax = 32 * 1024
+
+    private let socket: PlainTransport
+    private let ssl: OpaquePointer
+    /// Ciphertext received and ciphertext to send; `ssl` owns both.
+    private let received: OpaquePointer
+    private let made: OpaquePointer
+    private var unsent: [UInt8] = []
+    private var unsentStart = 0
+    /// After a fatal error `ssl` may only be freed.
+    private var hasFailed = false
+
+    /// Takes over the descriptor. Nil if there is no memory left.
+    init?(descriptor: CInt, context: TLSContext) {
+        socket = PlainTransport(descriptor: descriptor)
+        guard let ssl = SSL_new(context.pointer) else { return nil }
+        self.ssl = ssl
+        guard let received = BIO_new(BIO_s_mem()), let made = BIO_new(BIO_s_mem()) else { return nil }
+        (self.received, self.made) = (received, made)
+        SSL_set_bio(ssl, received, made)
+        SSL_set_accept_state(ssl)
+    }
+
+    deinit { SSL_free(ssl) }
+
+    var descriptor: CInt { socket.descriptor }
+    var hasUnsentBytes: Bool { !unsent.isEmpty }
+    var isHandshaking: Bool { SSL_is_init_finished(ssl) == 0 }
+    var hasUnreadBytes: Bool { !hasFailed && (SSL_has_pending(ssl) == 1 || BIO_ctrl_pending(received) > 0) }
+
+    /// What libssl has decrypted already comes first; `buffer` serves for the ciphertext too.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
+        if hasUnreadBytes {
+            let result = decrypt(into: buffer)
+            if case .blocked = result {} else { return result }
+        }
+        switch socket.read(into: buffer) {
+        case .bytes(let count): BIO_write(received, buffer.baseAddress, CInt(count))
+        case let other: return other
+        }
+        return decrypt(into: buffer)
+    }
+
+    /// Decrypts one record, or goes on with the handshake, whose answers are sent at once.
+    private func decrypt(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
+        guard !hasFailed else { return .failed }
+        ERR_clear_error()
+        let count = SSL_read(ssl, buffer.baseAddress, CInt(buffer.count))
+        let error = SSL_get_error(ssl, count)
+        if error == SSL_ERROR_SSL || error == SSL_ERROR_SYSCALL { hasFailed = true }
+        guard sendCiphertext(), !hasFailed else { return .failed }
+        if count > 0 { return .bytes(Int(count)) }
+        return error == SSL_ERROR_ZERO_RETURN ? .end : .blocked
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var taken = 0
+        repeat {
+            guard sendCiphertext() else { return nil }
+            guard !hasUnsentBytes else { return taken }
+            let piece = UnsafeRawBufferPointer(rebasing: bytes[taken...].prefix(Self.writeBytesMax))
+            guard let count = encrypt(piece) else { return nil }
+            taken += count
+            guard sendCiphertext() else { return nil }
+        } while taken < bytes.count && !hasUnsentBytes
+        return taken
+    }
+
+    private func encrypt(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var taken = 0
+        while taken < bytes.count {
+            ERR_clear_error()
+            let count = SSL_write(ssl, bytes.baseAddress! + taken, CInt(bytes.count - taken))
+            guard count > 0 else {
+                hasFailed = true
+                return nil
+            }
+            taken += Int(count)
+        }
+        return taken
+    }
+
+    /// Sends what libssl has made, as far as the socket takes it.
+    ///
+    /// - Returns: false if the connection is broken.
+    private func sendCiphertext() -> Bool {
+        if hasUnsentBytes {
+            guard let count = unsent.withUnsafeBytes({ socket.write(.init(rebasing: $0[unsentStart...])) }) else {
+                return false
+            }
+            unsentStart += count
+            guard unsentStart == unsent.count else { return true }
+            (unsent, unsentStart) = ([], 0)
+        }
+        return sendMade()
+    }
+
+    private func sendMade() -> Bool {
+        var data: UnsafeMutablePointer<CChar>?
+        let length = BIO_get_mem_data_(made, &data)
+        guard length > 0 else { return true }
+        let bytes = UnsafeRawBufferPointer(start: data, count: length)
+        guard let count = socket.write(bytes) else { return false }
+        if count < length { unsent = Array(bytes[count...]) }
+        _ = BIO_reset_(made)
+        return true
+    }
+
+    /// Says `close_notify`: what was sent before is then known to be all (RFC 8446 section 6.1).
+    func finishWriting() {
+        if !hasFailed, !isHandshaking {
+            ERR_clear_error()
+            SSL_shutdown(ssl)
+            _ = sendCiphertext()
+        }
+        socket.finishWriting()
+    }
+
+    func close(reset: Bool) {
+        socket.close(reset: reset)
+    }
+}

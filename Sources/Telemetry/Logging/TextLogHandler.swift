@@ -1,0 +1,58 @@
+import Glibc
+public import Logging
+
+/// Writes each event as a line for people: `2025-01-31T09:05:07.042Z INFO  http: request route=/healthz status=200`.
+///
+/// Metadata is sorted by key and quoted where it needs to be. Whatever could move the cursor, end the line or turn the
+/// reading direction is shown as an escape, so that no client forges a line. A message or value longer than
+/// `valueBytesMax` ends in `…`.
+///
+/// It writes whatever it is given: that no secret becomes metadata is for those who log.
+public struct TextLogHandler: LogHandler {
+    public var logLevel = Logger.Level.info
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+
+    private let label: String
+    private let output: LogOutput
+    private let valueBytesMax: Int
+    private let usesColor: Bool
+
+    /// - Parameters:
+    ///   - valueBytesMax: the longest message or metadata value, in bytes.
+    ///   - usesColor: by default, whether the output is a terminal and `NO_COLOR` is unset or empty.
+    public init(
+        label: String, output: LogOutput = .standardError, valueBytesMax: Int = LogFormat.valueBytesDefault,
+        usesColor: Bool? = nil
+    ) {
+        self.label = label
+        self.output = output
+        self.valueBytesMax = valueBytesMax
+        self.usesColor = usesColor ?? (output.isTerminal && Self.isColorWelcome)
+    }
+
+    /// As no-color.org has it: an empty variable says nothing.
+    private static var isColorWelcome: Bool {
+        getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
+    }
+
+    public subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        output.write(render(event, at: .now))
+    }
+
+    func render(_ event: LogEvent, at time: LogTime) -> [UInt8] {
+        var line = TextLine(valueBytesMax: valueBytesMax, usesColor: usesColor)
+        line.begin(at: time)
+        line.level(event.level)
+        line.message(event.message.description, logger: label)
+        for (key, value) in event.fields(self) {
+            line.field(key, value.description)
+        }
+        return line.end()
+    }
+}

@@ -1,0 +1,63 @@
+/// The text exposition format, version 0.0.4: what a scrape is answered with.
+struct ExpositionText {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func header(_ family: MetricFamily) {
+        if let help = family.help {
+            append("# HELP \(family.name) \(Self.escaped(help, quotes: false))\n")
+        }
+        append("# TYPE \(family.name) \(family.kind.rawValue)\n")
+    }
+
+    mutating func sample(_ name: String, labels: String, _ value: String) {
+        append(name)
+        if !labels.isEmpty {
+            append("{")
+            append(labels)
+            append("}")
+        }
+        append(" ")
+        append(value)
+        append("\n")
+    }
+
+    private mutating func append(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+    }
+}
+
+extension ExpositionText {
+    /// Whole numbers without a fraction; `+Inf`, `-Inf` and `NaN` as Go spells them.
+    static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
+        // Below 2^53 every whole number is exact.
+        if value.rounded() == value, value.magnitude < 9_007_199_254_740_992 { return "\(Int64(value))" }
+        return "\(value)"
+    }
+
+    /// The labels of a series as they stand between the braces: sorted by name, so that the text identifies the series.
+    ///
+    /// Of two dimensions with one name the last wins; an empty value means that the label is absent.
+    static func labels(_ dimensions: [(String, String)]) -> String {
+        var values: [String: String] = [:]
+        for (name, value) in dimensions { values[PrometheusName.label(name)] = value }
+        return values.filter { !$0.value.isEmpty }
+            .sorted { $0.key < $1.key }
+            .map { "\($0.key)=\"\(escaped($0.value, quotes: true))\"" }
+            .joined(separator: ",")
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped.append(contentsOf: "\\\\".unicodeScalars)
+            case "\n": escaped.append(contentsOf: "\\n".unicodeScalars)
+            case "\"" where quotes: escaped.append(contentsOf: "\\\"".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
+    }
+}

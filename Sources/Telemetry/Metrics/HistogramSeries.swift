@@ -1,0 +1,55 @@
+import CoreMetrics
+import Synchronization
+
+/// How many values fell into each bucket, and their sum; a timer's are seconds.
+///
+/// A scrape may see a value counted and not yet summed, or the other way round; the counts agree among themselves.
+final class HistogramSeries: Series, RecorderHandler, TimerHandler {
+    /// Upper bounds, which belong to their buckets.
+    private let bounds: [Double]
+    /// One more than there are bounds: the last has what is above them all.
+    private let buckets: [Bucket]
+    private let sum = Atomic<Double>(0)
+
+    private final class Bucket: Sendable {
+        let count = Atomic<Int64>(0)
+    }
+
+    init(bounds: [Double]) {
+        self.bounds = bounds
+        buckets = (0...bounds.count).map { _ in Bucket() }
+    }
+
+    func record(_ value: Int64) {
+        record(Double(value))
+    }
+
+    func record(_ value: Double) {
+        guard value.isFinite else { return }
+        buckets[index(of: value)].count.wrappingAdd(1, ordering: .relaxed)
+        sum.add(value)
+    }
+
+    func recordNanoseconds(_ duration: Int64) {
+        record(Double(duration) / 1e9)
+    }
+
+    /// From the lowest bound up: there are few, and most values are small.
+    private func index(of value: Double) -> Int {
+        var index = 0
+        while index < bounds.count, value > bounds[index] { index += 1 }
+        return index
+    }
+
+    func write(_ name: String, labels: String, to text: inout ExpositionText) {
+        let prefix = labels.isEmpty ? "" : labels + ","
+        var count: Int64 = 0
+        for (bucket, bound) in zip(buckets, bounds + [.infinity]) {
+            count += bucket.count.load(ordering: .relaxed)
+            let bound = ExpositionText.number(bound)
+            text.sample(name + "_bucket", labels: "\(prefix)le=\"\(bound)\"", "\(count)")
+        }
+        text.sample(name + "_sum", labels: labels, ExpositionText.number(sum.load(ordering: .relaxed)))
+        text.sample(name + "_count", labels: labels, "\(count)")
+    }
+}

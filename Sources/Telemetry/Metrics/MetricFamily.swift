@@ -1,0 +1,34 @@
+/// All series of one name.
+struct MetricFamily: Sendable {
+    enum Kind: String {
+        case counter
+        case gauge
+        case histogram
+    }
+
+    let name: String
+    let kind: Kind
+    var help: String?
+    /// By their labels, as they are written.
+    var series: [String: any Series] = [:]
+
+    /// The names that its lines begin with, which no other family may use.
+    var sampleNames: [String] {
+        switch kind {
+        case .counter, .gauge: [name]
+        case .histogram: [name, name + "_bucket", name + "_sum", name + "_count"]
+        }
+    }
+
+    func write(to text: inout ExpositionText) {
+        text.header(self)
+        for (labels, series) in series.sorted(by: { $0.key < $1.key }) {
+            series.write(name, labels: labels, to: &text)
+        }
+    }
+}
+
+/// The values of one name with one set of labels. Whoever asks for the same gets the same, on any thread.
+protocol Series: AnyObject, Sendable {
+    func write(_ name: String, labels: String, to text: inout ExpositionText)
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+
+/// What the process uses, from `/proc/self` (proc(5)), under the names that all client libraries of Prometheus use.
+/// What cannot be read is left out.
+enum ProcessMetrics {
+    static let names = [
+        "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds",
+    ]
+
+    static func families() -> [MetricFamily] {
+        let stat = statFields()
+        return [
+            family(names[0], .counter, "CPU time used, user and system.", stat.flatMap(cpuSeconds)),
+            family(names[1], .gauge, "Open file descriptors.", openDescriptors()),
+            family(names[2], .gauge, "Memory that is in RAM.", stat.flatMap(residentBytes)),
+            family(names[3], .gauge, "When the process started, in Unix time.", startTime),
+        ].compactMap(\.self)
+    }
+
+    private static func family(
+        _ name: String, _ kind: MetricFamily.Kind, _ help: String, _ value: Double?
+    ) -> MetricFamily? {
+        value.map { MetricFamily(name: name, kind: kind, help: help, series: ["": GaugeSeries($0)]) }
+    }
+
+    /// State, parent's ID and so on: what follows the program's name, which is in parentheses and may contain some. The
+    /// first is field 3 of proc(5).
+    private static func statFields() -> [Double]? {
+        guard let text = contents("/proc/self/stat"), let nameEnd = text.lastIndex(of: ")") else { return nil }
+        let fields = text[nameEnd...].dropFirst().split(separator: " ").map { Double($0) ?? 0 }
+        return fields.count > 21 ? fields : nil
+    }
+
+    /// `utime` and `stime`, fields 14 and 15.
+    private static func cpuSeconds(_ stat: [Double]) -> Double {
+        (stat[11] + stat[12]) / ticksPerSecond
+    }
+
+    /// `rss`, field 24, in pages.
+    private static func residentBytes(_ stat: [Double]) -> Double {
+        stat[21] * Double(sysconf(CInt(_SC_PAGESIZE)))
+    }
+
+    /// One less than the folder lists: the descriptor that lists it.
+    private static func openDescriptors() -> Double? {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { Double($0.count - 1) }
+    }
+
+    /// `starttime`, field 22, counts from the system's start, `btime` of `/proc/stat`.
+    private static let startTime: Double? = {
+        guard let stat = statFields(), let system = contents("/proc/stat") else { return nil }
+        let line = system.split(separator: "\n").first { $0.hasPrefix("btime ") }
+        let bootTime = line.flatMap { Double($0.dropFirst("btime ".count)) }
+        return bootTime.map { $0 + stat[19] / ticksPerSecond }
+    }()
+
+    private static let ticksPerSecond = Double(sysconf(CInt(_SC_CLK_TCK)))
+
+    private static func contents(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

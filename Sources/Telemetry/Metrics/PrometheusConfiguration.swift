@@ -1,0 +1,61 @@
+/// What a registry knows about the metrics it will be asked for.
+public struct PrometheusConfiguration: Sendable {
+    /// The most series kept. One is a name with one set of labels; a histogram is one series of about sixteen lines.
+    /// A label that takes values without end then costs memory up to here and no further.
+    public var seriesMax = 10_000
+
+    /// Upper bounds of a timer's buckets, in seconds.
+    public var timerBuckets = Self.latencyBuckets
+
+    /// Upper bounds of a recorder's buckets, in the recorder's unit.
+    public var recorderBuckets: [Double] = [
+        1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000, 1_000_000,
+    ]
+
+    /// Help and buckets by the beginning of a metric's label.
+    public var descriptions: [MetricDescription]
+
+    /// 0.5 ms to 10 s.
+    public static let latencyBuckets: [Double] = [
+        0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+
+    public init(descriptions: [MetricDescription] = RequestMetrics.descriptions) {
+        self.descriptions = descriptions
+    }
+}
+
+/// The help and buckets of all metrics whose label, as the code gives it, begins with `prefix`. The longest prefix that
+/// says something wins, for each of the two on its own.
+public struct MetricDescription: Sendable {
+    public let prefix: String
+    public let help: String?
+    public let buckets: [Double]?
+
+    /// - Parameter buckets: upper bounds, ascending and finite; `+Inf` is added.
+    public init(prefix: String, help: String? = nil, buckets: [Double]? = nil) {
+        let bounds = buckets ?? []
+        precondition(bounds.allSatisfy(\.isFinite), "a bucket's bound is finite: \(prefix)")
+        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "the bounds of buckets ascend: \(prefix)")
+        self.prefix = prefix
+        self.help = help
+        self.buckets = buckets
+    }
+}
+
+extension PrometheusConfiguration {
+    func help(for label: String) -> String? {
+        longest(for: label) { $0.help }
+    }
+
+    func buckets(for label: String) -> [Double]? {
+        longest(for: label) { $0.buckets }
+    }
+
+    private func longest<Value>(for label: String, _ value: (MetricDescription) -> Value?) -> Value? {
+        descriptions
+            .filter { label.hasPrefix($0.prefix) && value($0) != nil }
+            .max { $0.prefix.utf8.count < $1.prefix.utf8.count }
+            .flatMap(value)
+    }
+}

@@ -1,0 +1,123 @@
+public import CoreMetrics
+import Foundation
+
+/// Keeps the process's metrics and renders them for Prometheus: the back end of swift-metrics.
+///
+/// Handles of the same label and dimensions share their value. Counting takes no lock; making a handle and rendering
+/// do, so handles that are used often are to be kept. Beyond `seriesMax`, and where a name is already that of a metric of
+/// another kind, a handle that counts nothing is handed out and `metrics_series_dropped_total` rises.
+///
+/// A counter's name gets `_total` if it lacks it; other names stay, with an underscore for what Prometheus refuses. A
+/// `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that aggregates is a histogram,
+/// one that does not (a `Gauge`) and a `Meter` are gauges.
+///
+/// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
+public final class PrometheusRegistry: @unchecked Sendable {
+    /// The `Content-Type` of what `render` makes.
+    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private let configuration: PrometheusConfiguration
+    private let lock = NSLock()
+    private var table: SeriesTable
+    private let dropped = CounterSeries()
+
+    public init(_ configuration: PrometheusConfiguration = PrometheusConfiguration()) {
+        self.configuration = configuration
+        let ownNames = [Self.droppedName] + ProcessMetrics.names
+        table = SeriesTable(seriesMax: configuration.seriesMax, reservedNames: ownNames)
+    }
+
+    private static let droppedName = "metrics_series_dropped_total"
+
+    /// Everything in the text exposition format 0.0.4, sorted by name and then by labels; with what the process uses at
+    /// this moment. It reads a few files of `/proc`, which takes no disk.
+    public func render() -> [UInt8] {
+        let families = lock.withLock { Array(table.families.values) } + [droppedFamily] + ProcessMetrics.families()
+        var text = ExpositionText()
+        for family in families.sorted(by: { $0.name < $1.name }) {
+            family.write(to: &text)
+        }
+        return text.bytes
+    }
+
+    private var droppedFamily: MetricFamily {
+        MetricFamily(
+            name: Self.droppedName, kind: .counter,
+            help: "Metrics that were asked for and not kept: too many, or a name of two kinds.",
+            series: ["": dropped])
+    }
+}
+
+// MARK: - Making
+
+extension PrometheusRegistry: MetricsFactory {
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        counter(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    public func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        counter(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        gauge(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    public func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        let recorder: (any RecorderHandler)? =
+            aggregate
+            ? histogram(label, dimensions, bounds: configuration.recorderBuckets) : gauge(label, dimensions)
+        return recorder ?? NOOPMetricsHandler.instance
+    }
+
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        histogram(label, dimensions, bounds: configuration.timerBuckets) ?? NOOPMetricsHandler.instance
+    }
+
+    private func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
+        series(.counter, PrometheusName.counter(label), label, dimensions) { CounterSeries() }
+    }
+
+    private func gauge(_ label: String, _ dimensions: [(String, String)]) -> GaugeSeries? {
+        series(.gauge, PrometheusName.metric(label), label, dimensions) { GaugeSeries() }
+    }
+
+    private func histogram(
+        _ label: String, _ dimensions: [(String, String)], bounds: [Double]
+    ) -> HistogramSeries? {
+        series(.histogram, PrometheusName.metric(label), label, dimensions) {
+            HistogramSeries(bounds: configuration.buckets(for: label) ?? bounds)
+        }
+    }
+
+    private func series<Made: Series>(
+        _ kind: MetricFamily.Kind, _ name: String, _ label: String, _ dimensions: [(String, String)],
+        make: () -> Made
+    ) -> Made? {
+        let family = MetricFamily(name: name, kind: kind, help: configuration.help(for: label))
+        let labels = ExpositionText.labels(dimensions)
+        let made = lock.withLock { table.series(family, labels: labels, make: make) }
+        if made == nil { dropped.increment(by: 1 as Int64) }
+        return made
+    }
+}
+
+// MARK: - Destroying
+
+/// A destroyed metric is forgotten, also by those who share it: what they count from then on is lost until they make a
+/// new handle, which begins at zero.
+extension PrometheusRegistry {
+    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
+    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+
+    private func remove(_ handler: AnyObject) {
+        lock.withLock { table.remove(handler) }
+    }
+}

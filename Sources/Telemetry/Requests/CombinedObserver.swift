@@ -1,0 +1,14 @@
+public import HTTPServer
+
+/// Tells several observers, in order.
+public struct CombinedObserver: RequestObserver {
+    private let observers: [any RequestObserver]
+
+    public init(_ observers: [any RequestObserver]) {
+        self.observers = observers
+    }
+
+    public func didFinish(_ request: FinishedRequest) {
+        for observer in observers { observer.didFinish(request) }
+    }
+}

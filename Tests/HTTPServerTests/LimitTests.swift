@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("Limits hold", .timeLimit(.minutes(1)))
+struct LimitTests {
+    @Test func thousandConnectionsAreServed_whenAllStayOpen() async throws {
+        let server = try TestServer(loopCount: 2)
+        try await blocking {
+            let clients = try (0..<1_000).map { _ in try server.client() }
+            for _ in 0..<2 {
+                for client in clients { try client.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n") }
+                for client in clients { #expect(try client.response().body == "hello") }
+            }
+        }
+    }
+
+    @Test func serverRecoversWithoutSpinning_whenDescriptorsRunOut() async {
+        await #expect(processExitsWith: .success) {
+            let server = try TestServer()
+            try await blocking {
+                var clients = try [server.client(), server.client()]
+                #expect(try clients[0].get("/hello").status == 200)
+                let occupied = occupyDescriptors(sparing: 1)
+                // The client takes the one that is left; the kernel completes the connection nevertheless.
+                let waiting = try server.client()
+                try waiting.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+                let used = cpuTime()
+                #expect(try clients[1].get("/slow").status == 200)
+                #expect(try clients[1].get("/slow").status == 200)
+                #expect(cpuTime() - used < 0.15)
+                for descriptor in occupied { close(descriptor) }
+                #expect(try waiting.response().body == "hello")
+                clients = []
+            }
+        }
+    }
+
+    @Test func connectionWaits_whenThereAreTooMany() async throws {
+        let server = try TestServer { $0.connectionsMax = 2 }
+        try await blocking {
+            let clients = try [server.client(), server.client()]
+            for client in clients { #expect(try client.get("/hello").status == 200) }
+            let third = try server.client()
+            try third.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(try clients[0].get("/slow").status == 200)
+            #expect(server.events.requests.count == 3)
+            clients[0].close()
+            #expect(try third.response().body == "hello")
+        }
+    }
+
+    @Test func connectionIsRefused_whenItsAddressHasTooMany() async throws {
+        let server = try TestServer { $0.connectionsPerAddressMax = 1 }
+        try await blocking {
+            let first = try server.client()
+            #expect(try first.get("/hello").status == 200)
+            let second = try server.client()
+            #expect(try second.response().status == 503)
+            #expect(try second.rest() == "")
+            #expect(try first.get("/hello").status == 200)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /\(String(repeating: "x", count: 9_000)) HTTP/1.1\r\nHost: t\r\n\r\n", 414),
+        ("GET / HTTP/1.1\r\nHost: t\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n", 431),
+        ("GET / HTTP/1.1\r\nHost: t\r\n\(String(repeating: "X: y\r\n", count: 101))\r\n", 431),
+        ("GET / HTTP/3.0\r\nHost: t\r\n\r\n", 505),
+        ("POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+        ("POST /echo HTTP/1.1\r\nHost: t\r\nExpect: tea\r\nContent-Length: 1\r\n\r\n", 417),
+        ("CONNECT t:80 HTTP/1.1\r\nHost: t\r\n\r\n", 501),
+    ]) func requestIsRefused_whenItBreaksARule(_ request: String, _ status: Int) async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send(request)
+            let response = try client.response()
+            #expect(response.status == status)
+            #expect(response.fields["connection"] == "close")
+            #expect(response.fields["x-request-id"]?.count == 32)
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func addressIsRefused_whenSomebodyListensThere() throws {
+        let server = try TestServer()
+        let error = #expect(throws: ListenError.self) {
+            _ = try TestServer { $0.addresses = [ListenAddress(host: "127.0.0.1", port: server.port)] }
+        }
+        #expect(error?.description == "cannot listen at 127.0.0.1:\(server.port): bind: Address already in use")
+    }
+}
+
+/// Opens descriptors until none is left, and gives `count` back.
+private func occupyDescriptors(sparing count: Int) -> [CInt] {
+    var limit = rlimit(rlim_cur: 128, rlim_max: 128)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    var occupied: [CInt] = []
+    while true {
+        let descriptor = dup(0)
+        if descriptor < 0 { break }
+        occupied.append(descriptor)
+    }
+    for _ in 0..<count { close(occupied.removeLast()) }
+    return occupied
+}
+
+/// The seconds of processor time that this process has used.
+private func cpuTime() -> Double {
+    Double(clock()) / Double(CLOCKS_PER_SEC)
+}
