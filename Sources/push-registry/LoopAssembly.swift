@@ -23,7 +23,7 @@ struct LoopAssembly: Service {
     private let parts: [LoopParts]
     private let admin: AdminKey
     private let links: TimeZoneLinks
-
+    private let limits = CallLimits()
     private let logger: Logger
 
     init(_ database: Database, loops: [EventLoop], admin: AdminKey, logger: Logger) throws {
@@ -49,8 +49,8 @@ struct LoopAssembly: Service {
             preconditionFailure("\(loop.name) is none of this server's loops")
         }
         let service = RegistryService(
-            store: parts.store, directory: parts.directory, admin: admin, links: links, readiness: readiness(parts),
-            metrics: { [] }, logger: logger)
+            store: parts.store, users: PostgresUserStore(postgres: parts.postgres), directory: parts.directory,
+            admin: admin, links: links, limits: limits, readiness: readiness(parts), metrics: { [] }, logger: logger)
         return service.application(observer: nil)
     }
 

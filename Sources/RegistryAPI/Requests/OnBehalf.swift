@@ -10,13 +10,17 @@ extension HTTPField.Name {
 }
 
 extension Owner {
-    /// The user and session that a service acts for.
+    /// The user and session that a JWT proves, or that a service acts for.
     ///
     /// - Throws: 403 where a client names somebody, 400 for values that are no identifiers.
     init?(_ request: ServerRequest, by caller: Caller) throws(APIError) {
         let head = request.head
         let (user, session, expiry) = (head[.userID], head[.sessionID], head[.sessionExpiresAt])
-        guard user != nil || session != nil || expiry != nil else { return nil }
+        guard user != nil || session != nil || expiry != nil else {
+            guard let token = caller.user else { return nil }
+            self = token.owner
+            return
+        }
         guard caller.isService else {
             throw .forbidden("Only a key with the role service may name a user or a session.")
         }
@@ -54,12 +58,21 @@ extension [ParameterFault] {
 extension InstallID {
     /// The `installId` of the path.
     init(_ request: ServerRequest) throws(APIError) {
+        self = try request.identifier("installId") { (text) throws(InvalidValue) in try InstallID(text) }
+    }
+}
+
+extension ServerRequest {
+    /// An identifier of the path.
+    ///
+    /// - Throws: `APIError.invalidParameters`.
+    func identifier<Identifier>(
+        _ name: String, _ make: (String) throws(InvalidValue) -> Identifier
+    ) throws(APIError) -> Identifier {
         do throws(InvalidValue) {
-            try self.init(request.parameters["installId"])
+            return try make(parameters[name])
         } catch {
-            throw .invalidParameters([
-                ParameterFault(parameter: "installId", code: error.code, detail: error.detail)
-            ])
+            throw .invalidParameters([ParameterFault(parameter: name, code: error.code, detail: error.detail)])
         }
     }
 }

@@ -67,9 +67,15 @@ public actor RegistrationCoalescer {
         do {
             let found = try await transactions.lookUp(batch)
             for (var pending, finding) in zip(batch, found) {
-                if case .unchanged(let outcome) = finding { pending.finish(.success(outcome)) ; continue }
-                if case .changed = finding { pending.wasKnown = true }
-                queueChange(pending)
+                switch finding {
+                case .unchanged(let outcome):
+                    pending.finish(.success(outcome))
+                case .known:
+                    pending.wasKnown = true
+                    queueChange(pending)
+                case .unknown:
+                    queueChange(pending)
+                }
             }
         } catch {
             for pending in batch { pending.refuse(StoreError(error)) }

@@ -10,18 +10,28 @@ struct RegistrationTransactions: Sendable {
 
     let postgres: PostgresClient
 
-    /// For each registration its outcome where it changes nothing, nil where a transaction must decide.
-    func lookUp(_ batch: [PendingRegistration]) async throws -> [RegistrationOutcome?] {
+    /// What a look-up finds of a registration.
+    enum Finding {
+        /// It changes nothing, and this is its answer.
+        case unchanged(RegistrationOutcome)
+        /// The installation is as its last registration left it; this one says something else, or is to be recorded.
+        case known
+        /// It is new, or was changed by other ways.
+        case unknown
+    }
+
+    /// For each registration whether it changes nothing, or a transaction must decide.
+    func lookUp(_ batch: [PendingRegistration]) async throws -> [Finding] {
         let keys = batch.map(\.registration.key)
         let rows = try await postgres.execute(
             PostgresStatement(
                 RegistrationStatements.lookUp, keys.map(\.app.rawValue), keys.map(\.installID.rawValue)))
-        var outcomes = [RegistrationOutcome?](repeating: nil, count: batch.count)
+        var findings = [Finding](repeating: .unknown, count: batch.count)
         for row in rows {
             let position = try row.decode(0, as: Int.self) - 1
-            outcomes[position] = try outcome(of: batch[position], as: row)
+            findings[position] = try outcome(of: batch[position], as: row).map(Finding.unchanged) ?? .known
         }
-        return outcomes
+        return findings
     }
 
     private func outcome(of pending: PendingRegistration, as row: PostgresRow) throws -> RegistrationOutcome? {
@@ -62,7 +72,7 @@ struct RegistrationTransactions: Sendable {
         while true {
             do {
                 return try await transaction(batch, guarding: guarded)
-            } catch let error as UnguardedBindings where attempts < attemptsMax {
+            } catch let error as UnguardedBindings {
                 guarded.formUnion(error.keys)
             } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
