@@ -38,7 +38,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "push-registry",
     products: [
-        .executable(name: "push-registry", targets: ["push-registry"])
+        .executable(name: "push-registry", targets: ["push-registry"]),
+        .executable(name: "push-registry-bench", targets: ["push-registry-bench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -72,7 +73,7 @@ let package = Package(
             "RegistryAPI",
             ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
         module("PushRegistry", []),
-        module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
+        module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
@@ -89,13 +90,20 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
                 unixSignals,
             ],
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
-        module("FleetGenerator", ["PushRegistry", "PostgresClient"]),
+        module("FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
+        .executableTarget(
+            name: "push-registry-bench",
+            dependencies: [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                argumentParser, logging, subprocess,
+            ],
+            swiftSettings: strict),
 
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
@@ -107,5 +115,11 @@ let package = Package(
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, jwtKit]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests(
+            "FleetGeneratorTests",
+            [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                "RegistryAPI", "RegistryStore", logging,
+            ]),
     ]
 )

@@ -6,6 +6,7 @@ import PushRegistry
 import RegistryAPI
 import RegistryStore
 import ServiceLifecycle
+import Telemetry
 
 /// What each event loop has of its own: database connections, stores and the API over them. Nothing of a request
 /// crosses to another loop.
@@ -24,9 +25,10 @@ struct LoopAssembly: Service {
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let limits = CallLimits()
+    private let metrics: PrometheusRegistry
     private let logger: Logger
 
-    init(_ database: Database, loops: [EventLoop], admin: AdminKey, logger: Logger) throws {
+    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws {
         let configuration = try database.serviceConfiguration
         parts = loops.map { loop in
             let postgres = PostgresClient(
@@ -38,6 +40,7 @@ struct LoopAssembly: Service {
                 directory: PostgresAppDirectory(postgres: postgres))
         }
         self.admin = admin
+        self.metrics = metrics
 
         links = try TimeZoneLinks()
         self.logger = logger
@@ -50,8 +53,10 @@ struct LoopAssembly: Service {
         }
         let service = RegistryService(
             store: parts.store, users: PostgresUserStore(postgres: parts.postgres), directory: parts.directory,
-            admin: admin, links: links, limits: limits, readiness: readiness(parts), metrics: { [] }, logger: logger)
-        return service.application(observer: nil)
+            admin: admin, links: links, limits: limits, readiness: readiness(parts),
+            metrics: { [metrics] in metrics.render() }, logger: logger)
+        return service.application(
+            observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))
     }
 
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {

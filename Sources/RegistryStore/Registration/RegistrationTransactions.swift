@@ -9,6 +9,7 @@ struct RegistrationTransactions: Sendable {
     static let singleAttemptsMax = 20
 
     let postgres: PostgresClient
+    let meters: StoreMeters
 
     /// What a look-up finds of a registration.
     enum Finding {
@@ -47,6 +48,7 @@ struct RegistrationTransactions: Sendable {
             let outcomes = try await attempt(batch, attemptsMax: Self.batchAttemptsMax)
             for (pending, outcome) in zip(batch, outcomes) { pending.finish(outcome) }
         } catch let error as PostgresError where batch.count > 1 && error.mayBeOneItem {
+            meters.split()
             // Nobody fails for a neighbour: whoever is bad, or raced, is alone now.
             for pending in batch { await writeAlone(pending) }
         } catch {
@@ -76,6 +78,7 @@ struct RegistrationTransactions: Sendable {
                 guarded.formUnion(error.keys)
             } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
+                meters.retried()
             }
         }
     }

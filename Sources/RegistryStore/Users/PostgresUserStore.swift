@@ -19,7 +19,7 @@ public struct PostgresUserStore: UserStore {
                 PostgresStatement(InstallationStatements.lock, key.app.rawValue, key.installID.rawValue),
                 PostgresStatement(RegistrationStatements.now),
             ])
-            let now = Timestamp(try results[1][0].decode(0))
+            let now = Timestamp(try results[1][0].decode(0, as: PostgresTimestamp.self))
             let present = try results[0].first.map { try InstallationColumns.decode($0) }
             let decision = try logout.decision(on: present, at: now)
             try await transaction.commit(after: statements(decision, of: logout, at: now))
@@ -46,7 +46,7 @@ public struct PostgresUserStore: UserStore {
     public func end(_ end: SessionEnd) async throws -> Int {
         try await transaction { transaction in
             let results = try await transaction.execute(locks(end) + [PostgresStatement(RegistrationStatements.now)])
-            let now = Timestamp(try results[results.count - 1][0].decode(0))
+            let now = Timestamp(try results[results.count - 1][0].decode(0, as: PostgresTimestamp.self))
             let outcomes = try results[results.count - 2].compactMap { row in
                 end.outcome(for: try InstallationColumns.decode(row), at: now)
             }
@@ -92,7 +92,7 @@ public struct PostgresUserStore: UserStore {
                     PostgresStatement(UserStatements.lockLeftByUser, app, userID),
                     PostgresStatement(RegistrationStatements.now),
                 ])
-            let now = Timestamp(try locked[3][0].decode(0))
+            let now = Timestamp(try locked[3][0].decode(0, as: PostgresTimestamp.self))
             let installations = try locked[2].map { try InstallationColumns.decode($0) }
             let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, at: now))
             return Erasure.Receipt(

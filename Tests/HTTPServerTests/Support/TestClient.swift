@@ -21,7 +21,7 @@ final class TestClient: @unchecked Sendable {
 
     /// - Parameter receiveBufferBytes: a small one makes a slow reader slow sooner.
     init(_ port: UInt16, receiveBufferBytes: CInt? = nil) throws {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBufferBytes {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }

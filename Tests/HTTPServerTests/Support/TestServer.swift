@@ -52,12 +52,13 @@ final class TestServer: Sendable {
 }
 
 extension TestServer {
-    /// `/hello`, `/echo` (up to 1,000 bytes), `/length`, `/wait` (until cancelled), `/slow` (100 ms), `/fail`,
+    /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/slow` (100 ms), `/fail`,
     /// `/things/{a}/{b}`, `/big` (20 MB) and `/rows` (a stream of 4 MB).
     @Sendable static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
         [
             Route(.get, "/hello") { _ in .text("hello") },
             Route(.post, "/echo", bodyBytesMax: 1_000) { .text(String(decoding: try $0.body, as: UTF8.self)) },
+            Route(.post, "/length", bodyBytesMax: 1_000_000) { .text("\(try $0.body.count)") },
             Route(.get, "/things/{a}/{b}") { .text("\($0.parameters["a"]) \($0.parameters["b"])") },
             Route(.get, "/fail") { _ in throw Secret() },
             Route(.get, "/slow") { _ in
