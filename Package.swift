@@ -16,6 +16,7 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -112,7 +113,7 @@ let package = Package(
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
-        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, jwtKit]),
+        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, cryptoExtras, jwtKit]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests(

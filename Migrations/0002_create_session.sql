@@ -27,7 +27,7 @@ CREATE TABLE session (
     kept_at timestamptz,
     PRIMARY KEY (app_id, session_id)
 );
-CREATE INDEX session_user ON session (app_id, user_sha256) WHERE ended_at IS NULL;
+CREATE INDEX session_of_user ON session (app_id, user_sha256) WHERE ended_at IS NULL;
 
 -- A user's logout of one installation. Without a session (an empty one) it concerns credentials by their age. It is
 -- protected by the lock of the installation itself.

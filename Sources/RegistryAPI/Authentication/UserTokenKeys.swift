@@ -8,7 +8,7 @@ import PushRegistry
 /// A key verifies by one algorithm, which its own members decide (`kty`, `crv`, `alg`): a public RSA key never becomes the
 /// secret of an HMAC, whatever a token's header says. Keys of other kinds, for other uses or too weak are left out.
 struct UserTokenKeys: Sendable {
-    enum Algorithm: String, Sendable {
+    enum Algorithm: String, CaseIterable, Sendable {
         case hs256 = "HS256"
         case rs256 = "RS256"
         case es256 = "ES256"

@@ -69,7 +69,7 @@ extension SignOuts {
             let sessionID = try row.decode(3, as: String.self)
             let logout = OnInstallation(
                 key: key, userID: try UserID(row.decode(2)), sessionID: sessionID.isEmpty ? nil : try SessionID(sessionID))
-            installations[logout] = Timestamp(try row.decode(4))
+            installations[logout] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
         }
     }
 }
