@@ -125,11 +125,11 @@ private struct Issuer: Sendable {
     static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
     static let secretText = base64URL(Data(secret))
 
-    private let rsa: Result<Insecure.RSA.PrivateKey, any Error>
+    private let rsa: Result<JWTKit.Insecure.RSA.PrivateKey, any Error>
     private let ec = P256.Signing.PrivateKey()
 
     private init() {
-        rsa = Result { try Insecure.RSA.PrivateKey(backing: _RSA.Signing.PrivateKey(keySize: .bits2048)) }
+        rsa = Result { try JWTKit.Insecure.RSA.PrivateKey(backing: _RSA.Signing.PrivateKey(keySize: .bits2048)) }
     }
 
     var keySet: String {
@@ -151,7 +151,7 @@ private struct Issuer: Sendable {
         get throws {
             let key = try rsa.get().publicKey
             return [
-                Array(try key.pemRepresentation.utf8), Array(ec.publicKey.pemRepresentation.utf8),
+                Array(key.pemRepresentation.utf8), Array(ec.publicKey.pemRepresentation.utf8),
                 Array(ec.publicKey.x963Representation), Array(try key.getKeyPrimitives().modulus),
             ]
         }
