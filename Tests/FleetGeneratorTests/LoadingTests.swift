@@ -46,7 +46,8 @@ import Testing
             try await withStore(database) { store in
                 for number in fleet.indices {
                     let registration = FleetRow.registration(fleet[number], app: app)
-                    #expect(try await store.register(registration).status == .unchanged)
+                    let outcome = try await store.register(registration)
+                    #expect(outcome.status == .unchanged)
                 }
             }
         }

@@ -15,10 +15,12 @@ extension RegistryService {
     var logOutInstallation: Route {
         Route(.post, Self.installationPattern + "/logout", bodyBytesMax: Self.logoutBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service], lateness: Self.logoutLateness)
+            try call.caller.checkNaming(in: request)
+            let body = try request.jsonBody()
             let requester = try Logout.Requester(request, by: call.caller)
             let logout = Logout(
                 key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
-                keepsAnonymous: try LogoutBody.keepsAnonymous(try request.jsonBody()),
+                keepsAnonymous: try LogoutBody.keepsAnonymous(body),
                 precondition: try ETag.precondition(request), actor: call.caller.actor)
             let (status, generation) = try await users.logOut(logout)
             var writer = JSONWriter()

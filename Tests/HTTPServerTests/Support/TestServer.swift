@@ -53,7 +53,7 @@ final class TestServer: Sendable {
 
 extension TestServer {
     /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/slow` (100 ms), `/fail`,
-    /// `/things/{a}/{b}`, `/big` (20 MB) and `/rows` (a stream of 4 MB).
+    /// `/things/{a}/{b}`, `/big` (8 MB) and `/rows` (a stream of 4 MB).
     @Sendable static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
         [
             Route(.get, "/hello") { _ in .text("hello") },
@@ -76,7 +76,7 @@ extension TestServer {
                 }
                 return .text("waited")
             },
-            Route(.get, "/big") { _ in ServerResponse(.ok, body: .bytes([UInt8](repeating: 120, count: 20_000_000))) },
+            Route(.get, "/big") { _ in ServerResponse(.ok, body: .bytes([UInt8](repeating: 120, count: 8_000_000))) },
             Route(.get, "/rows") { _ in
                 ServerResponse(
                     .ok,
@@ -122,7 +122,7 @@ final class EventLog: RequestObserver, @unchecked Sendable {
 
     var requests: [FinishedRequest] { condition.withLock { finished } }
 
-    /// Whether `event` has happened `times` times, at once or within ten seconds.
+    /// Whether `event` has happened `times` times, at once or within thirty seconds.
     func wait(for event: String, times: Int = 1) -> Bool {
         wait { $0.count { $0 == event } >= times }
     }
@@ -132,7 +132,7 @@ final class EventLog: RequestObserver, @unchecked Sendable {
     }
 
     private func wait(_ holds: ([String]) -> Bool) -> Bool {
-        let deadline = Date(timeIntervalSinceNow: 10)
+        let deadline = Date(timeIntervalSinceNow: 30)
         condition.lock()
         defer { condition.unlock() }
         while !holds(events) {
