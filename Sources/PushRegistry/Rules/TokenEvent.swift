@@ -3,6 +3,7 @@ public struct TokenEvent: Hashable, Sendable {
     /// Why it happened, in a stable word.
     public enum Reason: String, Sendable {
         case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
+        case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
     }
 
     public let key: InstallationKey
