@@ -94,7 +94,7 @@ struct RegistrationTransactions: Sendable {
 extension PostgresError {
     /// Two transactions wanted the same, and the other one had it: a deadlock, a serialization failure, or the same new
     /// installation or token inserted twice.
-    fileprivate var isLostRace: Bool {
+    var isLostRace: Bool {
         switch kind {
         case .deadlock, .serializationFailure: true
         case .uniqueViolation(let constraint): constraint == "installation_pkey" || constraint == "installation_token"
