@@ -73,7 +73,10 @@ let package = Package(
         .target(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
-            resources: [.embedInCode("0001_create_registry.sql")],
+            resources: [
+                .embedInCode("0001_create_registry.sql"),
+                .embedInCode("0003_create_change_feed.sql"),
+            ],
             swiftSettings: strict),
 
         // The command.

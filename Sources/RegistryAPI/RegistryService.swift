@@ -6,6 +6,8 @@ import PushRegistry
 /// The registry's HTTP API over its stores. One lives on each event loop; each endpoint has a file of its own.
 public struct RegistryService: Sendable {
     let store: any InstallationStore
+    let feedback: any FeedbackStore
+    let events: any EventStore
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
@@ -17,10 +19,13 @@ public struct RegistryService: Sendable {
     ///   - readiness: whether the service can do its work, for `GET /readyz`.
     ///   - metrics: the text of `GET /metrics`.
     public init(
-        store: any InstallationStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
+        store: any InstallationStore, feedback: any FeedbackStore, events: any EventStore, directory: any AppDirectory,
+        admin: AdminKey, links: TimeZoneLinks,
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
+        self.feedback = feedback
+        self.events = events
         self.directory = directory
         self.admin = admin
         self.links = links
@@ -39,6 +44,7 @@ public struct RegistryService: Sendable {
     var routes: [Route] {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
+            postFeedback, listHistory, listTokenHistory, listChanges,
             listApps, putApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText,
         ]

@@ -49,7 +49,9 @@ struct LoopAssembly: Service {
             preconditionFailure("\(loop.name) is none of this server's loops")
         }
         let service = RegistryService(
-            store: parts.store, directory: parts.directory, admin: admin, links: links, readiness: readiness(parts),
+            store: parts.store, feedback: PostgresFeedbackStore(postgres: parts.postgres),
+            events: PostgresEventStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
+            links: links, readiness: readiness(parts),
             metrics: { [] }, logger: logger)
         return service.application(observer: nil)
     }

@@ -16,6 +16,10 @@ enum APIError: Error {
     case invalidParameters([ParameterFault])
     case unknownInstallation
     case unknownKey
+    /// A list of more items than one call may bring.
+    case tooManyItems(max: Int)
+    /// The feed cannot go on from the cursor.
+    case cursorExpired
     /// R8: the present generation, 0 where the installation is unknown.
     case outdated(generation: Int64)
     case store(StoreError)
@@ -65,6 +69,12 @@ extension APIError {
             Problem(.notFound, code: "unknown-installation", detail: "There is no such installation.")
         case .unknownKey:
             Problem(.notFound, code: "unknown-key", detail: "The app has no such key.")
+        case .tooManyItems(let max):
+            Problem(.contentTooLarge, code: "too-many-items", detail: "At most \(max) items are allowed in one call.")
+        case .cursorExpired:
+            Problem(
+                .gone, code: "cursor-expired",
+                detail: "What followed this cursor is not kept any more. Read from the beginning, without after.")
         case .outdated(let generation):
             Problem(
                 .preconditionFailed, code: "outdated",
@@ -93,6 +103,7 @@ extension APIError {
         case let error as JSONFaults: self = .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case ChangesRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
         default: return nil
         }
