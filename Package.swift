@@ -103,5 +103,12 @@ let package = Package(
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests(
+            "RegistryStoreTests",
+            [
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
+                crypto,
+                logging,
+            ]),
     ]
 )

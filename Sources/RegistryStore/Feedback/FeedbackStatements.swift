@@ -7,20 +7,30 @@ enum FeedbackStatements {
     private static let lockSQL = PreparedSQL(
         """
         WITH wanted AS MATERIALIZED (
-            SELECT i.install_id
-            FROM unnest($2::text[]) AS k (install_id)
+            SELECT i.install_id FROM unnest($2::text[]) AS k (install_id)
             JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
             UNION
-            SELECT i.install_id
-            FROM unnest($3::text[], $4::bytea[]) AS t (provider, token_sha256)
-            JOIN installation i ON i.app_id = $1 AND i.provider = t.provider::provider
-                AND i.token_sha256 = t.token_sha256
+            SELECT i.install_id FROM unnest($3::text[], $4::bytea[]) AS t (provider, token_sha256)
+            JOIN installation i ON \(sql: holdsToken)
         )
         SELECT \(sql: InstallationColumns.list)
         FROM wanted w JOIN installation i ON i.app_id = $1 AND i.install_id = w.install_id
         ORDER BY i.app_id, i.install_id
         FOR UPDATE OF i
         """)
+
+    /// The same where no installation is named, as in most feedback: without a second look-up of each row.
+    private static let lockHoldersSQL = PreparedSQL(
+        """
+        SELECT \(sql: InstallationColumns.list)
+        FROM unnest($2::text[], $3::bytea[]) AS t (provider, token_sha256)
+        JOIN installation i ON \(sql: holdsToken)
+        ORDER BY i.app_id, i.install_id
+        FOR UPDATE OF i
+        """)
+
+    private static let holdsToken: PostgresSQL =
+        "i.app_id = $1 AND i.provider = t.provider::provider AND i.token_sha256 = t.token_sha256"
 
     /// R9: the verdict's state, and with it a new generation. The registration's generation stays.
     private static let judgeSQL = PreparedSQL(
@@ -32,13 +42,15 @@ enum FeedbackStatements {
         WHERE i.app_id = k.app_id AND i.install_id = k.install_id
         """)
 
-    /// What can change nothing costs no look-up.
+    /// What can change nothing costs no look-up, and a token that occurs twice costs one.
     static func lock(_ feedback: Feedback) -> PostgresStatement {
         let items = feedback.items.filter(\.canMatter)
-        let addresses = items.flatMap(\.addresses)
-        return PostgresStatement(
-            lockSQL, feedback.app.rawValue, items.compactMap { $0.installID?.rawValue },
-            addresses.map(\.provider.rawValue), addresses.map(\.sha256))
+        let installIDs = items.compactMap { $0.installID?.rawValue }
+        let addresses = Array(Set(items.flatMap(\.addresses)))
+        let (providers, digests) = (addresses.map(\.provider.rawValue), addresses.map(\.sha256))
+        return installIDs.isEmpty
+            ? PostgresStatement(lockHoldersSQL, feedback.app.rawValue, providers, digests)
+            : PostgresStatement(lockSQL, feedback.app.rawValue, installIDs, providers, digests)
     }
 
     static func judge(_ installations: [Installation]) -> PostgresStatement {
