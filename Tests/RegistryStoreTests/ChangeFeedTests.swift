@@ -30,14 +30,16 @@ struct ChangeFeedTests {
     @Test func reader_getsEachEventOnce_whileEightWritersCommitInAnyOrder() async throws {
         try await TestStores.with { stores in
             let (writers, transactions) = (8, 30)
-            let seen = try await withThrowingTaskGroup(of: Void.self) { group in
+            async let writing: Void = withThrowingTaskGroup(of: Void.self) { group in
                 for writer in 0..<writers {
                     group.addTask {
                         for number in 0..<transactions { try await stores.write("\(writer)-\(number)") }
                     }
                 }
-                return try await stores.follow(until: writers * transactions)
+                try await group.waitForAll()
             }
+            let seen = try await stores.follow(until: writers * transactions)
+            try await writing
             #expect(seen.count == Set(seen).count)
             let written = try await stores.sql("SELECT id FROM token_event").map { try $0.decode(0, as: Int64.self) }
             #expect(Set(seen) == Set(written))
@@ -128,7 +130,8 @@ extension TestStores {
     /// The numbers of the events in the order in which a reader gets them.
     fileprivate func follow(until count: Int, limit: Int = 5) async throws -> [Int64] {
         var seen: [RecordedEvent] = []
-        while seen.count < count {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while seen.count < count, ContinuousClock.now < deadline {
             seen += try await feed(after: seen.last?.cursor, limit: limit)
         }
         #expect(try await feed(after: seen.last?.cursor).isEmpty)
