@@ -37,7 +37,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "push-registry",
     products: [
-        .executable(name: "push-registry", targets: ["push-registry"])
+        .executable(name: "push-registry", targets: ["push-registry"]),
+        .executable(name: "push-registry-bench", targets: ["push-registry-bench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -68,7 +69,7 @@ let package = Package(
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
         module("PushRegistry", []),
-        module("RegistryStore", ["PushRegistry", "PostgresClient", collections, crypto]),
+        module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
@@ -85,13 +86,23 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
                 unixSignals,
             ],
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
-        module("FleetGenerator", ["PushRegistry", "PostgresClient"]),
+        module("FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
+        .executableTarget(
+            name: "push-registry-bench",
+            dependencies: [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                argumentParser, logging, subprocess,
+            ],
+            swiftSettings: strict),
+
+        // What tests that need a running service share; never part of the product.
+        module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
 
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
@@ -103,12 +114,20 @@ let package = Package(
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests("MigrationsTests", ["Migrations"]),
         tests(
             "RegistryStoreTests",
             [
-                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
-                crypto,
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations", crypto,
                 logging,
+            ]),
+        // It runs the built command.
+        tests("EndToEndTests", ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
+        tests(
+            "FleetGeneratorTests",
+            [
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
+                "RegistryAPI", "RegistryStore", logging,
             ]),
     ]
 )

@@ -36,10 +36,10 @@ public final class EventLoop: Sendable {
         let started = DispatchSemaphore(value: 0)
         let thread = Thread { [self] in
             threadID.store(UInt(pthread_self()), ordering: .releasing)
+            Thread.current.name = name
             started.signal()
             run()
         }
-        thread.name = name
         thread.start()
         started.wait()
     }
@@ -96,6 +96,11 @@ extension EventLoop {
         timers.set(timer, to: deadline)
     }
 
+    func unset(_ timer: LoopTimer) {
+        assertCurrent()
+        timers.unset(timer)
+    }
+
     private func assertCurrent() {
         assert(isCurrent, "only the loop's own thread may do this")
     }
@@ -133,10 +138,10 @@ extension EventLoop {
         while !isStopping {
             runJobs()
             fireTimers()
-            poller.wait(timeoutMilliseconds: waitMilliseconds()) { key, readiness in
-                watches.handler(for: key)?.descriptorIsReady(readiness)
+            // What is ready sets deadlines: they count from the end of the wait, which may have been long.
+            poller.wait(timeoutMilliseconds: waitMilliseconds(), woken: { roundStart = ContinuousClock.now }) {
+                watches.handler(for: $0)?.descriptorIsReady($1)
             }
-            roundStart = ContinuousClock.now
             takeInbox()
         }
         runJobs()

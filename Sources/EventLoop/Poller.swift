@@ -61,9 +61,13 @@ final class Poller: Sendable {
         _ = eventfd_write(wakeUp, 1)
     }
 
-    /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `body`.
-    func wait(timeoutMilliseconds: CInt, _ body: (_ key: UInt64, _ readiness: Readiness) -> Void) {
+    /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `body`, after one call of
+    /// `woken`.
+    func wait(
+        timeoutMilliseconds: CInt, woken: () -> Void, _ body: (_ key: UInt64, _ readiness: Readiness) -> Void
+    ) {
         let count = epoll_wait(epoll, events, CInt(Self.eventsMax), timeoutMilliseconds)
+        woken()
         for index in 0..<max(0, Int(count)) {
             let event = events[index]
             guard event.data.u64 != Self.wakeKey else {

@@ -16,7 +16,12 @@ struct TimerQueue {
         static func == (left: Entry, right: Entry) -> Bool { left.at == right.at && left.timer === right.timer }
     }
 
+    /// Dead entries are swept when there are this many, and more of them than others.
+    private static let deadEntriesMin = 1_024
+
     private var entries = Heap<Entry>()
+    /// Entries that will do nothing when they come up: of unset timers, and of timers that moved earlier.
+    private var deadEntries = 0
 
     /// When to look again. Nothing is due before.
     var next: Instant? { entries.min?.at }
@@ -24,18 +29,48 @@ struct TimerQueue {
     var count: Int { entries.count }
 
     mutating func set(_ timer: LoopTimer, to deadline: Instant) {
+        let wasUnset = timer.deadline == nil
         timer.deadline = deadline
-        if let queued = timer.queuedAt, queued <= deadline { return }
-        push(timer, at: deadline)
+        guard let queued = timer.queuedAt else { return push(timer, at: deadline) }
+        if queued <= deadline {
+            if wasUnset { deadEntries -= 1 }
+        } else {
+            if !wasUnset { deadEntries += 1 }
+            push(timer, at: deadline)
+        }
+    }
+
+    /// A connection that closes unsets its timers: their entries must not outlive it by a whole deadline.
+    mutating func unset(_ timer: LoopTimer) {
+        guard timer.deadline != nil else { return }
+        timer.deadline = nil
+        deadEntries += 1
+        if deadEntries > max(Self.deadEntriesMin, entries.count / 2) { sweep() }
+    }
+
+    private mutating func sweep() {
+        let alive = entries.unordered.filter { entry in
+            let isCurrent = entry.version == entry.timer.version
+            if isCurrent, entry.timer.deadline == nil { entry.timer.queuedAt = nil }
+            return isCurrent && entry.timer.deadline != nil
+        }
+        entries = Heap(alive)
+        deadEntries = 0
     }
 
     /// The next timer whose deadline has passed; it is unset.
     mutating func popDue(_ now: Instant) -> LoopTimer? {
         while let entry = entries.min, entry.at <= now {
             entries.removeMin()
-            guard entry.version == entry.timer.version else { continue }
+            guard entry.version == entry.timer.version else {
+                deadEntries -= 1
+                continue
+            }
             entry.timer.queuedAt = nil
-            guard let deadline = entry.timer.deadline else { continue }
+            guard let deadline = entry.timer.deadline else {
+                deadEntries -= 1
+                continue
+            }
             guard deadline <= now else {
                 push(entry.timer, at: deadline)
                 continue
@@ -73,6 +108,6 @@ public final class LoopTimer: @unchecked Sendable {
     }
 
     public func unset() {
-        deadline = nil
+        loop.unset(self)
     }
 }

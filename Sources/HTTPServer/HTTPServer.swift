@@ -10,6 +10,7 @@ public final class HTTPServer: Sendable {
     private let servers: [LoopServer]
     private let sockets: SocketShelf
     private let tls: TLSIdentity?
+    private let limits: ConnectionLimits
 
     /// Where the server listens, with the ports that the system chose.
     public let addresses: [SocketAddress]
@@ -26,10 +27,11 @@ public final class HTTPServer: Sendable {
         precondition(!loops.isEmpty, "a server needs an event loop")
         let tls = try configuration.tls.map { try TLSIdentity($0) }
         self.tls = tls
-        let opened = try configuration.addresses.map { try ListeningSocket.open($0, count: loops.count) }
+        let opened = try configuration.addresses.flatMap { try ListeningSocket.open($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
         sockets = SocketShelf(opened)
         let limits = ConnectionLimits(configuration)
+        self.limits = limits
         servers = loops.map { loop in
             LoopServer(loop, configuration, limits, tls, logger, makeApplication)
         }
@@ -37,6 +39,9 @@ public final class HTTPServer: Sendable {
 
     /// The port of the first address.
     public var port: UInt16 { addresses[0].port }
+
+    /// The open connections on all loops, for a gauge.
+    public var connectionCount: Int { limits.count }
 
     /// Serves until its task is cancelled, or `drain` or `abort` is called, and then until the last request in flight
     /// is answered, at most for the drain deadline. Call it once.

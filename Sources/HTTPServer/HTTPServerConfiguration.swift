@@ -63,7 +63,7 @@ extension HTTPServerConfiguration {
         public var halfClosed: Duration = .seconds(1)
         /// How long an unread rest of a request is read and dropped after the answer that ends the connection: closing
         /// with unread bytes would send RST, which can destroy the answer under way.
-        public var linger: Duration = .seconds(2)
+        public var linger: Duration = .seconds(5)
         /// From the call to stop to the last connection's end; what is in flight is then cut.
         public var drain: Duration = .seconds(30)
         /// While draining, what an idle connection has left to send a request that is already on its way.

@@ -42,7 +42,7 @@ actor LoopServer {
         context = LoopContext(
             loop: loop, configuration: configuration, application: makeApplication(loop), logger: logger)
         listeners = sockets.map { socket in
-            Listener(socket, loop: loop, limits: limits) { [weak self] descriptor, address in
+            Listener(socket, loop: loop, limits: limits, logger: logger) { [weak self] descriptor, address in
                 self?.assumeIsolated { $0.accept(descriptor, address) }
             }
         }

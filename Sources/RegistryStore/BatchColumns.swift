@@ -3,14 +3,16 @@ import PostgresClient
 /// The columns of a set-based statement: for each its SQL and how its array is bound from the rows of a batch.
 ///
 ///     INSERT INTO t (\(columns.names)) SELECT \(columns.values) FROM \(columns.unnest)
-struct BatchColumns<Row>: Sendable {
-    struct Column: Sendable {
+package struct BatchColumns<Row>: Sendable {
+    package struct Column: Sendable {
         let name: String
         /// The type of the array's elements as they are sent.
         let type: String
         /// The column's own type, where it is another: an enum's label or an array's text is cast.
         let cast: String?
         let bind: @Sendable (inout PostgresBinds, [Row]) -> Void
+        /// Binds one row's value by itself, in the column's own type or as its text: for COPY.
+        let bindAlone: @Sendable (inout PostgresBinds, Row) -> Void
 
         init<Value: PostgresArrayElement & SendableMetatype>(
             _ name: StaticString, _ type: StaticString, cast: StaticString? = nil,
@@ -20,17 +22,32 @@ struct BatchColumns<Row>: Sendable {
             self.type = type.description
             self.cast = cast?.description
             bind = { binds, rows in binds.bind(rows.map(value)) }
+            bindAlone = { binds, row in binds.bind(value(row)) }
+        }
+
+        /// - Parameter alone: the value where it is not one of an array: the column's own type and not its text.
+        init<Value: PostgresArrayElement & SendableMetatype, Alone: PostgresBindable & SendableMetatype>(
+            _ name: StaticString, _ type: StaticString, cast: StaticString,
+            alone: @escaping @Sendable (Row) -> Alone, _ value: @escaping @Sendable (Row) -> Value
+        ) {
+            self.init(
+                name: name.description, type: type.description, cast: cast.description,
+                bind: { binds, rows in binds.bind(rows.map(value)) },
+                bindAlone: { binds, row in binds.bind(alone(row)) })
         }
 
         private init(
-            name: String, type: String, cast: String?, bind: @escaping @Sendable (inout PostgresBinds, [Row]) -> Void
+            name: String, type: String, cast: String?, bind: @escaping @Sendable (inout PostgresBinds, [Row]) -> Void,
+            bindAlone: @escaping @Sendable (inout PostgresBinds, Row) -> Void
         ) {
-            (self.name, self.type, self.cast, self.bind) = (name, type, cast, bind)
+            (self.name, self.type, self.cast, self.bind, self.bindAlone) = (name, type, cast, bind, bindAlone)
         }
 
         /// The same column of rows that this row is part of.
         func part<Whole>(_ part: @escaping @Sendable (Whole) -> Row) -> BatchColumns<Whole>.Column {
-            .init(name: name, type: type, cast: cast) { [bind] binds, rows in bind(&binds, rows.map(part)) }
+            .init(
+                name: name, type: type, cast: cast, bind: { [bind] binds, rows in bind(&binds, rows.map(part)) },
+                bindAlone: { [bindAlone] binds, row in bindAlone(&binds, part(row)) })
         }
     }
 
@@ -40,7 +57,7 @@ struct BatchColumns<Row>: Sendable {
         self.columns = columns
     }
 
-    var names: PostgresSQL { sql(columns.map(\.name)) }
+    package var names: PostgresSQL { sql(columns.map(\.name)) }
 
     /// What `unnest` gives for each column, in the column's own type.
     var values: PostgresSQL {
@@ -53,6 +70,11 @@ struct BatchColumns<Row>: Sendable {
         return PostgresSQL(
             stringLiteral: "unnest(\(arrays.joined(separator: ", "))) AS k ("
                 + columns.map(\.name).joined(separator: ", ") + ")")
+    }
+
+    /// Binds the values of one row, in the columns' order: what COPY in binary form takes.
+    package func bind(_ row: Row, to binds: inout PostgresBinds) {
+        for column in columns { column.bindAlone(&binds, row) }
     }
 
     func statement(_ prepared: PreparedSQL, _ rows: [Row]) -> PostgresStatement {

@@ -2,10 +2,10 @@ import PostgresClient
 import PushRegistry
 
 /// The columns of a snapshot, the same in `installation` and `settings_snapshot`.
-enum SnapshotColumns {
+package enum SnapshotColumns {
     typealias Column = BatchColumns<Snapshot>.Column
 
-    static let batch = BatchColumns<Snapshot>(settings + device)
+    package static let batch = BatchColumns<Snapshot>(settings + device)
 
     private static let settings: [Column] = [
         Column("authorization_status", "text", cast: "authorization_status") {
@@ -42,7 +42,7 @@ enum SnapshotColumns {
         Column("system_version", "text") { $0.device.systemVersion },
         Column("locale", "text") { $0.device.locale.text },
         Column("language", "text") { $0.device.language },
-        Column("languages", "text", cast: "text[]") { arrayLiteral($0.device.languages) },
+        Column("languages", "text", cast: "text[]", alone: { $0.device.languages }) { arrayLiteral($0.device.languages) },
         Column("region", "text") { $0.device.region },
         Column("time_zone_id", "text") { $0.device.timeZoneID },
         Column("time_zone_offset", "integer") { $0.device.timeZoneOffset },

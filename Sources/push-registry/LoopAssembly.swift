@@ -6,10 +6,14 @@ import PushRegistry
 import RegistryAPI
 import RegistryStore
 import ServiceLifecycle
+import Telemetry
 
 /// What each event loop has of its own: database connections, stores and the API over them. Nothing of a request
 /// crosses to another loop.
-struct LoopAssembly: Service {
+struct LoopAssembly: Service, CustomStringConvertible {
+    /// The service group logs its services whole, and this one holds the admin key's digest.
+    var description: String { "LoopAssembly" }
+
     /// Per loop: one for what is shared, two for writing transactions, one for the rest.
     static let connectionsPerLoop = 4
 
@@ -23,21 +27,23 @@ struct LoopAssembly: Service {
     private let parts: [LoopParts]
     private let admin: AdminKey
     private let links: TimeZoneLinks
+    private let metrics: PrometheusRegistry
 
     private let logger: Logger
 
-    init(_ database: Database, loops: [EventLoop], admin: AdminKey, logger: Logger) throws {
+    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws {
         let configuration = try database.serviceConfiguration
         parts = loops.map { loop in
             let postgres = PostgresClient(
                 configuration, on: loop,
                 limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoop),
-                logger: logger)
+                name: loop.name, logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
                 directory: PostgresAppDirectory(postgres: postgres))
         }
         self.admin = admin
+        self.metrics = metrics
 
         links = try TimeZoneLinks()
         self.logger = logger
@@ -52,8 +58,9 @@ struct LoopAssembly: Service {
             store: parts.store, feedback: PostgresFeedbackStore(postgres: parts.postgres),
             events: PostgresEventStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, readiness: readiness(parts),
-            metrics: { [] }, logger: logger)
-        return service.application(observer: nil)
+            metrics: { [metrics] in metrics.render() }, logger: logger)
+        return service.application(
+            observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))
     }
 
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {

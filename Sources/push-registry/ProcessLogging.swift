@@ -1,15 +1,13 @@
 import Logging
+import Telemetry
 
-/// Logs and metrics of the process, set up once.
+/// The log of the process, set up once.
 enum ProcessLogging {
-    /// Sets the log up as the settings say.
+    /// Sets the log up as the settings say, and gives the service's own.
     static func start(_ settings: Settings) -> Logger {
+        let format = settings.logFormat ?? .standard
         let level = settings.logLevel
-        LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
-            handler.logLevel = level
-            return handler
-        }
+        LoggingSystem.bootstrap { format.makeHandler(label: $0, level: level) }
         return Logger(label: "push-registry")
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CoreMetrics
 import EventLoop
 import Foundation
 import HTTPServer
@@ -8,6 +9,7 @@ import PushRegistry
 import RegistryAPI
 import RegistryStore
 import ServiceLifecycle
+import Telemetry
 import UnixSignals
 
 /// The service: database, event loops and HTTP server, brought up in this order and down in the other.
@@ -42,8 +44,10 @@ struct RegistryServer {
         let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
             EventLoop(name: "loop-\($0)")
         }
+        let metrics = PrometheusRegistry()
+        MetricsSystem.bootstrap(metrics)
         let assembly = try LoopAssembly(
-            database, loops: loops, admin: admin, logger: logger)
+            database, loops: loops, admin: admin, metrics: metrics, logger: logger)
         let server = try HTTPServer(
             httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }

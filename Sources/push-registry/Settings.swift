@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Logging
 import SystemPackage
+import Telemetry
 
 /// The flags that every subcommand has, and the way from flags, environment and file to a setting.
 struct CommonOptions: ParsableArguments {
@@ -54,7 +55,7 @@ struct Settings: Sendable {
     var adminKey: String?
     var eventLoops: Int?
     var logLevel: Logger.Level
-    var logFormat: String?
+    var logFormat: LogFormat?
     var tlsCertificate: String?
     var tlsKey: String?
 
@@ -65,12 +66,16 @@ struct Settings: Sendable {
         adminKey = reader.string(forKey: "adminKey", isSecret: true)
         tlsCertificate = reader.string(forKey: "tlsCert")
         tlsKey = reader.string(forKey: "tlsKey")
-        logFormat = reader.string(forKey: "logFormat")
+        logFormat = try reader.string(forKey: "logFormat").map(Self.format)
         eventLoops = try reader.string(forKey: "eventLoops").map(Self.count)
         logLevel = try Self.level(reader.string(forKey: "logLevel", default: "info"))
-        if let logFormat, !["text", "json"].contains(logFormat) {
-            throw ValidationError("The log format is text or json, not \(logFormat).")
+    }
+
+    private static func format(_ text: String) throws -> LogFormat {
+        guard let format = LogFormat(rawValue: text) else {
+            throw ValidationError("The log format is text or json, not \(text).")
         }
+        return format
     }
 
     private static func count(_ text: String) throws -> Int {

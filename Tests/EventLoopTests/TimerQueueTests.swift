@@ -36,9 +36,30 @@ struct TimerQueueTests {
     @Test mutating func timerNeverFires_whenItWasUnset() {
         let timer = loop.makeTimer {}
         queue.set(timer, to: start + .seconds(1))
-        timer.unset()
+        queue.unset(timer)
         #expect(queue.popDue(start + .seconds(2)) == nil)
         #expect(queue.count == 0)
+    }
+
+    @Test mutating func timerFires_whenItWasUnsetAndSetAgain() {
+        let timer = loop.makeTimer {}
+        queue.set(timer, to: start + .seconds(1))
+        queue.unset(timer)
+        queue.set(timer, to: start + .seconds(3))
+        #expect(queue.popDue(start + .seconds(2)) == nil)
+        #expect(queue.popDue(start + .seconds(3)) === timer)
+    }
+
+    @Test mutating func entriesStayFew_whenTimersComeAndGo() {
+        for index in 1...10_000 {
+            let timer = loop.makeTimer {}
+            queue.set(timer, to: start + .seconds(75 + index))
+            queue.unset(timer)
+        }
+        #expect(queue.count < 2_500)
+        let last = loop.makeTimer {}
+        queue.set(last, to: start + .seconds(1))
+        #expect(queue.popDue(start + .seconds(1)) === last)
     }
 
     @Test mutating func entriesStayFew_whenADeadlineMovesAtEveryRequest() {

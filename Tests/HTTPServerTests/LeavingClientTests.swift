@@ -65,7 +65,7 @@ struct LeavingClientTests {
     }
 
     @Test func refusalArrives_whenAHugeBodyIsUnderWay() async throws {
-        let server = try TestServer()
+        let server = try TestServer { $0.deadlines.linger = .seconds(20) }
         try await blocking {
             let client = try server.client()
             try client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n\r\n")

@@ -85,6 +85,13 @@ struct LimitTests {
         }
     }
 
+    @Test func clientsOfBothKindsConnect_whenNoHostIsNamed() async throws {
+        let server = try TestServer { $0.addresses = [ListenAddress(":0")!] }
+        let response = try await blocking { try server.client().get("/hello") }
+        #expect(response.status == 200)
+        #expect(server.server.addresses.map(\.ip.description) == ["::"] || !hasIPv6())
+    }
+
     @Test func addressIsRefused_whenSomebodyListensThere() throws {
         let server = try TestServer()
         let error = #expect(throws: ListenError.self) {
@@ -92,6 +99,10 @@ struct LimitTests {
         }
         #expect(error?.description == "cannot listen at 127.0.0.1:\(server.port): bind: Address already in use")
     }
+}
+
+private func hasIPv6() -> Bool {
+    (try? TestServer { $0.addresses = [ListenAddress("[::1]:0")!] }) != nil
 }
 
 /// Opens descriptors until none is left, and gives `count` back.

@@ -93,7 +93,7 @@ struct StoppingTests {
                     try await blocking { Self.load(server, isPersistent: number % 2 == 0) }
                 }
             }
-            #expect(try await blocking { server.events.waitForRequests(2_000) })
+            #expect(try await blocking { server.events.waitForRequests(500) })
             server.cancel()
             return try await group.reduce(into: []) { $0 += $1 }
         }

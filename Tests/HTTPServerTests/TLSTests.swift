@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPServer
 import HTTPTypes
 import Testing
@@ -46,6 +47,19 @@ struct TLSTests {
             return try openssl(connect + ["-sess_in", session], input: request)
         }
         #expect(output.contains("Reused, TLSv1"))
+        #expect(output.contains("hello"))
+    }
+
+    @Test func wholeBodyArrives_whenItTakesManyRecords() async throws {
+        let server = try makeServer { $0.unreadBytesMax = 1_000 }
+        let output = try await blocking {
+            let body = String(repeating: "x", count: 900_000)
+            return try openssl(
+                "s_client", "-ign_eof", "-connect", "127.0.0.1:\(server.port)",
+                input: "POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 900000\r\n\r\n\(body)"
+                    + "GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+        }
+        #expect(output.contains("900000"))
         #expect(output.contains("hello"))
     }
 
@@ -116,17 +130,24 @@ func openssl(_ arguments: String..., input: String) throws -> String {
     try openssl(arguments, input: input)
 }
 
+/// Through popen(3): `Foundation.Process` crashes now and then while other threads open descriptors.
 func openssl(_ arguments: [String], input: String) throws -> String {
-    let (process, stdin, stdout) = (Process(), Pipe(), Pipe())
-    process.executableURL = URL(filePath: "/usr/bin/openssl")
-    process.arguments = arguments
-    process.standardInput = stdin
-    process.standardOutput = stdout
-    process.standardError = stdout
-    try process.run()
-    stdin.fileHandleForWriting.write(Data(input.utf8))
-    if !arguments.contains("-quiet") { try stdin.fileHandleForWriting.close() }
-    let output = stdout.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return String(decoding: output, as: UTF8.self)
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data(input.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    guard let pipe = popen("openssl \(arguments.joined(separator: " ")) < \(file.path) 2>&1", "r") else {
+        throw CancellationError()
+    }
+    defer { pclose(pipe) }
+    return String(decoding: readToEnd(fileno(pipe)), as: UTF8.self)
+}
+
+private func readToEnd(_ descriptor: CInt) -> [UInt8] {
+    var output: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 64 * 1024)
+    while true {
+        let count = read(descriptor, &piece, piece.count)
+        if count == 0 || (count < 0 && errno != EINTR) { return output }
+        output.append(contentsOf: piece.prefix(max(0, count)))
+    }
 }

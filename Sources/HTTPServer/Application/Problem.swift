@@ -44,7 +44,8 @@ extension Problem {
         .requestTimeout, code: "body-timeout", detail: "The body of the request did not arrive in time.")
 
     static let handlerTimeout = Problem(
-        .serviceUnavailable, code: "handler-timeout", detail: "The answer took too long to make.")
+        .serviceUnavailable, code: "handler-timeout", detail: "The answer took too long to make.",
+        fields: [.retryAfter: "1"])
 
     static let tooManyConnections = Problem(
         .serviceUnavailable, code: "too-many-connections", detail: "This address has too many open connections.",

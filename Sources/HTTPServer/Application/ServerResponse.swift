@@ -27,20 +27,31 @@ public struct ServerResponse: Sendable {
 }
 
 /// Where the producer of a streamed answer writes.
+///
+/// A middleware that changes bodies on their way, by compression say, gives the producer a writer of its own, made of
+/// its own functions around those of the writer it was given.
 public struct ResponseBodyWriter: Sendable {
-    let connection: HTTPConnection
-    let exchange: UInt64
+    private let writeBytes: @Sendable ([UInt8]) async throws -> Void
+    private let flushBytes: @Sendable () async throws -> Void
+
+    public init(
+        write: @escaping @Sendable ([UInt8]) async throws -> Void,
+        flush: @escaping @Sendable () async throws -> Void = {}
+    ) {
+        writeBytes = write
+        flushBytes = flush
+    }
 
     /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together.
     ///
     /// - Throws: `ConnectionClosed` once the client is gone.
     public func write(_ bytes: [UInt8]) async throws {
-        try await connection.writeStream(bytes, exchange)
+        try await writeBytes(bytes)
     }
 
     /// Sends what was collected so far: for a feed whose next piece may take a while.
     public func flush() async throws {
-        try await connection.flushStream(exchange)
+        try await flushBytes()
     }
 }
 

@@ -15,6 +15,8 @@ final class ConnectionLimits: @unchecked Sendable {
         perAddressMax = configuration.connectionsPerAddressMax
     }
 
+    var count: Int { lock.withLock { total } }
+
     /// Whether another connection may be accepted.
     var hasRoom: Bool { lock.withLock { total < totalMax } }
 

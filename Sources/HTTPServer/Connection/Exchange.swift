@@ -1,8 +1,8 @@
 import HTTPTypes
 import HTTPWire
 
-/// One request of a connection and what has become of it so far.
-struct Exchange {
+/// One request of a connection and what has become of it so far. Belongs to its connection.
+final class Exchange {
     /// What will answer the request.
     enum Answer {
         case endpoint(Endpoint, captures: [String])
@@ -24,6 +24,17 @@ struct Exchange {
     var responseBodyBytes = 0
     /// The encoder of a streamed answer, from its head to its end.
     var stream: ResponseBodyEncoder?
+
+    init(
+        _ head: RequestHead, requestID: RequestID, answer: Answer, clientAddress: IPAddress,
+        start: ContinuousClock.Instant
+    ) {
+        self.head = head
+        self.requestID = requestID
+        self.answer = answer
+        self.clientAddress = clientAddress
+        self.start = start
+    }
 
     /// The largest body that is kept.
     var bodyBytesMax: Int {

@@ -88,7 +88,7 @@ extension HTTPConnection {
             ? address.ip
             : context.configuration.clientAddress(head, peer: address.ip)
         exchange = Exchange(
-            head: head, requestID: requestID, answer: answer(to: head), clientAddress: client, start: loop.now)
+            head, requestID: requestID, answer: answer(to: head), clientAddress: client, start: loop.now)
         exchangeNumber += 1
         if head.bodyFraming != .none { prepareBody(head) }
     }
@@ -120,13 +120,13 @@ extension HTTPConnection {
     }
 
     private func take(_ bytes: ArraySlice<UInt8>) {
-        guard let max = exchange?.bodyBytesMax else { return }
-        exchange!.bodyBytes += bytes.count
-        if exchange!.bodyBytes > max {
-            exchange!.isBodyTooLarge = true
-            exchange!.body = []
+        guard let exchange else { return }
+        exchange.bodyBytes += bytes.count
+        if exchange.bodyBytes > exchange.bodyBytesMax {
+            exchange.isBodyTooLarge = true
+            exchange.body = []
         } else {
-            exchange!.body.append(contentsOf: bytes)
+            exchange.body.append(contentsOf: bytes)
         }
     }
 }

@@ -31,7 +31,7 @@ extension HTTPConnection {
         do {
             response = try await endpoint.handler(request)
         } catch {
-            response = self.response(to: error, request)
+            response = self.response(to: error, request, number)
         }
         guard isCurrent(number) else { return }
         if case .stream(let produce) = response.body {
@@ -47,12 +47,13 @@ extension HTTPConnection {
         phase == .responding && exchangeNumber == number
     }
 
-    private func response(to error: any Error, _ request: ServerRequest) -> ServerResponse {
+    private func response(to error: any Error, _ request: ServerRequest, _ number: UInt64) -> ServerResponse {
         switch error {
         case let problem as Problem: return render(problem, request.requestID)
         case let error as WireError: return render(Problem(error), request.requestID)
         default:
-            if isCurrent(exchangeNumber) { log(error, request) }
+            // A handler that was cancelled throws in vain.
+            if isCurrent(number) { log(error, request) }
             return render(.internalError, request.requestID)
         }
     }

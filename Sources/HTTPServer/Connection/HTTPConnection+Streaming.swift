@@ -14,7 +14,7 @@ extension HTTPConnection {
         guard let isKeepAlive = beginStream(response) else { return }
         do {
             if exchange?.head.method != .head {
-                try await produce(ResponseBodyWriter(connection: self, exchange: number))
+                try await produce(makeWriter(number))
             }
             try await flushStream(number)
         } catch {
@@ -25,6 +25,11 @@ extension HTTPConnection {
         exchange?.stream?.encodeEnd(into: &output)
         endExchange(isComplete: true)
         phase = isKeepAlive && !context.isDraining ? .receiving : .finishing
+    }
+
+    private func makeWriter(_ number: UInt64) -> ResponseBodyWriter {
+        ResponseBodyWriter(
+            write: { try await self.writeStream($0, number) }, flush: { try await self.flushStream(number) })
     }
 
     /// - Returns: whether the connection may live on, nil if the head cannot be sent.

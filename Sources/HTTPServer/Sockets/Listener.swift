@@ -1,6 +1,7 @@
 import CLinux
 import EventLoop
 import Glibc
+import Logging
 
 /// Takes the connections of one listening socket, on one loop.
 ///
@@ -18,7 +19,12 @@ actor Listener: ReadinessHandler {
     /// How long handshakes that have begun may take to complete once the listener stops: a slow client's round trip.
     static let stopDelay: Duration = .milliseconds(100)
 
+    /// Between two warnings of the same trouble.
+    static let warningInterval: Duration = .seconds(10)
+
     private let limits: ConnectionLimits
+    private let logger: Logger
+    private var lastWarning: ContinuousClock.Instant?
     private let onAccept: @Sendable (CInt, SocketAddress) -> Void
     private var socket: ListeningSocket?
     private var watch: Watch?
@@ -28,11 +34,12 @@ actor Listener: ReadinessHandler {
     private(set) var isPaused = false
 
     init(
-        _ socket: ListeningSocket, loop: EventLoop, limits: ConnectionLimits,
+        _ socket: ListeningSocket, loop: EventLoop, limits: ConnectionLimits, logger: Logger,
         onAccept: @escaping @Sendable (CInt, SocketAddress) -> Void
     ) {
         self.loop = loop
         self.limits = limits
+        self.logger = logger
         self.socket = socket
         self.onAccept = onAccept
     }
@@ -80,7 +87,7 @@ actor Listener: ReadinessHandler {
 
     private func acceptConnections(atMost count: Int) {
         for _ in 0..<count {
-            guard limits.hasRoom else { return pause() }
+            guard limits.hasRoom else { return pause("the limit of connections is reached") }
             guard acceptConnection() else { return }
         }
     }
@@ -107,16 +114,23 @@ actor Listener: ReadinessHandler {
         switch code {
         case EAGAIN, EWOULDBLOCK: return false
         case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-            pause()
+            pause(String(cString: strerror(code)))
             return false
         default: return true
         }
     }
 
-    private func pause() {
+    private func pause(_ reason: String) {
         guard !isPaused, let watch else { return }
+        warn(reason)
         isPaused = true
         loop.change(watch, to: [])
         retry?.set(after: Self.retryDelay)
+    }
+
+    private func warn(_ reason: String) {
+        if let lastWarning, loop.now - lastWarning < Self.warningInterval { return }
+        lastWarning = loop.now
+        logger.warning("new connections have to wait", metadata: ["reason": "\(reason)"])
     }
 }

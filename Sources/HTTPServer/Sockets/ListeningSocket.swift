@@ -19,24 +19,27 @@ final class ListeningSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Opens `count` sockets at `address`.
+    /// Opens `count` sockets at each of the addresses that the host has: `localhost` may be two.
     ///
-    /// The first binds without `SO_REUSEPORT`, so that a second server at the same address is refused rather than
-    /// given half of the connections.
-    static func open(_ address: ListenAddress, count: Int) throws -> [ListeningSocket] {
-        let resolved = try Resolution(address)
-        let port = try probe(resolved, address)
-        return try (0..<count).map { _ in
-            let socket = try bound(resolved, port: port, address, isShared: true)
-            guard listen(socket.descriptor, backlog) == 0 else { throw ListenError(address, "listen", errno: errno) }
-            return socket
+    /// - Returns: the sockets by address.
+    static func open(_ address: ListenAddress, count: Int) throws -> [[ListeningSocket]] {
+        var port = address.port
+        return try Resolution.all(address).map { resolved in
+            port = try probe(resolved, port: port, address)
+            return try (0..<count).map { _ in
+                let socket = try bound(resolved, port: port, address, isShared: true)
+                guard listen(socket.descriptor, backlog) == 0 else {
+                    throw ListenError(address, "listen", errno: errno)
+                }
+                return socket
+            }
         }
     }
 
-    /// The port to use, once nobody else is found to have it.
-    private static func probe(_ resolved: Resolution, _ address: ListenAddress) throws -> UInt16 {
-        let socket = try bound(resolved, port: address.port, address, isShared: false)
-        return socket.address.port
+    /// The port to use, once nobody else is found to have it: bound without `SO_REUSEPORT`, so that a second server at
+    /// the same address is refused rather than given half of the connections.
+    private static func probe(_ resolved: Resolution, port: UInt16, _ address: ListenAddress) throws -> UInt16 {
+        try bound(resolved, port: port, address, isShared: false).address.port
     }
 
     private static func bound(
@@ -104,19 +107,38 @@ private struct Resolution {
     let length: socklen_t
     private var storage = sockaddr_storage()
 
-    init(_ address: ListenAddress) throws {
+    /// Every address of the host; of an empty one the address that takes IPv6 and IPv4 alike, if there is IPv6.
+    static func all(_ address: ListenAddress) throws -> [Resolution] {
+        guard address.host.isEmpty else { return try all(address, host: address.host) }
+        let both = try all(address, host: "::")
+        return both.allSatisfy(\.isAvailable) ? both : try all(address, host: "0.0.0.0")
+    }
+
+    private static func all(_ address: ListenAddress, host: String) throws -> [Resolution] {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(address.host.isEmpty ? nil : address.host, "0", &hints, &list)
-        guard code == 0, let first = list?.pointee else { throw ListenError(address, resolution: code) }
+        let code = getaddrinfo(host, "0", &hints, &list)
+        guard code == 0 else { throw ListenError(address, resolution: code) }
         defer { freeaddrinfo(list) }
-        family = first.ai_family
-        length = first.ai_addrlen
+        return sequence(first: list, next: { $0?.pointee.ai_next }).compactMap { $0.map { Resolution($0.pointee) } }
+    }
+
+    private init(_ entry: addrinfo) {
+        family = entry.ai_family
+        length = entry.ai_addrlen
         withUnsafeMutableBytes(of: &storage) {
-            $0.copyMemory(from: UnsafeRawBufferPointer(start: first.ai_addr, count: Int(first.ai_addrlen)))
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: entry.ai_addr, count: Int(entry.ai_addrlen)))
         }
+    }
+
+    /// Whether the system has the address at all.
+    private var isAvailable: Bool {
+        let descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var anyPort = storage
+        return descriptor >= 0 && anyPort.withSockaddr { bind(descriptor, $0, length) } == 0
     }
 
     /// The address with `port`, which both families keep at the same place.

@@ -2,13 +2,21 @@ import PostgresClient
 import PushRegistry
 
 /// An installation as a batch leaves it, with what the rules do not look at: the token itself and the snapshot.
-struct InstallationRow: Sendable {
-    let installation: Installation
-    let token: Token?
-    let registrationDigest: [UInt8]
-    let snapshot: Snapshot
+package struct InstallationRow: Sendable {
+    package let installation: Installation
+    package let token: Token?
+    package let registrationDigest: [UInt8]
+    package let snapshot: Snapshot
 
-    static let binding = BatchColumns<InstallationRow>([
+    package init(installation: Installation, token: Token?, registrationDigest: [UInt8], snapshot: Snapshot) {
+        self.installation = installation
+        self.token = token
+        self.registrationDigest = registrationDigest
+        self.snapshot = snapshot
+    }
+
+    /// The columns before the snapshot's.
+    package static let binding = BatchColumns<InstallationRow>([
         .init("app_id", "integer") { $0.installation.key.app.rawValue },
         .init("install_id", "text") { $0.installation.key.installID.rawValue },
         .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },
@@ -32,12 +40,12 @@ struct InstallationRow: Sendable {
     ])
 
     /// Every column of the table.
-    static let batch = BatchColumns<InstallationRow>(
+    package static let batch = BatchColumns<InstallationRow>(
         binding.columns + SnapshotColumns.batch.columns.map { $0.part(\.snapshot) })
 }
 
 extension TokenEvent {
-    static let batch = BatchColumns<TokenEvent>([
+    package static let batch = BatchColumns<TokenEvent>([
         .init("app_id", "integer") { $0.key.app.rawValue },
         .init("install_id", "text") { $0.key.installID.rawValue },
         .init("event", "text", cast: "event_kind") { $0.kind.rawValue },

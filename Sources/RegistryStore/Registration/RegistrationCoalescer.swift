@@ -20,19 +20,20 @@ public actor RegistrationCoalescer {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let transactions: RegistrationTransactions
+    private let meters = StoreMeters()
     private var arrivals = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: lookUpMax)
     private var changes = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: writeMax)
 
     public init(loop: EventLoop, postgres: PostgresClient) {
         self.loop = loop
-        transactions = RegistrationTransactions(postgres: postgres)
+        transactions = RegistrationTransactions(postgres: postgres, meters: meters)
     }
 
     /// - Throws: `RegistrationRefusal`, `StoreError`.
     public func register(_ registration: Registration) async throws -> RegistrationOutcome {
         try await withCheckedThrowingContinuation { continuation in
             let pending = PendingRegistration(registration, continuation)
-            if !arrivals.append(pending) { pending.refuse(arrivals.isFinished ? .unavailable : .overloaded) }
+            if !arrivals.append(pending) { refuse(pending, arrivals.isFinished) }
         }
     }
 
@@ -64,6 +65,7 @@ public actor RegistrationCoalescer {
 
     /// R2: what the registry knows already is answered from one read. All else needs the locks of a transaction.
     private func lookUp(_ batch: [PendingRegistration]) async {
+        meters.lookedUp(batch.count)
         do {
             let found = try await transactions.lookUp(batch)
             for (pending, outcome) in zip(batch, found) {
@@ -75,14 +77,21 @@ public actor RegistrationCoalescer {
     }
 
     private func queueChange(_ pending: PendingRegistration) {
-        if !changes.append(pending) { pending.refuse(changes.isFinished ? .unavailable : .overloaded) }
+        if !changes.append(pending) { refuse(pending, changes.isFinished) }
+    }
+
+    private func refuse(_ pending: PendingRegistration, _ isFinished: Bool) {
+        meters.refused()
+        pending.refuse(isFinished ? .unavailable : .overloaded)
     }
 
     private func writeChanges() async {
         while !changes.isFinished {
             await withCheckedContinuation { changes.park($0) }
             let batch = takeDistinctInstallations()
-            if !batch.isEmpty { await transactions.write(batch) }
+            guard !batch.isEmpty else { continue }
+            meters.wrote(batch.count)
+            await transactions.write(batch)
         }
     }
 

@@ -6,8 +6,8 @@ import PushRegistry
 /// It is stored beside the installation and compared by a look-up of one index entry. It speaks for the row only while the
 /// row's generation is the registration's: whatever else changes the binding raises the generation, and so retires the
 /// digest.
-enum RegistrationDigest {
-    static func make(_ registration: Registration) -> [UInt8] {
+package enum RegistrationDigest {
+    package static func make(_ registration: Registration) -> [UInt8] {
         var bytes = CanonicalBytes(version: 1)
         bytes.append(registration.token.provider.rawValue)
         bytes.append(registration.tokenSHA256)

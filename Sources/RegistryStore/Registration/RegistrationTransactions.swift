@@ -9,6 +9,7 @@ struct RegistrationTransactions: Sendable {
     static let singleAttemptsMax = 20
 
     let postgres: PostgresClient
+    let meters: StoreMeters
 
     /// For each registration its outcome where it changes nothing, nil where a transaction must decide.
     func lookUp(_ batch: [PendingRegistration]) async throws -> [RegistrationOutcome?] {
@@ -37,6 +38,7 @@ struct RegistrationTransactions: Sendable {
             let outcomes = try await attempt(batch, attemptsMax: Self.batchAttemptsMax)
             for (pending, outcome) in zip(batch, outcomes) { pending.finish(outcome) }
         } catch let error as PostgresError where batch.count > 1 && error.mayBeOneItem {
+            meters.split()
             // Nobody fails for a neighbour: whoever is bad, or raced, is alone now.
             for pending in batch { await writeAlone(pending) }
         } catch {
@@ -62,6 +64,7 @@ struct RegistrationTransactions: Sendable {
                 return try await transaction(batch)
             } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
+                meters.retried()
             }
         }
     }

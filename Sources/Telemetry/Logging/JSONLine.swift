@@ -89,14 +89,22 @@ extension JSONLine {
     /// Up to the first character that begins behind the end of the value; an ellipsis stands for the rest.
     private mutating func string(_ text: String) {
         raw("\"")
+        // Nearly always there is nothing to escape or to cut, and copying whole strings is quicker.
+        if bytes.count + text.utf8.count <= valueEnd, text.utf8.allSatisfy(\.isPlain) {
+            raw(text)
+        } else {
+            escapeEach(of: text)
+        }
+        raw("\"")
+    }
+
+    private mutating func escapeEach(of text: String) {
         for byte in text.utf8 {
             if bytes.count >= valueEnd, byte & 0b1100_0000 != 0b1000_0000 {
-                raw("…")
-                break
+                return raw("…")
             }
             escape(byte)
         }
-        raw("\"")
     }
 
     /// What RFC 8259 section 7 has escaped, and DEL, which terminals act on.
@@ -120,5 +128,12 @@ extension JSONLine {
 
     private mutating func raw(_ text: String) {
         bytes.append(contentsOf: text.utf8)
+    }
+}
+
+extension UInt8 {
+    /// Whether JSON and terminals take the byte as it is.
+    fileprivate var isPlain: Bool {
+        self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") && self != 0x7F
     }
 }

@@ -7,7 +7,8 @@ extension LogEvent {
         var all = handler.metadata
         if let provider = handler.metadataProvider { all.merge(provider.get()) { $1 } }
         if let error { all["error"] = "\(error)" }
-        if let metadata { all.merge(metadata) { $1 } }
+        // Mostly the event's own are all there are: merging them would hash every key once more.
+        if all.isEmpty { all = metadata ?? [:] } else if let metadata { all.merge(metadata) { $1 } }
         return all.sorted { $0.key < $1.key }
     }
 }

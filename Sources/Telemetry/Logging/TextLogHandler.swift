@@ -28,12 +28,12 @@ public struct TextLogHandler: LogHandler {
         self.label = label
         self.output = output
         self.valueBytesMax = valueBytesMax
-        self.usesColor = usesColor ?? (output.isTerminal && Self.isColorWelcome)
+        self.usesColor = usesColor ?? Self.wantsColor(isTerminal: output.isTerminal, noColor: getenv("NO_COLOR"))
     }
 
     /// As no-color.org has it: an empty variable says nothing.
-    private static var isColorWelcome: Bool {
-        getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
+    static func wantsColor(isTerminal: Bool, noColor: UnsafePointer<CChar>?) -> Bool {
+        isTerminal && (noColor.map { $0.pointee == 0 } ?? true)
     }
 
     public subscript(metadataKey key: String) -> Logger.MetadataValue? {

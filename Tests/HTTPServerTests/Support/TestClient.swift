@@ -21,11 +21,11 @@ final class TestClient: @unchecked Sendable {
 
     /// - Parameter receiveBufferBytes: a small one makes a slow reader slow sooner.
     init(_ port: UInt16, receiveBufferBytes: CInt? = nil) throws {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBufferBytes {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
-        var timeout = timeval(tv_sec: 10, tv_usec: 0)
+        var timeout = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -133,7 +133,7 @@ final class TestClient: @unchecked Sendable {
     /// Waits for the server's RST, reading nothing.
     func waitForReset() -> Bool {
         var watched = pollfd(fd: descriptor, events: 0, revents: 0)
-        return poll(&watched, 1, 10_000) == 1
+        return poll(&watched, 1, 30_000) == 1
     }
 
     private func fill() throws {

@@ -52,12 +52,13 @@ final class TestServer: Sendable {
 }
 
 extension TestServer {
-    /// `/hello`, `/echo` (up to 1,000 bytes), `/length`, `/wait` (until cancelled), `/slow` (100 ms), `/fail`,
-    /// `/things/{a}/{b}`, `/big` (20 MB) and `/rows` (a stream of 4 MB).
+    /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/slow` (100 ms), `/fail`,
+    /// `/things/{a}/{b}`, `/big` (8 MB) and `/rows` (a stream of 4 MB).
     @Sendable static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
         [
             Route(.get, "/hello") { _ in .text("hello") },
             Route(.post, "/echo", bodyBytesMax: 1_000) { .text(String(decoding: try $0.body, as: UTF8.self)) },
+            Route(.post, "/length", bodyBytesMax: 1_000_000) { .text("\(try $0.body.count)") },
             Route(.get, "/things/{a}/{b}") { .text("\($0.parameters["a"]) \($0.parameters["b"])") },
             Route(.get, "/fail") { _ in throw Secret() },
             Route(.get, "/slow") { _ in
@@ -75,7 +76,7 @@ extension TestServer {
                 }
                 return .text("waited")
             },
-            Route(.get, "/big") { _ in ServerResponse(.ok, body: .bytes([UInt8](repeating: 120, count: 20_000_000))) },
+            Route(.get, "/big") { _ in ServerResponse(.ok, body: .bytes([UInt8](repeating: 120, count: 8_000_000))) },
             Route(.get, "/rows") { _ in
                 ServerResponse(
                     .ok,
@@ -121,7 +122,7 @@ final class EventLog: RequestObserver, @unchecked Sendable {
 
     var requests: [FinishedRequest] { condition.withLock { finished } }
 
-    /// Whether `event` has happened `times` times, at once or within ten seconds.
+    /// Whether `event` has happened `times` times, at once or within thirty seconds.
     func wait(for event: String, times: Int = 1) -> Bool {
         wait { $0.count { $0 == event } >= times }
     }
@@ -131,7 +132,7 @@ final class EventLog: RequestObserver, @unchecked Sendable {
     }
 
     private func wait(_ holds: ([String]) -> Bool) -> Bool {
-        let deadline = Date(timeIntervalSinceNow: 10)
+        let deadline = Date(timeIntervalSinceNow: 30)
         condition.lock()
         defer { condition.unlock() }
         while !holds(events) {

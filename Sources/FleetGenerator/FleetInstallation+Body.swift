@@ -1,0 +1,89 @@
+import PushRegistry
+import StrictJSON
+
+extension FleetInstallation {
+    /// The JSON body with which this installation registers, as its client writes it.
+    ///
+    /// - Parameter settings: other settings than the installation's own.
+    public func body(settings: NotificationSettings? = nil) -> [UInt8] {
+        var writer = JSONWriter(capacity: 1_536)
+        writer.object { writer in
+            writer.member("token", token.text)
+            writer.member("provider", token.provider.rawValue)
+            if let keys { writer.member("keys", keys) }
+            writer.member("settings", settings ?? self.settings)
+            writer.member("device", sent)
+        }
+        return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, _ keys: WebPushKeys) {
+        self.name(name)
+        object { writer in
+            writer.member("p256dh", keys.p256dh)
+            writer.member("auth", keys.auth)
+        }
+    }
+
+    /// What is unknown is left out.
+    fileprivate mutating func member(_ name: StaticString, _ settings: NotificationSettings) {
+        self.name(name)
+        object { writer in
+            writer.setting("authorizationStatus", settings.authorizationStatus)
+            writer.setting("soundSetting", settings.soundSetting)
+            writer.setting("badgeSetting", settings.badgeSetting)
+            writer.setting("alertSetting", settings.alertSetting)
+            writer.setting("notificationCenterSetting", settings.notificationCenterSetting)
+            writer.setting("lockScreenSetting", settings.lockScreenSetting)
+            writer.setting("carPlaySetting", settings.carPlaySetting)
+            writer.setting("criticalAlertSetting", settings.criticalAlertSetting)
+            writer.setting("announcementSetting", settings.announcementSetting)
+            writer.setting("alertStyle", settings.alertStyle)
+            writer.setting("showPreviewsSetting", settings.showPreviewsSetting)
+            if let provides = settings.providesAppNotificationSettings {
+                writer.member("providesAppNotificationSettings", provides)
+            }
+        }
+    }
+
+    private mutating func setting(_ name: StaticString, _ setting: some OpenSetting) {
+        if setting != .unknown { member(name, setting.rawValue) }
+    }
+
+    fileprivate mutating func member(_ name: StaticString, _ device: SentDevice) {
+        self.name(name)
+        object { writer in
+            writer.member("installId", device.installID.rawValue)
+            writer.present("keychainId", device.keychainID)
+            writer.present("vendorId", device.vendorID)
+            writer.present("advertisingId", device.advertisingID)
+            writer.present("appVersion", device.appVersion)
+            writer.member("deviceModel", device.deviceModel)
+            writer.member("systemName", device.systemName)
+            writer.member("systemVersion", device.systemVersion)
+            writer.member("locale", device.locale)
+            writer.present("language", device.language)
+            writer.member("languages", device.languages)
+            writer.present("region", device.region)
+            writer.member("timeZoneId", device.timeZoneID)
+            writer.member("timeZoneOffset", device.timeZoneOffset)
+            writer.present("carrier", device.carrier)
+            writer.present("appStore", device.appStore)
+            if let location = device.location { writer.member("location", location) }
+        }
+    }
+
+    private mutating func present(_ name: StaticString, _ value: String?) {
+        if let value { member(name, value) }
+    }
+
+    private mutating func member(_ name: StaticString, _ location: Location) {
+        self.name(name)
+        object { writer in
+            writer.member("latitude", location.latitude)
+            writer.member("longitude", location.longitude)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// Random numbers that are the same on every machine and with every Swift release, which the standard library does not
+/// promise of its own `random(in:using:)`. SplitMix64 (Steele, Lea and Flood, 2014).
+struct FleetRandom {
+    /// What a sequence is for: sequences of different kinds do not resemble each other.
+    enum Stream: UInt64 {
+        case person = 1
+        case device, token, trap
+    }
+
+    private static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    private var state: UInt64
+
+    /// The sequence of one thing: a pure function of the three.
+    init(seed: UInt64, _ stream: Stream, _ number: Int) {
+        let place = Self.mixed(UInt64(bitPattern: Int64(number)))
+        state = Self.mixed(seed &+ Self.mixed(stream.rawValue &* Self.increment &+ place))
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= Self.increment
+        return Self.mixed(state)
+    }
+
+    /// From 0 up to `bound`, without it. Lemire's reduction; its bias of `bound` in 2^64 is nothing here.
+    mutating func below(_ bound: Int) -> Int {
+        Int(next().multipliedFullWidth(by: UInt64(bound)).high)
+    }
+
+    /// From 0 up to 1, without it.
+    mutating func fraction() -> Double {
+        Double(next() >> 11) * 0x1p-53
+    }
+
+    mutating func isTrue(_ probability: Double) -> Bool {
+        fraction() < probability
+    }
+
+    mutating func element<Element>(of elements: [Element]) -> Element {
+        elements[below(elements.count)]
+    }
+
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var mixed = number
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+// MARK: - Texts
+
+extension FleetRandom {
+    static let hexDigits = Array("0123456789abcdef".utf8)
+    static let base64URLDigits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// Random digits of an alphabet whose size is a power of two, at most 256.
+    mutating func digits(_ count: Int, of alphabet: [UInt8]) -> String {
+        let bits = alphabet.count.trailingZeroBitCount
+        return String(unsafeUninitializedCapacity: count) { buffer in
+            var (pool, left) = (UInt64(0), 0)
+            for index in 0..<count {
+                if left < bits { (pool, left) = (next(), 64) }
+                buffer[index] = alphabet[Int(truncatingIfNeeded: pool) & (alphabet.count - 1)]
+                pool >>= UInt64(bits)
+                left -= bits
+            }
+            return count
+        }
+    }
+
+    mutating func hex(_ count: Int) -> String {
+        digits(count, of: Self.hexDigits)
+    }
+
+    /// A random UUID (RFC 9562, section 5.4) as Apple's systems print it, in upper case.
+    mutating func upperUUID() -> String {
+        "\(hex(8))-\(hex(4))-4\(hex(3))-a\(hex(3))-\(hex(12))".uppercased()
+    }
+}

@@ -1,0 +1,9 @@
+import ArgumentParser
+
+@main
+struct Command: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push-registry-bench",
+        abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
+        subcommands: [RunCommand.self, FillCommand.self], defaultSubcommand: RunCommand.self)
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Foundation
+
+/// Requests over keep-alive connections, each of which sends its next when it has the answer to the last: a closed loop,
+/// on one thread.
+final class HTTPLoad: @unchecked Sendable {
+    /// Larger than any answer of the service to these requests.
+    private static let bufferBytes = 64 * 1024
+
+    let loop: EventLoop
+    let buffer: UnsafeMutableRawBufferPointer
+
+    // On the loop only.
+    private var sequence: RequestSequence
+    private var connections: [LoadConnection] = []
+    private var resting = 0
+    private var isMeasuring = false
+    private var isStopping = false
+    private var startedAt = 0
+    private var lastAt = 0
+    private var tally = LoadTally()
+
+    init(_ pool: RequestPool, _ order: RequestOrder, on loop: EventLoop) {
+        self.loop = loop
+        sequence = RequestSequence(pool, order)
+        buffer = .allocate(byteCount: Self.bufferBytes, alignment: 16)
+    }
+
+    deinit {
+        buffer.deallocate()
+    }
+
+    /// What a measured stretch came to.
+    struct Result: Sendable {
+        let tally: LoadTally
+        let seconds: Double
+    }
+
+    /// Opens the connections and sends; first unmeasured, then between two calls of `around`, which says what else is to
+    /// be looked at when the stretch begins and ends.
+    func run<Reading: Sendable>(
+        port: UInt16, connections count: Int, warmUp: Duration, measured: Duration, reading: () throws -> Reading
+    ) async throws -> (result: Result, before: Reading, after: Reading) {
+        let descriptors = try (0..<count).map { _ in try Loopback.connect(port: port, isBlocking: false) }
+        await onLoop { self.begin(descriptors) }
+        try await Task.sleep(for: warmUp)
+        let before = try reading()
+        await onLoop { self.beginMeasuring() }
+        try await wait(measured)
+        let result = await onLoop { self.endMeasuring() }
+        let after = try reading()
+        await onLoop { self.end() }
+        return (result, before, after)
+    }
+
+    /// Shorter where everything has been sent.
+    private func wait(_ measured: Duration) async throws {
+        let deadline = ContinuousClock.now + measured
+        while ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(50))
+            if await onLoop({ self.resting == self.connections.count }) { return }
+        }
+    }
+
+    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            loop.execute { continuation.resume(returning: body()) }
+        }
+    }
+}
+
+// MARK: - On the loop
+
+extension HTTPLoad {
+    private func begin(_ descriptors: [CInt]) {
+        connections = descriptors.map { LoadConnection($0, self) }
+        for connection in connections { connection.start() }
+    }
+
+    private func beginMeasuring() {
+        isMeasuring = true
+        startedAt = Monotonic.microseconds
+        lastAt = startedAt
+    }
+
+    private func endMeasuring() -> Result {
+        isMeasuring = false
+        return Result(tally: tally, seconds: Double(lastAt - startedAt) / 1_000_000)
+    }
+
+    private func end() {
+        isStopping = true
+        for connection in connections { connection.stop() }
+        connections = []
+    }
+
+    var requestBytes: [UInt8] { sequence.pool.bytes }
+
+    func nextRequest() -> Range<Int>? {
+        isStopping ? nil : sequence.next()
+    }
+
+    func add(_ response: ResponseScanner.Response, microseconds: Int) {
+        guard isMeasuring else { return }
+        tally.add(response, microseconds: microseconds)
+        lastAt = Monotonic.microseconds
+    }
+
+    /// The connection has nothing left to send.
+    func rest(_ connection: LoadConnection) {
+        resting += 1
+    }
+
+    func fail(_ connection: LoadConnection) {
+        tally.addFailure()
+        connection.stop()
+        resting += 1
+    }
+}

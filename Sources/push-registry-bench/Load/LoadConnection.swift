@@ -1,0 +1,74 @@
+import EventLoop
+import Glibc
+
+/// One keep-alive connection with at most one request under way. Used on its loop only.
+final class LoadConnection: ReadinessHandler, @unchecked Sendable {
+    private let descriptor: CInt
+    private unowned let load: HTTPLoad
+    private var watch: Watch?
+    private var sentAt = 0
+    /// The part of a response that came before the rest.
+    private var partial: [UInt8] = []
+
+    init(_ descriptor: CInt, _ load: HTTPLoad) {
+        self.descriptor = descriptor
+        self.load = load
+    }
+
+    func start() {
+        watch = load.loop.watch(descriptor, for: .readable, handler: self)
+        sendNext()
+    }
+
+    func stop() {
+        if let watch { load.loop.unwatch(watch) }
+        watch = nil
+        close(descriptor)
+    }
+
+    private func sendNext() {
+        guard let range = load.nextRequest() else { return load.rest(self) }
+        sentAt = Monotonic.microseconds
+        let sent = load.requestBytes.withUnsafeBytes { bytes in
+            send(descriptor, bytes.baseAddress.map { $0 + range.lowerBound }, range.count, CInt(MSG_NOSIGNAL))
+        }
+        // One small request at a time always fits the socket's buffer.
+        if sent != range.count { load.fail(self) }
+    }
+
+    func descriptorIsReady(_ readiness: Readiness) {
+        let received = recv(descriptor, load.buffer.baseAddress, load.buffer.count, 0)
+        guard received > 0 else {
+            if received == 0 || errno != EAGAIN { load.fail(self) }
+            return
+        }
+        receive(UnsafeRawBufferPointer(rebasing: load.buffer[..<received]))
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard partial.isEmpty else { return receivePart(bytes) }
+        guard let response = ResponseScanner.scan(bytes) else { return partial.append(contentsOf: bytes) }
+        finish(response)
+    }
+
+    private func receivePart(_ bytes: UnsafeRawBufferPointer) {
+        partial.append(contentsOf: bytes)
+        guard let response = partial.withUnsafeBytes({ ResponseScanner.scan($0) }) else { return }
+        partial.removeAll(keepingCapacity: true)
+        finish(response)
+    }
+
+    private func finish(_ response: ResponseScanner.Response) {
+        load.add(response, microseconds: Monotonic.microseconds - sentAt)
+        sendNext()
+    }
+}
+
+/// A clock that no one sets.
+enum Monotonic {
+    static var microseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
+    }
+}

@@ -1,0 +1,70 @@
+/// Reads just enough of a response: where it ends, and how it went. For the answers of a server that is known.
+enum ResponseScanner {
+    struct Response {
+        let status: Int
+        /// Head and body.
+        let byteCount: Int
+        let verdict: Verdict
+    }
+
+    /// The member `status` of a registration's answer.
+    enum Verdict: Int, CaseIterable {
+        case none, unchanged, updated, created
+    }
+
+    private static let lengthField = Array("content-length:".utf8)
+    private static let verdictMember = Array("\"status\":\"".utf8)
+
+    /// Nil while the response is not complete.
+    static func scan(_ bytes: UnsafeRawBufferPointer) -> Response? {
+        guard bytes.count > 12, let head = scanHead(bytes), head.end + head.bodyCount <= bytes.count else { return nil }
+        let status = (9..<12).reduce(0) { $0 * 10 + Int(bytes[$1] &- UInt8(ascii: "0")) }
+        let end = head.end + head.bodyCount
+        return Response(status: status, byteCount: end, verdict: verdict(bytes, head.end..<end))
+    }
+
+    private static func scanHead(_ bytes: UnsafeRawBufferPointer) -> (end: Int, bodyCount: Int)? {
+        var bodyCount = 0
+        var lineStart = 0
+        for at in 1..<bytes.count where bytes[at] == UInt8(ascii: "\n") {
+            if at - lineStart == 1 { return (at + 1, bodyCount) }
+            if matchesLengthField(bytes, lineStart) { bodyCount = number(bytes, lineStart + lengthField.count) }
+            lineStart = at + 1
+        }
+        return nil
+    }
+
+    private static func matchesLengthField(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Bool {
+        guard start + lengthField.count < bytes.count else { return false }
+        for index in lengthField.indices where bytes[start + index] | 0x20 != lengthField[index] | 0x20 { return false }
+        return true
+    }
+
+    private static func number(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
+        var number = 0
+        var at = start
+        while bytes[at] == UInt8(ascii: " ") { at += 1 }
+        while bytes[at] &- UInt8(ascii: "0") < 10 {
+            number = number * 10 + Int(bytes[at] &- UInt8(ascii: "0"))
+            at += 1
+        }
+        return number
+    }
+
+    private static func verdict(_ bytes: UnsafeRawBufferPointer, _ body: Range<Int>) -> Verdict {
+        guard body.count > verdictMember.count + 2 else { return .none }
+        for start in body.lowerBound..<body.upperBound - verdictMember.count - 2 {
+            guard bytes[start] == UInt8(ascii: "\""), bytes[start + 1] == UInt8(ascii: "s") else { continue }
+            guard matches(bytes, start, verdictMember) else { continue }
+            let word = start + verdictMember.count
+            guard bytes[word] == UInt8(ascii: "u") else { return .created }
+            return bytes[word + 1] == UInt8(ascii: "n") ? .unchanged : .updated
+        }
+        return .none
+    }
+
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ text: [UInt8]) -> Bool {
+        for index in text.indices where bytes[start + index] != text[index] { return false }
+        return true
+    }
+}

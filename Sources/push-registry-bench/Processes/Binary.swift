@@ -1,0 +1,72 @@
+import Foundation
+import Subprocess
+import SystemPackage
+
+/// A program that the benchmark runs. (Foundation's `Process` hands on the blocked signals of the thread that starts it,
+/// and pgbench ends by SIGALRM.)
+struct Binary: Sendable {
+    private static let outputBytesMax = 1_024 * 1_024
+    private static let endDeadline = Duration.seconds(10)
+
+    let url: URL
+
+    /// The product, built beside this benchmark.
+    static func pushRegistry(_ path: String?) throws -> Binary {
+        let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        let url = path.map { URL(filePath: $0) } ?? own.deletingLastPathComponent().appending(path: "push-registry")
+        guard FileManager.default.isExecutableFile(atPath: url.path) else {
+            throw BenchmarkFailure(
+                "\(url.path) is not there: swift build -c release --product push-registry, or give --binary")
+        }
+        return Binary(url: url)
+    }
+
+    /// A program of the newest PostgreSQL: Debian keeps them off the PATH.
+    static func postgres(_ name: String) throws -> Binary {
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        let folders = versions.compactMap { Int($0) }.sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" }
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        let found = (folders + path).map { URL(filePath: $0).appending(path: name) }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        guard let found else { throw BenchmarkFailure("\(name) is not there: apt-get install postgresql") }
+        return Binary(url: found)
+    }
+
+    /// Runs the program to its end and returns what it printed, both streams together.
+    @discardableResult
+    func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
+        let outcome = try await Subprocess.run(
+            .path(FilePath(url.path)), arguments: Arguments(arguments), environment: Self.environment(environment),
+            output: .string(limit: Self.outputBytesMax), error: .combinedWithOutput)
+        guard outcome.terminationStatus.isSuccess else {
+            throw BenchmarkFailure("\(url.lastPathComponent) failed: \(outcome.standardOutput)")
+        }
+        return outcome.standardOutput
+    }
+
+    /// Lends the running program to `body`, its output going to the file `log`, and ends it by SIGTERM.
+    func with<Value: Sendable>(
+        _ arguments: [String], environment: [String: String], log: URL, _ body: (Int32) async throws -> Value
+    ) async throws -> Value {
+        let output = try FileDescriptor.open(
+            FilePath(log.path), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
+        let outcome = try await Subprocess.run(
+            .path(FilePath(url.path)), arguments: Arguments(arguments), environment: Self.environment(environment),
+            input: .none, output: .fileDescriptor(output, closeAfterSpawningProcess: true), error: .combinedWithOutput
+        ) { execution in
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(execution.processIdentifier.value)) } catch { result = .failure(error) }
+            await execution.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: Self.endDeadline)])
+            return result
+        }
+        return try outcome.closureResult.get()
+    }
+
+    /// Nothing of the caller's: PUSH_REGISTRY_* and PG* would lead the programs elsewhere.
+    private static func environment(_ variables: [String: String]) -> Environment {
+        let common = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"]
+        return .custom(
+            Dictionary(
+                uniqueKeysWithValues: common.merging(variables) { $1 }.map { (Environment.Key(stringLiteral: $0), $1) }))
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+
+/// What the kernel knows of a process: proc(5).
+struct ProcessUsage: Sendable {
+    let processID: Int32
+
+    private static let ticksPerSecond = Double(sysconf(CInt(_SC_CLK_TCK)))
+
+    /// CPU time, user's and system's, of all its threads.
+    func cpuSeconds() throws -> Double {
+        let fields = try statFields()
+        return Double(fields[Field.utime] + fields[Field.stime]) / Self.ticksPerSecond
+    }
+
+    /// Its own and that of all its children, those that ended and were waited for too: a PostgreSQL server by its first
+    /// process.
+    func cpuSecondsWithChildren() throws -> Double {
+        let own = try statFields()
+        let ended = own[Field.cutime] + own[Field.cstime]
+        let living = Self.all().filter { $0.parent == processID }.reduce(0) { $0 + $1.ticks }
+        return Double(own[Field.utime] + own[Field.stime] + ended + living) / Self.ticksPerSecond
+    }
+
+    /// Resident memory.
+    func residentMegabytes() throws -> Double {
+        let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let kilobytes = line?.split(separator: " ").compactMap { Double($0) }.first
+        return (kilobytes ?? 0) / 1_024
+    }
+
+    /// Not ended, be it that nobody has waited for it yet.
+    var isRunning: Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return false }
+        return !text[text.index(after: end)...].hasPrefix(" Z")
+    }
+
+    func parent() throws -> Int32 {
+        Int32(try statFields()[Field.parent])
+    }
+
+    /// Places behind the name, which is in parentheses and may hold anything.
+    private enum Field {
+        static let parent = 1
+        static let utime = 11
+        static let stime = 12
+        static let cutime = 13
+        static let cstime = 14
+    }
+
+    private func statFields() throws -> [Int] {
+        let text = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
+        guard let end = text.lastIndex(of: ")") else { return [] }
+        return text[text.index(after: end)...].split(separator: " ").map { Int($0) ?? 0 }
+    }
+
+    private static func all() -> [(parent: Int32, ticks: Int)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.compactMap { processID in
+            guard let fields = try? ProcessUsage(processID: processID).statFields(), fields.count > Field.cstime else {
+                return nil
+            }
+            return (Int32(fields[Field.parent]), fields[Field.utime] + fields[Field.stime])
+        }
+    }
+}

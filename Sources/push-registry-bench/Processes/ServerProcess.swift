@@ -1,0 +1,57 @@
+import Foundation
+
+/// The product's own binary, serving on a port of 127.0.0.1.
+struct ServerProcess: Sendable {
+    static let adminKey = "benchmark-admin-key-0123456789abcdef"
+    private static let readyDeadline = Duration.seconds(60)
+    private static let pollPause = Duration.milliseconds(2)
+
+    let port: UInt16
+    let usage: ProcessUsage
+    /// From the start of the binary until `/readyz` said 200.
+    let secondsUntilReady: Double
+
+    /// Starts a server on the database, lends it when it is ready, and ends it.
+    static func with<Value: Sendable>(
+        _ binary: Binary, database: String, log: URL, _ body: (ServerProcess) async throws -> Value
+    ) async throws -> Value {
+        let port = try Loopback.freePort()
+        let start = ContinuousClock.now
+        return try await binary.with(
+            ["serve"], environment: environment(port: port, database: database), log: log
+        ) { processID in
+            let usage = ProcessUsage(processID: processID)
+            try await waitUntilReady(usage, port: port, log: log)
+            return try await body(
+                ServerProcess(
+                    port: port, usage: usage, secondsUntilReady: (ContinuousClock.now - start) / .seconds(1)))
+        }
+    }
+
+    private static func environment(port: UInt16, database: String) -> [String: String] {
+        [
+            "PUSH_REGISTRY_DATABASE_URL": database, "PUSH_REGISTRY_ADMIN_KEY": adminKey,
+            "PUSH_REGISTRY_LISTEN": "127.0.0.1:\(port)", "PUSH_REGISTRY_LOG_LEVEL": "warning",
+        ]
+    }
+
+    private static func waitUntilReady(_ usage: ProcessUsage, port: UInt16, log: URL) async throws {
+        let deadline = ContinuousClock.now + readyDeadline
+        while (try? Loopback.exchange("GET", "/readyz", port: port).status) != 200 {
+            guard usage.isRunning, ContinuousClock.now < deadline else {
+                let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+                throw BenchmarkFailure("push-registry serve did not become ready: \(said)")
+            }
+            try await Task.sleep(for: pollPause)
+        }
+    }
+}
+
+/// Why there are no figures.
+struct BenchmarkFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

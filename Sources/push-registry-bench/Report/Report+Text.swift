@@ -1,0 +1,74 @@
+import Foundation
+
+extension Report {
+    /// One line per row: what the service did, what pgbench did, the ratio and whether it is what was to be reached.
+    var text: String {
+        let lines = options.rows.compactMap(cells).map(Self.line)
+        return ([Self.line(Self.header)] + lines + [""] + notes).joined(separator: "\n") + "\n"
+    }
+
+    private static let header = [
+        "row", "requests/s", "p50 ms", "p99 ms", "service CPU µs", "PostgreSQL CPU µs", "pgbench/s", "its CPU µs", "ratio",
+        "to reach", "",
+    ]
+    private static let widths = [36, 11, 8, 8, 15, 18, 10, 11, 8, 9, 6]
+
+    private static func line(_ cells: [String]) -> String {
+        zip(cells, widths).enumerated().map { index, item in
+            let space = String(repeating: " ", count: max(0, item.1 - item.0.count))
+            return index == 0 ? item.0 + space : space + item.0
+        }.joined(separator: " ")
+    }
+
+    private func cells(_ row: Row) -> [String]? {
+        switch row {
+        case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
+        case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
+        case .unchanged, .changed, .first, .healthz: rateCells(row)
+        }
+    }
+
+    private func limitCells(_ row: Row, _ value: Double?, _ unit: String, _ limit: Double) -> [String]? {
+        guard let value else { return nil }
+        let measured = "\(Self.number(value, value < 10 ? 3 : 0)) \(unit)"
+        return [row.title, measured] + Array(repeating: "", count: 6)
+            + [Self.number(value / limit, 2), "≤ \(limit.formatted()) \(unit)", Self.verdict(value <= limit)]
+    }
+
+    private func rateCells(_ row: Row) -> [String]? {
+        guard let own = http[row]?.median else { return nil }
+        let other = other(row)
+        let ratio = other.map { own.perSecond / $0.perSecond }
+        return [
+            row.title, Self.number(own.perSecond), Self.number(own.medianMilliseconds, 2),
+            Self.number(own.p99Milliseconds, 2), Self.number(own.serviceMicroseconds, 1),
+            Self.number(own.postgresMicroseconds, 1), Self.number(other?.perSecond),
+            Self.number(other?.postgresMicroseconds, 1), Self.number(ratio, 2),
+            row.ratioMin.map { "≥ \($0.formatted())" } ?? "",
+            row.ratioMin.flatMap { least in ratio.map { Self.verdict($0 >= least) } } ?? "",
+        ]
+    }
+
+    /// What makes a figure worth less than it looks.
+    private var notes: [String] {
+        let odd = http.flatMap { row, runs in
+            runs.compactMap { run -> String? in
+                if run.failures > 0 { return "\(row.title): \(run.failures) answers were no success" }
+                guard row.ratioMin != nil, let share = run.asExpected, share < 0.99 else { return nil }
+                return "\(row.title): only \(Self.number(share * 100, 1)) % of the answers said so"
+            }
+        }
+        return [
+            "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
+                + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL for "
+                + "both: \(Benchmark.clusterSettings.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")).",
+            "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's.",
+        ] + odd.sorted()
+    }
+
+    private static func number(_ value: Double?, _ decimals: Int = 0) -> String {
+        value.map { String(format: "%.\(decimals)f", $0) } ?? ""
+    }
+
+    private static func verdict(_ isReached: Bool) -> String { isReached ? "ok" : "missed" }
+}

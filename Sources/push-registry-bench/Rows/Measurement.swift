@@ -1,0 +1,60 @@
+import Foundation
+
+/// One run of one side: HTTP load on the service, or pgbench.
+struct Measurement: Codable, Sendable {
+    let perSecond: Double
+    /// Of each request, in milliseconds; pgbench tells the average only.
+    var medianMilliseconds: Double?
+    var p99Milliseconds: Double?
+    var averageMilliseconds: Double?
+    /// CPU time of the service per request.
+    var serviceMicroseconds: Double?
+    /// CPU time of PostgreSQL, all its processes, per request or transaction.
+    var postgresMicroseconds: Double?
+    /// Answers that were not 2xx, and connections that broke.
+    var failures = 0
+    /// The share of answers that said what this row is about.
+    var asExpected: Double?
+
+    init(_ result: PgBench.Result) {
+        perSecond = result.transactionsPerSecond
+        averageMilliseconds = result.averageMilliseconds
+        postgresMicroseconds = result.postgresMicroseconds
+    }
+
+    init(_ result: HTTPLoad.Result, _ cpu: CPUReading, expected: ResponseScanner.Verdict) {
+        let count = Double(max(result.tally.count, 1))
+        perSecond = count / max(result.seconds, 0.001)
+        medianMilliseconds = result.tally.percentile(0.5)
+        p99Milliseconds = result.tally.percentile(0.99)
+        serviceMicroseconds = cpu.service / count * 1_000_000
+        postgresMicroseconds = cpu.postgres / count * 1_000_000
+        failures = result.tally.failures
+        asExpected = Double(result.tally.verdicts[expected.rawValue]) / count
+    }
+}
+
+/// CPU seconds used so far, or between two readings.
+struct CPUReading: Sendable {
+    let service: Double
+    let postgres: Double
+
+    init(service: ProcessUsage, postgres: ProcessUsage) throws {
+        self.init(service: try service.cpuSeconds(), postgres: try postgres.cpuSecondsWithChildren())
+    }
+
+    private init(service: Double, postgres: Double) {
+        (self.service, self.postgres) = (service, postgres)
+    }
+
+    static func - (after: CPUReading, before: CPUReading) -> CPUReading {
+        CPUReading(service: after.service - before.service, postgres: after.postgres - before.postgres)
+    }
+}
+
+extension [Measurement] {
+    /// The run in the middle, by its rate.
+    var median: Measurement? {
+        isEmpty ? nil : sorted { $0.perSecond < $1.perSecond }[count / 2]
+    }
+}

@@ -1,0 +1,103 @@
+import EventLoop
+import FleetGenerator
+import Foundation
+import PostgresClient
+import PushRegistry
+
+/// Measures the rows that were asked for, both sides in turn and round after round, so that what the machine does
+/// meanwhile falls on both.
+struct Sides {
+    let options: RunOptions
+    let fleet: Fleet
+    let scripts: PgBenchScript
+    let database: String
+    let superuser: PostgresConfiguration
+    let postgres: ProcessUsage
+    let binary: Binary
+    let log: @Sendable (String) -> Void
+
+    func measure() async throws -> Report {
+        var report = Report(options: options)
+        if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
+        try await withServer { server in
+            let key = try makeKey(server)
+            let pools = Pools(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
+            if options.wants(.idle) {
+                report.idleMegabytes = try await IdleConnections(count: options.idleConnections).measure(server)
+            }
+            for round in 1...options.rounds { try await measure(round, server, pools, &report) }
+        }
+        return report
+    }
+
+    /// The middle one of as many starts as there are rounds.
+    private func measureStart() async throws -> Double {
+        var seconds: [Double] = []
+        for _ in 1...options.rounds { seconds.append(try await withServer { $0.secondsUntilReady }) }
+        return seconds.sorted()[seconds.count / 2]
+    }
+
+    private func withServer<Value: Sendable>(_ body: (ServerProcess) async throws -> Value) async throws -> Value {
+        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        return try await ServerProcess.with(binary, database: database, log: log, body)
+    }
+
+    private func makeKey(_ server: ServerProcess) throws -> String {
+        struct Created: Decodable { let key: String }
+        let answer = try Loopback.exchange(
+            "POST", "/v1/apps/\(fleet.app.id)/keys", port: server.port, key: ServerProcess.adminKey,
+            body: #"{"name":"benchmark","roles":["service"]}"#)
+        guard answer.status == 201 else { throw BenchmarkFailure("no key: \(answer.status) \(answer.body)") }
+        return try JSONDecoder().decode(Created.self, from: Data(answer.body.utf8)).key
+    }
+
+    private func measure(_ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report) async throws {
+        if options.wants(.healthz) {
+            report.add(try await load(server, pools.healthz, .random, expecting: .none), to: .healthz)
+        }
+        if options.wants(.unchanged) || options.wants(.changed) {
+            report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
+        }
+        if options.wants(.unchanged) {
+            report.add(try await load(server, pools.unchanged, .random, expecting: .unchanged), to: .unchanged)
+        }
+        if options.wants(.changed) {
+            report.add(try await load(server, pools.changed, .alternating, expecting: .updated), to: .changed)
+        }
+        if options.wants(.first) {
+            report.addInserts(try await bench(scripts.insert, "pgbench inserts"))
+            let pool = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
+            report.add(try await load(server, pool, .once, expecting: .created), to: .first)
+        }
+    }
+
+    private func bench(_ script: String, _ what: String) async throws -> Measurement {
+        try await checkpoint()
+        let bench = PgBench(database: database, postgres: postgres)
+        let result = Measurement(try await bench.run(script, seconds: options.seconds))
+        log("\(what): \(Int(result.perSecond)) a second")
+        return result
+    }
+
+    private func load(
+        _ server: ServerProcess, _ pool: RequestPool, _ order: RequestOrder, expecting verdict: ResponseScanner.Verdict
+    ) async throws -> Measurement {
+        try await checkpoint()
+        let loop = EventLoop(name: "load")
+        defer { loop.stop() }
+        let load = HTTPLoad(pool, order, on: loop)
+        let outcome = try await load.run(
+            port: server.port, connections: options.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
+            measured: .seconds(options.seconds)
+        ) { [postgres] in try CPUReading(service: server.usage, postgres: postgres) }
+        let result = Measurement(outcome.result, outcome.after - outcome.before, expected: verdict)
+        log("\(verdict == .none ? "healthz" : "\(verdict)"): \(Int(result.perSecond)) a second")
+        return result
+    }
+
+    /// Both sides begin with all pages written out.
+    private func checkpoint() async throws {
+        try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
+    }
+}

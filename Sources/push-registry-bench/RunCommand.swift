@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Measure the service against bare PostgreSQL (the default).",
+        discussion: """
+            Starts a throw-away PostgreSQL with fsync on, loads a fleet, and measures in turn, round after round, on the \
+            same tables: pgbench with one-row prepared statements on 8 connections, and "push-registry serve", the \
+            release binary beside this one, under HTTP load. Prints a table of the medians and writes it to \
+            bench-YYYY-MM-DD.txt in the current folder.
+
+            Rows: unchanged, changed and first registrations; healthz (GET /healthz); start (until /readyz says 200); \
+            idle (memory with 10,000 idle connections).
+
+            pgbench has it easy: no events, no history, one statement that updates in place. Compare ratios, and only \
+            within one run: everything shares this machine's cores.
+            """)
+
+    @Option(parsing: .upToNextOption, help: "The rows to measure.")
+    var rows = Row.allCases
+
+    @Option(help: "Installations in the database.")
+    var count: Int?
+
+    @Option(help: "Seconds that each measurement lasts.")
+    var seconds: Int?
+
+    @Option(help: "Rounds; the medians count.")
+    var rounds: Int?
+
+    @Option(help: "HTTP connections.")
+    var connections = 64
+
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry to measure. Default: the one beside this program.")
+    var binary: String?
+
+    @Flag(help: "A small run, to see that all works: 50,000 installations, one round of 2 seconds.")
+    var quick = false
+
+    @Flag(help: "Print JSON, with every round's figures.")
+    var json = false
+
+    private var options: RunOptions {
+        var options = RunOptions()
+        if quick {
+            (options.count, options.seconds, options.rounds) = (50_000, 2, 1)
+            options.idleConnections = 1_000
+        }
+        options.rows = rows
+        options.count = count ?? options.count
+        options.seconds = seconds ?? options.seconds
+        options.rounds = rounds ?? options.rounds
+        (options.connections, options.seed) = (connections, seed)
+        return options
+    }
+
+    func validate() throws {
+        guard options.count >= 1_000 else { throw ValidationError("--count is 1000 or more.") }
+        guard options.seconds > 0, options.rounds > 0, (1...10_000).contains(connections) else {
+            throw ValidationError("--seconds and --rounds are above 0, --connections is 1 to 10000.")
+        }
+    }
+
+    func run() async throws {
+        let benchmark = Benchmark(options: options, binary: try .pushRegistry(binary)) { line in
+            FileHandle.standardError.write(Data("\(line)\n".utf8))
+        }
+        let report = try await benchmark.run()
+        let text = report.text
+        try Data(text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
+        print(json ? try Self.json(report) : text, terminator: json ? "\n" : "")
+    }
+
+    private static var today: String {
+        Date.now.formatted(.iso8601.year().month().day())
+    }
+
+    private static func json(_ report: Report) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        return String(decoding: try encoder.encode(report), as: UTF8.self)
+    }
+}

@@ -1,0 +1,100 @@
+import EventLoop
+import Logging
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import Synchronization
+import Testing
+
+@testable import FleetGenerator
+
+@Suite("Loading a fleet") struct LoadingTests {
+    private func fleet(_ app: App, count: Int) throws -> Fleet {
+        Fleet(
+            seed: 3, app: app, count: count, asOf: Timestamp(microseconds: 1_795_262_400_000_000),
+            links: try TimeZoneLinks())
+    }
+
+    @Test func rows_areWhatTheGeneratorSays() async throws {
+        try await withDatabase { database, app in
+            let fleet = try self.fleet(app, count: 2_000)
+            try await FleetLoader().load(fleet, into: database)
+            try await withStore(database) { store in
+                for number in stride(from: 0, to: 2_000, by: 7) {
+                    let expected = fleet[number]
+                    let key = InstallationKey(app: app.number, installID: expected.installID)
+                    let record = try #require(try await store.installation(key))
+                    #expect(record.snapshot == expected.request.snapshot)
+                    #expect(record.token == expected.token)
+                    #expect(record.installation.keys == expected.keys)
+                    #expect(record.installation.owner == expected.owner)
+                    #expect(record.installation.state == .active)
+                    #expect(record.installation.createdAt == expected.times.createdAt)
+                    #expect(record.installation.lastSeenAt == expected.times.lastSeenAt)
+                    let page = try #require(try await store.snapshots(of: key, before: nil, limit: 10))
+                    #expect(page.snapshots.map(\.snapshot) == [expected.request.snapshot])
+                }
+            }
+        }
+    }
+
+    @Test func registration_isUnchanged_whenTheSameBodyComesAgain() async throws {
+        try await withDatabase { database, app in
+            let fleet = Fleet(
+                seed: 4, app: app, count: 500, asOf: .now, silence: .seconds(3_600), links: try TimeZoneLinks())
+            try await FleetLoader().load(fleet, into: database)
+            try await withStore(database) { store in
+                for number in fleet.indices {
+                    let registration = FleetRow.registration(fleet[number], app: app)
+                    let outcome = try await store.register(registration)
+                    #expect(outcome.status == .unchanged)
+                }
+            }
+        }
+    }
+
+    @Test func history_isAsTheServiceWritesIt() async throws {
+        try await withDatabase { database, app in
+            try await FleetLoader().load(try self.fleet(app, count: 300), into: database)
+            let odd = try await PostgresSession.withSession(database) { session in
+                try session.execute(
+                    """
+                    SELECT count(*) FROM installation i
+                    FULL JOIN token_event e USING (app_id, install_id) FULL JOIN settings_snapshot s USING (app_id, install_id)
+                    WHERE (e.event = 'registered' AND e.reason = 'firstRegistration' AND e.generation_before = 0
+                        AND e.generation_after = i.generation AND e.token_sha256 = i.token_sha256
+                        AND e.user_id IS NOT DISTINCT FROM i.user_id AND e.at = i.created_at
+                        AND s.at = i.created_at AND s.locale = i.locale AND s.languages = i.languages) IS NOT true
+                    """)[0].decode(0, as: Int.self)
+            }
+            #expect(odd == 0)
+        }
+    }
+
+    @Test func progress_countsUp_andHistoryCanBeLeftOut() async throws {
+        try await withDatabase { database, app in
+            let seen = Seen()
+            var loader = FleetLoader()
+            loader.writesHistory = false
+            loader.progress = { seen.append($0) }
+            let count = FleetLoader.installationsPerTransaction + 10
+            try await loader.load(try self.fleet(app, count: count), into: database)
+            #expect(seen.all == [count - 10, count])
+            let events = try await PostgresSession.withSession(database) { session in
+                try session.execute("SELECT count(*) FROM token_event")[0].decode(0, as: Int.self)
+            }
+            #expect(events == 0)
+        }
+    }
+}
+
+/// Numbers as they come, from whatever thread.
+private final class Seen: Sendable {
+    private let numbers = Mutex<[Int]>([])
+
+    var all: [Int] { numbers.withLock { $0 } }
+
+    func append(_ number: Int) {
+        numbers.withLock { $0.append(number) }
+    }
+}

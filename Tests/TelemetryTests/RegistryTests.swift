@@ -1,0 +1,106 @@
+import CoreMetrics
+import Foundation
+import Testing
+
+@testable import Telemetry
+
+@Suite("The registry loses no count and stays bounded")
+struct RegistryTests {
+    let registry = PrometheusRegistry()
+
+    @Test func handles_shareTheirValue_whenLabelAndDimensionsAreTheSame() {
+        let dimensions = [("a", "1"), ("b", "2")]
+        Counter(label: "c", dimensions: dimensions, factory: registry).increment(by: 2)
+        Counter(label: "c_total", dimensions: dimensions.reversed(), factory: registry).increment(by: 3)
+        FloatingPointCounter(label: "c", dimensions: dimensions, factory: registry).increment(by: 0.5)
+        #expect(registry.lines(of: "c_total").last == #"c_total{a="1",b="2"} 5.5"#)
+    }
+
+    @Test func counter_neverFalls_whateverIsAdded() {
+        let counter = FloatingPointCounter(label: "c", factory: registry)
+        for amount in [1.5, -1, .nan, .infinity] { counter.increment(by: amount) }
+        registry.makeCounter(label: "c", dimensions: []).increment(by: -5)
+        #expect(registry.lines(of: "c_total").last == "c_total 1.5")
+        counter.reset()
+        #expect(registry.lines(of: "c_total").last == "c_total 0")
+    }
+
+    @Test func meter_movesBothWays() {
+        let meter = Meter(label: "moved", factory: registry)
+        meter.set(10)
+        meter.increment(by: 2.5)
+        meter.decrement(by: 5)
+        #expect(registry.lines(of: "moved").last == "moved 7.5")
+    }
+
+    @Test func recorder_isAHistogram_whenItAggregates() {
+        let recorder = Recorder(label: "rows", factory: registry)
+        for value in [0, 1, 3] { recorder.record(value) }
+        recorder.record(Double.nan)
+        #expect(registry.lines(of: "rows_bucket").prefix(2) == [#"rows_bucket{le="1"} 2"#, #"rows_bucket{le="2"} 2"#])
+        #expect(registry.lines(of: "rows_sum") == ["rows_sum 4"])
+        #expect(registry.lines(of: "rows_count") == ["rows_count 3"])
+    }
+
+    @Test func longestPrefix_wins_whenSeveralDescribeAMetric() {
+        let descriptions = [
+            MetricDescription(prefix: "a", help: "Short.", buckets: [1]),
+            MetricDescription(prefix: "a.b", help: "Long."),
+        ]
+        let registry = PrometheusRegistry(PrometheusConfiguration(descriptions: descriptions))
+        Timer(label: "a.b", factory: registry).recordSeconds(1)
+        #expect(registry.lines(of: "a_b").first == "# HELP a_b Long.")
+        #expect(registry.lines(of: "a_b_bucket") == [#"a_b_bucket{le="1"} 1"#, #"a_b_bucket{le="+Inf"} 1"#])
+    }
+
+    @Test func series_areDroppedAndCounted_whenThereAreTooMany() {
+        var configuration = PrometheusConfiguration()
+        configuration.seriesMax = 3
+        let registry = PrometheusRegistry(configuration)
+        for index in 0..<5 {
+            Counter(label: "c", dimensions: [("i", "\(index)")], factory: registry).increment()
+        }
+        Timer(label: "t", factory: registry).recordSeconds(1)
+        Counter(label: "c", dimensions: [("i", "0")], factory: registry).increment()
+        #expect(registry.lines(of: "c_total").count == 4)
+        #expect(registry.lines(of: "c_total").contains(#"c_total{i="0"} 2"#))
+        #expect(registry.lines(of: "t").isEmpty)
+        #expect(registry.lines(of: "metrics_series_dropped_total").last == "metrics_series_dropped_total 3")
+    }
+
+    @Test func metric_isDropped_whenItsNameBelongsToAnotherKind() {
+        Timer(label: "t", factory: registry).recordSeconds(1)
+        Gauge(label: "t", factory: registry).record(1)
+        Gauge(label: "t_count", factory: registry).record(1)
+        Gauge(label: "process_open_fds", factory: registry).record(1)
+        #expect(registry.lines(of: "t_count") == ["t_count 1"])
+        #expect(registry.lines(of: "metrics_series_dropped_total").last == "metrics_series_dropped_total 3")
+    }
+
+    @Test func destroyedMetric_makesRoomForAnother() {
+        var configuration = PrometheusConfiguration()
+        configuration.seriesMax = 1
+        let registry = PrometheusRegistry(configuration)
+        let counter = Counter(label: "c", factory: registry)
+        counter.destroy()
+        Gauge(label: "c_total", factory: registry).record(1)
+        #expect(registry.lines(of: "c_total") == ["# TYPE c_total gauge", "c_total 1"])
+    }
+
+    @Test func everyCountArrives_whenManyThreadsCountAndOneScrapes() {
+        let rounds = 5_000
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            for round in 0..<rounds {
+                let shared = [("i", "\(round % 10)")]
+                Counter(label: "c", dimensions: shared, factory: registry).increment()
+                FloatingPointCounter(label: "f", factory: registry).increment(by: 0.5)
+                Timer(label: "t", factory: registry).recordSeconds(1)
+                if thread == 0, round % 500 == 0 { _ = registry.render() }
+            }
+        }
+        #expect(registry.lines(of: "c_total").contains(#"c_total{i="3"} \#(8 * rounds / 10)"#))
+        #expect(registry.lines(of: "f_total").last == "f_total \(8 * rounds / 2)")
+        #expect(registry.lines(of: "t_count") == ["t_count \(8 * rounds)"])
+        #expect(registry.lines(of: "t_sum") == ["t_sum \(8 * rounds)"])
+    }
+}

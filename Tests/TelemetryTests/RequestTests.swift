@@ -1,0 +1,121 @@
+import Foundation
+import HTTPServer
+import HTTPWire
+import Logging
+import Testing
+
+@testable import Telemetry
+
+@Suite("Every request is counted once, under labels no client can choose")
+struct RequestMetricsTests {
+    let registry = PrometheusRegistry()
+
+    @Test func request_isCountedAndTimed_underItsRoute() {
+        let metrics = RequestMetrics(factory: registry)
+        for status in [200, 200, 201, 503] { metrics.didFinish(.make(status: status)) }
+        let labels = #"method="PUT",route="/v1/apps/{app}/installations/{installId}""#
+        #expect(
+            registry.lines(of: "http_requests_total") == [
+                "# HELP http_requests_total Requests that are over, by route, method and status.",
+                "# TYPE http_requests_total counter",
+                "http_requests_total{\(labels),status=\"200\"} 2",
+                "http_requests_total{\(labels),status=\"201\"} 1",
+                "http_requests_total{\(labels),status=\"503\"} 1",
+            ])
+        let durations = registry.lines(of: "http_request_duration_seconds_")
+        #expect(durations.contains("http_request_duration_seconds_bucket{\(labels),le=\"0.001\"} 0"))
+        #expect(durations.contains("http_request_duration_seconds_bucket{\(labels),le=\"0.0025\"} 4"))
+        #expect(durations.contains("http_request_duration_seconds_sum{\(labels)} 0.006"))
+    }
+
+    @Test func labels_areFixed_whenTheClientMakesThemUp() {
+        let metrics = RequestMetrics(factory: registry)
+        for method in ["BREW", "WHEN", "get"] {
+            metrics.didFinish(.make(head: .make(method), route: nil, status: 404))
+        }
+        metrics.didFinish(.make(head: nil, route: nil, status: 400))
+        metrics.didFinish(.make(head: .make("GET"), route: nil, status: nil, isComplete: false))
+        #expect(
+            registry.lines(of: "http_requests_total").dropFirst(2) == [
+                #"http_requests_total{method="GET",route="unmatched",status="none"} 1"#,
+                #"http_requests_total{method="other",route="unmatched",status="400"} 1"#,
+                #"http_requests_total{method="other",route="unmatched",status="404"} 3"#,
+            ])
+        // What was no request took no time that would say anything.
+        #expect(
+            registry.lines(of: "http_request_duration_seconds_count").last
+                == #"http_request_duration_seconds_count{method="other",route="unmatched"} 3"#)
+    }
+
+    @Test func loops_countTogether_whenEachHasItsOwn() {
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            let metrics = RequestMetrics(factory: registry)
+            for _ in 0..<1_000 { metrics.didFinish(.make()) }
+        }
+        #expect(registry.lines(of: "http_requests_total").last?.hasSuffix(" 4000") == true)
+    }
+
+    @Test func allObservers_areTold_whenCombined() {
+        let (first, second) = (PrometheusRegistry(), PrometheusRegistry())
+        CombinedObserver([RequestMetrics(factory: first), RequestMetrics(factory: second)]).didFinish(.make())
+        #expect(first.lines(of: "http_requests_total").count == 3)
+        #expect(second.lines(of: "http_requests_total").count == 3)
+    }
+}
+
+@Suite("The access log tells what happened and no secret")
+struct AccessLogTests {
+    let sink = LogSink()
+
+    @Test func line_namesTheRouteAndNotThePath() throws {
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+        let fields = ["traceparent: 00-\(trace)-00f067aa0ba902b7-01", "Authorization: Bearer secret"]
+        log().didFinish(.make(head: .make(fields: fields)))
+        let line = try #require(sink.writes().first)
+        #expect(
+            line.hasSuffix(
+                """
+                "level":"info","logger":"access","message":"request","durationMs":1.5,"method":"PUT","requestBytes":12,\
+                "requestId":"r-1","responseBytes":345,"route":"/v1/apps/{app}/installations/{installId}","status":200,\
+                "traceId":"\(trace)"}
+
+                """))
+        #expect(!line.contains("secret") && !line.contains("192.0.2.1"))
+    }
+
+    @Test func line_saysSo_whenTheClientWentAway() throws {
+        log().didFinish(.make(status: nil, isComplete: false))
+        let line = try #require(sink.writes().first)
+        #expect(line.contains(#""completed":false"#) && !line.contains("status"))
+    }
+
+    @Test func line_isWritten_whenThereWasNoRequest() throws {
+        log().didFinish(.make(head: nil, route: nil, status: 400))
+        let line = try #require(sink.writes().first)
+        #expect(line.contains(#""route":"unmatched","status":400}"#) && !line.contains("method"))
+    }
+
+    @Test func everyNthSuccess_isLogged_whenSampled() {
+        let log = log(successInterval: 10)
+        for _ in 0..<100 { log.didFinish(.make()) }
+        #expect(sink.writes().count == 10)
+    }
+
+    @Test func failures_areAllLogged_whenSuccessesAreSampled() {
+        let log = log(successInterval: 1_000)
+        for status in [500, 503, 404, nil] { log.didFinish(.make(status: status)) }
+        log.didFinish(.make(isComplete: false))
+        #expect(sink.writes().count == 5)
+    }
+
+    @Test func nothing_isLogged_whenTheLevelIsHigher() {
+        log(level: .warning).didFinish(.make(status: 500))
+        #expect(sink.writes().isEmpty)
+    }
+
+    private func log(successInterval: Int = 1, level: Logger.Level = .info) -> AccessLog {
+        var logger = Logger(label: "access") { JSONLogHandler(label: $0, output: sink.output) }
+        logger.logLevel = level
+        return AccessLog(logger: logger, successInterval: successInterval)
+    }
+}
