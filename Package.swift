@@ -82,6 +82,7 @@ let package = Package(
             resources: [
                 .embedInCode("0001_create_registry.sql"),
                 .embedInCode("0002_create_session.sql"),
+                .embedInCode("0003_create_change_feed.sql"),
             ],
             swiftSettings: strict),
 

@@ -7,6 +7,8 @@ import PushRegistry
 public struct RegistryService: Sendable {
     let store: any InstallationStore
     let users: any UserStore
+    let feedback: any FeedbackStore
+    let events: any EventStore
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
@@ -22,11 +24,14 @@ public struct RegistryService: Sendable {
     ///   - limits: shared by all loops.
     ///   - metrics: the text of `GET /metrics`.
     public init(
-        store: any InstallationStore, users: any UserStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, limits: CallLimits, readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+        store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
+        directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks, limits: CallLimits,
+        readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
         self.users = users
+        self.feedback = feedback
+        self.events = events
         self.directory = directory
         self.admin = admin
         self.links = links
@@ -47,6 +52,7 @@ public struct RegistryService: Sendable {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
             logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
+            postFeedback, listHistory, listTokenHistory, listChanges,
             listApps, putApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText,
         ]

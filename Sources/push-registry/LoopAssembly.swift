@@ -55,8 +55,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
             preconditionFailure("\(loop.name) is none of this server's loops")
         }
         let service = RegistryService(
-            store: parts.store, users: PostgresUserStore(postgres: parts.postgres), directory: parts.directory,
-            admin: admin, links: links, limits: limits, readiness: readiness(parts),
+            store: parts.store, users: PostgresUserStore(postgres: parts.postgres),
+            feedback: PostgresFeedbackStore(postgres: parts.postgres),
+            events: PostgresEventStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
+            links: links, limits: limits, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
             observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))

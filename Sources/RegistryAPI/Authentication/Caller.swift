@@ -44,7 +44,8 @@ struct Caller {
     /// Whom an event names: role and key, never the user.
     var actor: String {
         guard let keyID else { return "admin" }
-        return (isService ? "service:" : "client:") + keyID
+        let role: Role = isService ? .service : roles.contains(.client) ? .client : .sender
+        return "\(role.rawValue):\(keyID)"
     }
 }
 

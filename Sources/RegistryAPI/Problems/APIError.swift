@@ -20,6 +20,10 @@ enum APIError: Error {
     case invalidParameters([ParameterFault])
     case unknownInstallation
     case unknownKey
+    /// A list of more items than one call may bring.
+    case tooManyItems(max: Int)
+    /// The feed cannot go on from the cursor.
+    case cursorExpired
     /// R8: the present generation, 0 where the installation is unknown.
     case outdated(generation: Int64)
     /// R7.
@@ -84,6 +88,12 @@ extension APIError {
             Problem(.notFound, code: "unknown-installation", detail: "There is no such installation.")
         case .unknownKey:
             Problem(.notFound, code: "unknown-key", detail: "The app has no such key.")
+        case .tooManyItems(let max):
+            Problem(.contentTooLarge, code: "too-many-items", detail: "At most \(max) items are allowed in one call.")
+        case .cursorExpired:
+            Problem(
+                .gone, code: "cursor-expired",
+                detail: "What followed this cursor is not kept any more. Read from the beginning, without after.")
         case .outdated(let generation):
             Problem(
                 .preconditionFailed, code: "outdated",
@@ -118,6 +128,7 @@ extension APIError {
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case ChangesRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
         default: return nil
         }

@@ -38,9 +38,9 @@ enum PageLimits {
     static let allowed = 1...1_000
 }
 
-extension PageRequest where Cursor == Int64 {
+extension PageRequest where Cursor: LosslessStringConvertible {
     init(_ request: ServerRequest) throws {
-        try self.init(request) { Int64($0) }
+        try self.init(request) { Cursor($0) }
     }
 }
 

@@ -8,13 +8,28 @@ extension ServerRequest {
     /// - Throws: 413 as `Problem`, 415 as `APIError` for a Content-Type other than JSON; absent is accepted.
     func jsonBody() throws -> [UInt8] {
         let body = try body
-        guard let type = head.bytes(of: .contentType) else { return body }
-        // RFC 9110, section 8.3.1: parameters follow a semicolon, perhaps with white space before it.
-        let essence = type.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-        guard essence.equalsIgnoringCase("application/json") else {
-            throw APIError.unsupportedMediaType("application/json")
+        guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return body }
+        throw APIError.unsupportedMediaType("application/json")
+    }
+
+    /// The body of a call that takes one JSON text or one a line (NDJSON), and whether it says that it is lines.
+    ///
+    /// - Throws: as `jsonBody`.
+    func jsonOrLinesBody() throws -> (body: [UInt8], saysLines: Bool) {
+        let body = try body
+        guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return (body, false) }
+        let names: [StaticString] = ["application/x-ndjson", "application/ndjson"]
+        guard names.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
+            throw APIError.unsupportedMediaType("application/json, application/x-ndjson")
         }
-        return body
+        return (body, true)
+    }
+
+    /// `Content-Type` without its parameters.
+    private var mediaType: ArraySlice<UInt8>? {
+        // RFC 9110, section 8.3.1: parameters follow a semicolon, perhaps with white space before it.
+        head.bytes(of: .contentType)?
+            .prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
 }
 
