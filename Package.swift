@@ -128,7 +128,9 @@ let package = Package(
                 logging,
             ]),
         // It runs the built command.
-        tests("EndToEndTests", [crypto, "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
+        tests(
+            "EndToEndTests",
+            ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", crypto, logging]),
         tests(
             "FleetGeneratorTests",
             [

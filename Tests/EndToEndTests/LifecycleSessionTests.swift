@@ -85,6 +85,6 @@ extension RegistryApp {
     /// The ids of a user's installations.
     fileprivate func installations(of user: String) async throws -> [String] {
         let answer = try await send("GET", "/users/\(user)/installations")
-        return (answer.json["installations"].array ?? []).compactMap { $0["installId"].string }
+        return answer.json["installations"].array.compactMap { $0["installId"].string }
     }
 }
