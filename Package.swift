@@ -92,7 +92,8 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging,
+                serviceLifecycle,
                 unixSignals,
             ],
             swiftSettings: strict),
@@ -124,7 +125,8 @@ let package = Package(
         tests(
             "RegistryStoreTests",
             [
-                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations", crypto,
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
+                crypto,
                 logging,
             ]),
         // It runs the built command.
