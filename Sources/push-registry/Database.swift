@@ -55,11 +55,28 @@ struct Database: Sendable {
         get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
     }
 
+    func migrate() async throws -> [Migration] {
+        try await explaining { try await migrator.migrate(configuration) }
+    }
+
+    func migrationStatus() async throws -> MigrationStatus {
+        try await explaining { try await migrator.status(configuration) }
+    }
+
+    /// Where the database cannot be reached, says why: in libpq's words, which name hosts and roles and no secret.
+    private func explaining<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.statement == nil {
+            throw DatabaseUnusable(description: error.debugDescription)
+        }
+    }
+
     /// Lends the directory of apps and keys on a migrated database.
     func withDirectory<Value: Sendable>(
         logger: Logger, _ body: (PostgresAppDirectory) async throws -> Value
     ) async throws -> Value {
-        _ = try await migrator.migrate(configuration)
+        _ = try await migrate()
         let loop = EventLoop(name: "command")
         defer { loop.stop() }
         let client = PostgresClient(
@@ -81,4 +98,9 @@ extension Migration {
         }
         self.init(version: version, name: String(parts[1]), sql: file.sql)
     }
+}
+
+/// Why no command can do its work. A line for the operator.
+struct DatabaseUnusable: Error, CustomStringConvertible {
+    let description: String
 }

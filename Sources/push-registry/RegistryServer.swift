@@ -35,7 +35,7 @@ struct RegistryServer {
 
     private func serve(_ database: Database, demo: Bool) async throws {
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
-        let applied = try await database.migrator.migrate(database.configuration)
+        let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
         let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
             EventLoop(name: "loop-\($0)")
