@@ -16,7 +16,9 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -52,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries.
@@ -67,14 +70,20 @@ let package = Package(
         module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
         module("StrictJSON", []),
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
-        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
+        module(
+            "RegistryAPI",
+            ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
         module("PushRegistry", []),
         module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
-            resources: [.embedInCode("0001_create_registry.sql")],
+            resources: [
+                .embedInCode("0001_create_registry.sql"),
+                .embedInCode("0002_create_session.sql"),
+                .embedInCode("0003_create_change_feed.sql"),
+            ],
             swiftSettings: strict),
 
         // The command.
@@ -83,7 +92,8 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging, serviceLifecycle,
+                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging,
+                serviceLifecycle,
                 unixSignals,
             ],
             swiftSettings: strict),
@@ -108,18 +118,21 @@ let package = Package(
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
-        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
+        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, cryptoExtras, jwtKit]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),
         tests(
             "RegistryStoreTests",
             [
-                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations", crypto,
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
+                crypto,
                 logging,
             ]),
         // It runs the built command.
-        tests("EndToEndTests", ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
+        tests(
+            "EndToEndTests",
+            ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", crypto, logging]),
         tests(
             "FleetGeneratorTests",
             [

@@ -6,25 +6,37 @@ import PushRegistry
 /// The registry's HTTP API over its stores. One lives on each event loop; each endpoint has a file of its own.
 public struct RegistryService: Sendable {
     let store: any InstallationStore
+    let users: any UserStore
+    let feedback: any FeedbackStore
+    let events: any EventStore
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
     let readiness: ReadinessCheck
     let metrics: @Sendable () -> [UInt8]
+    let limits: CallLimits
     let logger: Logger
+    let userTokens = UserTokenCache()
+    let audit = Audit()
 
     /// - Parameters:
     ///   - readiness: whether the service can do its work, for `GET /readyz`.
+    ///   - limits: shared by all loops.
     ///   - metrics: the text of `GET /metrics`.
     public init(
-        store: any InstallationStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
+        store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
+        directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks, limits: CallLimits,
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
+        self.users = users
+        self.feedback = feedback
+        self.events = events
         self.directory = directory
         self.admin = admin
         self.links = links
         self.readiness = readiness
+        self.limits = limits
         self.metrics = metrics
         self.logger = logger
     }
@@ -39,6 +51,8 @@ public struct RegistryService: Sendable {
     var routes: [Route] {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
+            logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
+            postFeedback, listHistory, listTokenHistory, listChanges,
             listApps, putApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText,
         ]
@@ -49,11 +63,21 @@ public struct RegistryService: Sendable {
         do {
             return try await handler(request)
         } catch {
-            guard let known = APIError(error) else { throw error }
+            guard let known = APIError(error).map({ counted($0, request) }) else { throw error }
+            audit.refused(known, request)
             if case .store(.failed(let description)) = known {
                 logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
             }
             return ProblemDocument.response(known, request.requestID)
+        }
+    }
+
+    /// A failed authentication counts against its address. What is one too many is not even told to the log.
+    private func counted(_ error: APIError, _ request: ServerRequest) -> APIError {
+        switch error {
+        case .missingCredential, .invalidCredential, .invalidUserToken:
+            limits.isOneTooMany(from: request.clientAddress) ? .tooManyFailedAuthentications : error
+        default: error
         }
     }
 }

@@ -51,24 +51,26 @@ struct Database: Sendable {
         }
     }
 
-    var migrator: Migrator {
+    private var migrator: Migrator {
         get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
     }
 
+    /// Brings the schema up to date.
+    ///
+    /// - Throws: `UnreachableDatabase`, `MigrationError`.
     func migrate() async throws -> [Migration] {
-        try await explaining { try await migrator.migrate(configuration) }
+        try await reaching { try await migrator.migrate(configuration) }
     }
 
     func migrationStatus() async throws -> MigrationStatus {
-        try await explaining { try await migrator.status(configuration) }
+        try await reaching { try await migrator.status(configuration) }
     }
 
-    /// Where the database cannot be reached, says why: in libpq's words, which name hosts and roles and no secret.
-    private func explaining<Value>(_ body: () async throws -> Value) async throws -> Value {
+    private func reaching<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
-        } catch let error as PostgresError where error.statement == nil {
-            throw DatabaseUnusable(description: error.debugDescription)
+        } catch let error as PostgresError {
+            throw UnreachableDatabase(error: error)
         }
     }
 
@@ -89,6 +91,18 @@ struct Database: Sendable {
     }
 }
 
+/// A first word with the database failed.
+struct UnreachableDatabase: Error, CustomStringConvertible {
+    let error: PostgresError
+
+    var description: String {
+        """
+        The database does not answer. \(error.debugDescription)
+        Check that PostgreSQL runs and that PUSH_REGISTRY_DATABASE_URL leads to it.
+        """
+    }
+}
+
 extension Migration {
     /// A file's name is `NNNN_verb_object`.
     init(_ file: MigrationFile) throws {
@@ -98,9 +112,4 @@ extension Migration {
         }
         self.init(version: version, name: String(parts[1]), sql: file.sql)
     }
-}
-
-/// Why no command can do its work. A line for the operator.
-struct DatabaseUnusable: Error, CustomStringConvertible {
-    let description: String
 }

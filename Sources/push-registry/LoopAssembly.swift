@@ -27,8 +27,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let parts: [LoopParts]
     private let admin: AdminKey
     private let links: TimeZoneLinks
+    private let limits = CallLimits()
     private let metrics: PrometheusRegistry
-
     private let logger: Logger
 
     init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws
@@ -56,7 +56,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
             preconditionFailure("\(loop.name) is none of this server's loops")
         }
         let service = RegistryService(
-            store: parts.store, directory: parts.directory, admin: admin, links: links, readiness: readiness(parts),
+            store: parts.store, users: PostgresUserStore(postgres: parts.postgres),
+            feedback: PostgresFeedbackStore(postgres: parts.postgres),
+            events: PostgresEventStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
+            links: links, limits: limits, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
             observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))

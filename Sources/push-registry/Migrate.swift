@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import PostgresClient
+import RegistryStore
 
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,6 +33,9 @@ struct Migrate: AsyncParsableCommand {
         let applied = try await database.migrate()
         for migration in applied { print("applied \(migration.version) \(migration.name)") }
         if applied.isEmpty { print("the schema is up to date") }
+        if try await RestoredEvents.adopt(database.configuration) {
+            print("the database was restored from a dump: readers of the change feed begin anew")
+        }
     }
 
     private func show(_ database: Database) async throws {

@@ -7,6 +7,7 @@ import Logging
 import PostgresClient
 import PushRegistry
 import RegistryAPI
+import RegistryStore
 import ServiceLifecycle
 import Telemetry
 import UnixSignals
@@ -37,6 +38,9 @@ struct RegistryServer {
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
         let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
+        if try await RestoredEvents.adopt(database.configuration) {
+            logger.notice("the database was restored from a dump: readers of the change feed begin anew")
+        }
         let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
             EventLoop(name: "loop-\($0)")
         }

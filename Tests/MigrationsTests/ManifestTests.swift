@@ -19,9 +19,11 @@ struct ManifestTests {
         #expect(file.sql == text)
     }
 
-    @Test func versions_countFromOne_withoutGaps() {
-        let versions = migrationFiles.map { Int($0.name.prefix(4)) }
-        #expect(versions == Array(1...migrationFiles.count))
+    /// A gap is a number that a branch has taken and not yet brought.
+    @Test func versions_beginWithOne_andAscend() {
+        let versions = migrationFiles.compactMap { Int($0.name.prefix(4)) }
+        #expect(versions.first == 1 && versions.count == migrationFiles.count)
+        #expect(zip(versions, versions.dropFirst()).allSatisfy { $0 < $1 })
         #expect(migrationFiles.allSatisfy { $0.name.wholeMatch(of: /\d{4}(_[a-z0-9]+)+/) != nil })
     }
 }

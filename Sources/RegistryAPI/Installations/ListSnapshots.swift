@@ -9,7 +9,7 @@ extension RegistryService {
     var listSnapshots: Route {
         Route(.get, Self.installationPattern + "/snapshots") { request in
             let call = try await appCall(request, allowing: [.service])
-            let page = try PageRequest(request)
+            let page = try PageRequest<Int64>(request)
             let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
             guard let found = try await store.snapshots(of: key, before: page.after, limit: page.limit) else {
                 throw APIError.unknownInstallation

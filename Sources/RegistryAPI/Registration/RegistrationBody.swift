@@ -40,21 +40,25 @@ extension Snapshot {
 extension JSONObject {
     /// Nil where a fault was added; the keys are read for Web Push only.
     fileprivate func tokenAndKeys() -> (Token?, WebPushKeys?) {
-        let text = string("token", .required, scalarsMax: Token.charactersMax)
-        guard let provider = provider() else { return (nil, nil) }
-        var token: Token?
-        if let text {
-            do throws(InvalidValue) {
-                token = try Token(text, of: provider)
-            } catch {
-                refuse("token", error)
-            }
-        }
+        let (token, provider) = token()
         return (token, provider == .webPush ? webPushKeys() : nil)
     }
 
+    /// The members `token` and `provider`; nil where a fault was added.
+    func token() -> (token: Token?, provider: Provider?) {
+        let text = string("token", .required, scalarsMax: Token.charactersMax)
+        guard let provider = provider() else { return (nil, nil) }
+        guard let text else { return (nil, provider) }
+        do throws(InvalidValue) {
+            return (try Token(text, of: provider), provider)
+        } catch {
+            refuse("token", error)
+            return (nil, provider)
+        }
+    }
+
     /// `apns` by default.
-    private func provider() -> Provider? {
+    func provider() -> Provider? {
         guard let value = value("provider") else { return .apns }
         guard let name = value.string(scalarsMax: Device.textScalarsMax) else { return nil }
         guard let provider = Provider(rawValue: name) else {

@@ -2,28 +2,26 @@ import HTTPServer
 import HTTPWire
 
 /// `?limit=&after=` of the lists.
-struct PageRequest {
-    static let limitStandard = 100
-    static let limits = 1...1_000
-
+struct PageRequest<Cursor> {
     let limit: Int
-    let after: Int64?
+    let after: Cursor?
 
+    /// - Parameter cursor: reads a cursor of the list; nil for what is none.
     /// - Throws: `APIError.invalidParameters`; an unknown parameter is one of the faults.
-    init(_ request: ServerRequest) throws {
+    init(_ request: ServerRequest, cursor: (String) -> Cursor?) throws {
         var faults: [ParameterFault] = []
-        var limit = Self.limitStandard
-        var after: Int64?
+        var limit = PageLimits.standard
+        var after: Cursor?
         for item in try request.head.queryItems() {
             switch item.name {
             case "limit":
-                if let number = Int(item.value), Self.limits.contains(number) {
+                if let number = Int(item.value), PageLimits.allowed.contains(number) {
                     limit = number
                 } else {
                     faults.append(.query("limit", "out-of-range", "This must be a number from 1 to 1000."))
                 }
             case "after":
-                after = Int64(item.value)
+                after = cursor(item.value)
                 if after == nil { faults.append(.query("after", "invalid-cursor", "This is no cursor of this list.")) }
             default:
                 faults.append(.query(item.name, "unknown-parameter", "No such parameter is known."))
@@ -32,6 +30,17 @@ struct PageRequest {
         guard faults.isEmpty else { throw APIError.invalidParameters(faults) }
         self.limit = limit
         self.after = after
+    }
+}
+
+enum PageLimits {
+    static let standard = 100
+    static let allowed = 1...1_000
+}
+
+extension PageRequest where Cursor: LosslessStringConvertible {
+    init(_ request: ServerRequest) throws {
+        try self.init(request) { Cursor($0) }
     }
 }
 

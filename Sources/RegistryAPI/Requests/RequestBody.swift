@@ -8,15 +8,38 @@ extension ServerRequest {
     /// - Throws: 413 as `Problem`, 415 as `APIError` for a Content-Type other than JSON; absent is accepted.
     func jsonBody() throws -> [UInt8] {
         let body = try body
-        guard let type = head[.contentType] else { return body }
-        let essence = type.prefix { $0 != ";" }.lowercased().trimmingSuffix(while: \.isWhitespace)
-        guard essence == "application/json" else { throw APIError.unsupportedMediaType("application/json") }
-        return body
+        guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return body }
+        throw APIError.unsupportedMediaType("application/json")
+    }
+
+    /// The body of a call that takes one JSON text or one a line (NDJSON), and whether it says that it is lines.
+    ///
+    /// - Throws: as `jsonBody`.
+    func jsonOrLinesBody() throws -> (body: [UInt8], saysLines: Bool) {
+        let body = try body
+        guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return (body, false) }
+        let names: [StaticString] = ["application/x-ndjson", "application/ndjson"]
+        guard names.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
+            throw APIError.unsupportedMediaType("application/json, application/x-ndjson")
+        }
+        return (body, true)
+    }
+
+    /// `Content-Type` without its parameters.
+    private var mediaType: ArraySlice<UInt8>? {
+        // RFC 9110, section 8.3.1: parameters follow a semicolon, perhaps with white space before it.
+        head.bytes(of: .contentType)?
+            .prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
 }
 
-extension StringProtocol {
-    fileprivate func trimmingSuffix(while isDropped: (Character) -> Bool) -> SubSequence {
-        self[..<(lastIndex { !isDropped($0) }.map(index(after:)) ?? startIndex)]
+extension ArraySlice<UInt8> {
+    /// Whether these are the letters of an ASCII name in any case; `name` is in lower case.
+    func equalsIgnoringCase(_ name: StaticString) -> Bool {
+        name.withUTF8Buffer { name in
+            elementsEqual(name) { byte, letter in
+                byte == letter || ((0x41...0x5A).contains(byte) && byte | 0x20 == letter)
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@ extension Report {
     }
 
     private static let header = [
-        "row", "requests/s", "p50 ms", "p99 ms", "service CPU µs", "PostgreSQL CPU µs", "pgbench/s", "its CPU µs", "ratio",
+        "row", "requests/s", "p50 ms", "p99 ms", "service CPU µs", "PostgreSQL CPU µs", "pgbench/s", "its CPU µs",
+        "ratio",
         "to reach", "",
     ]
     private static let widths = [36, 11, 8, 8, 15, 18, 10, 11, 8, 9, 6]

@@ -1,0 +1,39 @@
+/// The place of an event: in the feed its transaction and number, in an installation's history its number alone.
+public struct EventCursor: Hashable, Sendable {
+    /// The database in which the transaction has its number. A restored dump is another one.
+    public let epoch: String
+    public let app: AppNumber
+    public let transactionID: Int64
+    public let id: Int64
+
+    public init(epoch: String, app: AppNumber, transactionID: Int64, id: Int64) {
+        self.epoch = epoch
+        self.app = app
+        self.transactionID = transactionID
+        self.id = id
+    }
+
+    private static let epochCharacters = 16
+}
+
+/// The text that clients hand back: `<epoch>.<app>.<transaction>.<event>`. To them it is opaque.
+extension EventCursor: LosslessStringConvertible {
+    public init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0].utf8.count == Self.epochCharacters,
+            parts[0].utf8.allSatisfy(Self.isHexadecimal),
+            let app = Int32(parts[1]), let transactionID = Int64(parts[2]), let id = Int64(parts[3]),
+            app > 0, transactionID > 0, id > 0
+        else { return nil }
+        self.init(epoch: String(parts[0]), app: AppNumber(app), transactionID: transactionID, id: id)
+    }
+
+    public var description: String { "\(epoch).\(app.rawValue).\(transactionID).\(id)" }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        default: false
+        }
+    }
+}

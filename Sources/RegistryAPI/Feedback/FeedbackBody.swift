@@ -1,0 +1,84 @@
+import PushRegistry
+import StrictJSON
+
+/// The body of `POST /v1/apps/{app}/feedback`: a JSON array, or one JSON text a line (NDJSON). An item that is bad is left out and
+/// its faults are listed; the others count.
+struct FeedbackBody: Sendable {
+    static let itemsMax = 10_000
+    static let faultsMax = 100
+
+    /// A fault, with the item's number from 0 and a pointer from the item's root.
+    struct ItemFault: Sendable {
+        let index: Int
+        let fault: JSONFault
+    }
+
+    private(set) var items: [FeedbackItem] = []
+    private(set) var invalid = 0
+    /// The first ones.
+    private(set) var errors: [ItemFault] = []
+
+    private let app: AppNumber
+
+    /// Reads on another thread: on the event loop other requests would wait for it.
+    ///
+    /// - Parameter saysLines: the Content-Type says NDJSON. Else the first character tells.
+    /// - Throws: `JSONFaults` for what is neither; `APIError.tooManyItems`.
+    @concurrent static func parse(
+        _ bytes: [UInt8], saysLines: Bool, app: AppNumber
+    ) async throws -> FeedbackBody {
+        var body = FeedbackBody(app: app)
+        let first = bytes.first { !isSpace($0) }
+        if first == UInt8(ascii: "[") || !saysLines && first != UInt8(ascii: "{") {
+            try body.readArray(bytes)
+        } else {
+            try body.readLines(bytes, saysLines: saysLines)
+        }
+        return body
+    }
+
+    private init(app: AppNumber) {
+        self.app = app
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(byte)
+    }
+}
+
+// MARK: - The list
+
+extension FeedbackBody {
+    /// An array of good items is read in one go. As soon as anything is wrong each item is read alone, so that its faults are its own.
+    private mutating func readArray(_ bytes: [UInt8]) throws {
+        let document = try JSONDocument(bytes)
+        guard let array = document.root.array(elementsMax: .max) else { throw JSONFaults(document.faults) }
+        let values = Array(array)
+        guard values.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
+        items = values.compactMap { FeedbackItem($0, of: app) }
+        guard !document.faults.isEmpty else { return }
+        items = []
+        for value in values { readAlone(value.rawBytes) }
+    }
+
+    private mutating func readLines(_ bytes: [UInt8], saysLines: Bool) throws {
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(Self.isSpace) }
+        guard lines.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
+        // Nobody said lines, and the first one is none: one JSON text over several lines, perhaps.
+        if !saysLines, let first = lines.first { _ = try JSONDocument(Array(first)) }
+        for line in lines { readAlone(line) }
+    }
+
+    private mutating func readAlone(_ bytes: ArraySlice<UInt8>) {
+        do throws(JSONFaults) {
+            let document = try JSONDocument(Array(bytes))
+            let item = FeedbackItem(document.root, of: app)
+            try document.check()
+            if let item { items.append(item) }
+        } catch {
+            let index = items.count + invalid
+            invalid += 1
+            errors += error.faults.prefix(Self.faultsMax - errors.count).map { ItemFault(index: index, fault: $0) }
+        }
+    }
+}

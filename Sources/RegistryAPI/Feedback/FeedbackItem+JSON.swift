@@ -1,0 +1,107 @@
+import Crypto
+import PushRegistry
+import StrictJSON
+
+extension FeedbackItem {
+    /// Reads `{token or installId, provider?, reason, timestamp?, generation?}`. Nil where a fault was added.
+    init?(_ value: JSONValue, of app: AppNumber) {
+        guard let item = value.object() else { return nil }
+        let subject = item.subject(of: app)
+        let reason = item.reason()
+        let at = item.time()
+        let generation = item.integer("generation", in: 0...Int64.max)
+        guard let subject, let reason else { return nil }
+        self.init(
+            installID: subject.installID, provider: subject.provider, addresses: subject.addresses, reason: reason,
+            at: at, generation: generation)
+    }
+}
+
+private struct FeedbackSubject {
+    let installID: InstallID?
+    let provider: Provider?
+    let addresses: [TokenAddress]
+}
+
+extension JSONObject {
+    /// The provider is `apns` by default, unless an installation is named: that one's token is meant then.
+    fileprivate func subject(of app: AppNumber) -> FeedbackSubject? {
+        let text = string("token", scalarsMax: Token.charactersMax)
+        let name = string("installId", scalarsMax: Device.textScalarsMax)
+        let namesProvider = value("provider") != nil
+        let provider = provider()
+        if value("token") == nil, value("installId") == nil {
+            refuse("token", .required, "An item needs a token or an installId.")
+            return nil
+        }
+        let installID = name.flatMap { name in made("installId") { () throws(InvalidValue) in try InstallID(name) } }
+        guard let provider, text != nil || installID != nil else { return nil }
+        let candidates = namesProvider || installID == nil ? [provider] : Provider.allCases
+        guard let addresses = text.map({ addresses($0, among: candidates, of: app) }) ?? [] else { return nil }
+        return FeedbackSubject(
+            installID: installID, provider: candidates.count == 1 ? provider : nil, addresses: addresses)
+    }
+
+    /// Where the token can be held. Nil, and a fault, where it is no token of any of the providers.
+    private func addresses(_ text: String, among providers: [Provider], of app: AppNumber) -> [TokenAddress]? {
+        var addresses: [TokenAddress] = []
+        var reason: InvalidValue?
+        for provider in providers {
+            do throws(InvalidValue) {
+                let token = try Token(text, of: provider)
+                addresses.append(TokenAddress(token, of: app))
+            } catch {
+                reason = error
+            }
+        }
+        guard addresses.isEmpty, let reason else { return addresses }
+        refuse("token", JSONFault.Code(rawValue: reason.code), reason.detail)
+        return nil
+    }
+
+    /// A string or a number, which is kept as its digits.
+    fileprivate func reason() -> String? {
+        guard let value = value("reason", .required) else { return nil }
+        switch value.kind {
+        case .string:
+            return value.string(scalarsMax: Device.textScalarsMax)
+        case .number:
+            let text = String(decoding: value.rawBytes, as: UTF8.self)
+            return Double(text).flatMap { Int64(exactly: $0) }.map(String.init) ?? text
+        default:
+            value.refuse(.wrongType, "This must be a string or a number.")
+            return nil
+        }
+    }
+
+    /// RFC 3339, or milliseconds since 1970.
+    fileprivate func time() -> Timestamp? {
+        guard let value = value("timestamp") else { return nil }
+        let time =
+            value.kind == .string
+            ? value.string(scalarsMax: Device.textScalarsMax).flatMap { Timestamp($0) }
+            : value.integer().flatMap { Timestamp(milliseconds: $0) }
+        if time == nil { value.refuse(.invalidTime, "This must be a time of RFC 3339, or milliseconds since 1970.") }
+        return time
+    }
+
+    /// The value, or nil and a fault at the member.
+    private func made<Value>(_ name: StaticString, _ make: () throws(InvalidValue) -> Value) -> Value? {
+        do throws(InvalidValue) {
+            return try make()
+        } catch {
+            refuse(name, JSONFault.Code(rawValue: error.code), error.detail)
+            return nil
+        }
+    }
+}
+
+extension TokenAddress {
+    init(_ token: Token, of app: AppNumber) {
+        self.init(app: app, provider: token.provider, sha256: Array(SHA256.hash(data: Array(token.text.utf8))))
+    }
+}
+
+extension JSONFault.Code {
+    fileprivate static let invalidTime = JSONFault.Code(rawValue: "invalid-time")
+}

@@ -1,0 +1,51 @@
+// POST /v1/apps/{app}/feedback
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    static let feedbackBytesMax = 8 * 1024 * 1024
+
+    var postFeedback: Route {
+        Route(.post, "/v1/apps/{app}/feedback", bodyBytesMax: Self.feedbackBytesMax) { request in
+            let call = try await appCall(request, allowing: [.service, .sender])
+            let (body, saysLines) = try request.jsonOrLinesBody()
+            let parsed = try await FeedbackBody.parse(body, saysLines: saysLines, app: call.app.number)
+            let counts = try await feedback.apply(
+                Feedback(of: call.app, items: parsed.items, actor: call.caller.actor))
+            return response(counts, to: parsed)
+        }
+    }
+
+    private func response(_ counts: FeedbackCounts, to body: FeedbackBody) -> ServerResponse {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("received", body.items.count + body.invalid)
+            writer.member("unregistered", counts[.unregistered])
+            writer.member("suspect", counts[.suspect])
+            writer.member("outdated", counts[.outdated])
+            writer.member("unknown", counts[.unknown])
+            writer.member("ignored", counts[.ignored])
+            writer.member("invalid", body.invalid)
+            if body.invalid > 0 { writer.errors(body.errors) }
+        }
+        return .json(writer)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func errors(_ errors: [FeedbackBody.ItemFault]) {
+        name("errors")
+        array { writer in
+            for error in errors {
+                writer.object { writer in
+                    writer.member("index", error.index)
+                    writer.member("pointer", error.fault.pointer)
+                    writer.member("detail", error.fault.detail)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+// GET /v1/apps/{app}/installations/{installId}/history
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var listHistory: Route {
+        Route(.get, Self.installationPattern + "/history") { request in
+            let call = try await appCall(request, allowing: [.service])
+            let page = try PageRequest<EventCursor>(request)
+            let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
+            guard let found = try await events.events(of: key, before: page.after, limit: page.limit) else {
+                throw APIError.unknownInstallation
+            }
+            return .json(JSONWriter(found))
+        }
+    }
+}

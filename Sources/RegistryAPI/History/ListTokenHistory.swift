@@ -1,0 +1,33 @@
+// POST /v1/apps/{app}/tokens/history
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    private static let tokenHistoryBytesMax = 64 * 1024
+
+    /// A POST that changes nothing: a token must not stand in a path (R14).
+    var listTokenHistory: Route {
+        Route(.post, "/v1/apps/{app}/tokens/history", bodyBytesMax: Self.tokenHistoryBytesMax) { request in
+            let call = try await appCall(request, allowing: [.service])
+            let body = try request.jsonBody()
+            let page = try PageRequest<EventCursor>(request)
+            let address = TokenAddress(try TokenBody.parse(body), of: call.app.number)
+            return .json(
+                JSONWriter(try await events.events(of: address, before: page.after, limit: page.limit)))
+        }
+    }
+}
+
+/// `{token, provider}`.
+private enum TokenBody {
+    static func parse(_ body: [UInt8]) throws(JSONFaults) -> Token {
+        let document = try JSONDocument(body)
+        let token = document.root.object()?.token().token
+        try document.check()
+        guard let token else { preconditionFailure("A token that is missing is a fault.") }
+        return token
+    }
+}

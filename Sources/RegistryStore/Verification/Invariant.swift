@@ -1,0 +1,178 @@
+import PostgresClient
+
+/// One thing that is so of the data at every moment, and the SQL that finds where it is not.
+public struct Invariant: Sendable {
+    /// Stable, kebab-case.
+    public let name: String
+    /// The rule of the design that it belongs to.
+    public let rule: String
+    public let promise: String
+    /// Selects a text for each place where the promise is broken; never a token.
+    let broken: PostgresSQL
+
+    init(_ name: String, _ rule: String, _ promise: String, _ broken: PostgresSQL) {
+        self.name = name
+        self.rule = rule
+        self.promise = promise
+        self.broken = broken
+    }
+
+    /// How many places there are, and the first few. In one pass, of which the server keeps nothing but these.
+    var count: PostgresStatement {
+        let sql: PostgresSQL = """
+            SELECT count(*), coalesce(array_agg(place) FILTER (WHERE number <= \(Self.examplesMax)), '{}')
+            FROM (SELECT place, row_number() OVER () AS number FROM (\(sql: broken)) AS b (place)) AS n
+            """
+        return PostgresStatement(sql).unprepared()
+    }
+
+    static let examplesMax: Int64 = 5
+
+    /// All that holds of the data so far.
+    public static let all = installations + history + schema
+}
+
+// MARK: - Installations
+
+extension Invariant {
+    private static let installations = [
+        Invariant(
+            "token-held-once", "R1", "a token is held by one installation",
+            """
+            SELECT min(app_id || '/' || install_id) || ' and ' || count(*) - 1 || ' more' FROM installation
+            WHERE token_sha256 IS NOT NULL GROUP BY app_id, provider, token_sha256 HAVING count(*) > 1
+            """),
+        Invariant(
+            "token-digest", "R1", "the digest of a row is its token's SHA-256",
+            """
+            SELECT app_id || '/' || install_id FROM installation
+            WHERE token_sha256 IS DISTINCT FROM sha256(convert_to(token, 'UTF8'))
+            """),
+        Invariant(
+            "token-and-state", "R4", "only a superseded installation holds no token; its keys go with the token",
+            """
+            SELECT app_id || '/' || install_id FROM installation
+            WHERE (token IS NULL) <> (state = 'superseded') OR (p256dh IS NULL) <> (auth IS NULL)
+                OR (p256dh IS NOT NULL) <> (provider = 'webPush' AND token IS NOT NULL)
+            """),
+        Invariant(
+            "owner-and-session", "R6", "a session has an owner, an expiry a session; who is logged out owns nothing",
+            """
+            SELECT app_id || '/' || install_id FROM installation
+            WHERE session_id IS NOT NULL AND user_id IS NULL OR session_expires_at IS NOT NULL AND session_id IS NULL
+                OR state = 'loggedOut' AND user_id IS NOT NULL
+            """),
+        Invariant(
+            "generation", "R8", "a row is at the generation of its last registration, or beyond",
+            """
+            SELECT app_id || '/' || install_id FROM installation
+            WHERE generation < registration_generation OR registration_generation <= 0
+            """),
+        Invariant(
+            "times", "R2", "an installation was made, then registered, then seen",
+            """
+            SELECT app_id || '/' || install_id FROM installation
+            WHERE created_at > registered_at OR registered_at > last_seen_at
+            """),
+        Invariant(
+            "app", "R1", "an installation belongs to an app",
+            """
+            SELECT i.app_id || '/' || i.install_id FROM installation i
+            WHERE NOT EXISTS (SELECT FROM app WHERE app.id = i.app_id)
+            """),
+    ]
+}
+
+// MARK: - History
+
+extension Invariant {
+    private static let history = [
+        Invariant(
+            "event-chain", "R12", "each event goes on from the one before it, or begins a new life",
+            """
+            SELECT app_id || '/' || install_id || ' event ' || id
+            FROM (
+                SELECT app_id, install_id, id, generation_before, generation_after,
+                    lag(generation_after) OVER (PARTITION BY app_id, install_id ORDER BY id) AS reached
+                FROM token_event) AS e
+            WHERE generation_after < generation_before
+                OR reached IS NOT NULL AND generation_before <> reached
+                    AND NOT (generation_before = 0 AND generation_after > reached)
+            """),
+        Invariant(
+            "event-tells-row", "R12", "the last event leads to the row's generation, state and token",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM (
+                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider, token_sha256
+                FROM token_event ORDER BY app_id, install_id, id DESC) AS e
+            JOIN installation i USING (app_id, install_id)
+            WHERE i.generation <> e.generation_after OR i.state <> e.state OR i.provider <> e.provider
+                OR i.token_sha256 IS NOT NULL AND i.token_sha256 IS DISTINCT FROM e.token_sha256
+            """),
+        Invariant(
+            "event-without-token", "R14", "no event holds a token, only its SHA-256",
+            """
+            SELECT 'event ' || min(id) || ' and ' || count(*) - 1 || ' more'
+            FROM token_event e
+            WHERE octet_length(token_sha256) <> 32 GROUP BY app_id
+            UNION ALL
+            SELECT 'event ' || w.id
+            FROM (
+                SELECT app_id, text, min(id) AS id
+                FROM token_event CROSS JOIN LATERAL (VALUES (reason), (actor)) AS t (text)
+                GROUP BY app_id, text) AS w
+            JOIN installation i ON i.app_id = w.app_id AND i.token_sha256 = sha256(convert_to(w.text, 'UTF8'))
+            """),
+        Invariant(
+            "event-transaction", "27", "no event comes from a transaction that is still to come",
+            """
+            SELECT 'event ' || min(id) || ' and ' || count(*) - 1 || ' more' FROM token_event
+            WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot()) HAVING count(*) > 0
+            """),
+        Invariant(
+            "newest-snapshot", "R2", "the newest settings snapshot is what the row says",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM (
+                SELECT DISTINCT ON (app_id, install_id) * FROM settings_snapshot
+                ORDER BY app_id, install_id, id DESC) AS s
+            JOIN installation i USING (app_id, install_id)
+            WHERE (\(sql: snapshot("i"))) IS DISTINCT FROM (\(sql: snapshot("s")))
+            """),
+    ]
+
+    private static func snapshot(_ table: String) -> PostgresSQL {
+        PostgresSQL(
+            stringLiteral: SnapshotColumns.batch.columns.map { "\(table).\($0.name)" }.joined(separator: ", "))
+    }
+}
+
+// MARK: - Schema
+
+extension Invariant {
+    private static let schema = [
+        Invariant(
+            "token-index", "R1", "a valid unique index keeps tokens apart",
+            """
+            SELECT 'installation_token' WHERE NOT EXISTS (
+                SELECT FROM pg_index
+                WHERE indexrelid = to_regclass('installation_token') AND indisunique AND indisvalid AND indisready)
+            """),
+        Invariant(
+            "partitions", "R12", "history has its partitions of this month and the next",
+            """
+            SELECT parent || to_char(month, '_YYYY_MM')
+            FROM unnest(ARRAY['token_event', 'settings_snapshot']) AS parent
+            CROSS JOIN LATERAL (VALUES (now() AT TIME ZONE 'UTC'), (now() AT TIME ZONE 'UTC' + interval '1 month')) AS m (month)
+            WHERE NOT EXISTS (
+                SELECT FROM pg_inherits
+                WHERE inhparent = to_regclass(parent) AND inhrelid = to_regclass(parent || to_char(month, '_YYYY_MM')))
+            """),
+        Invariant(
+            "epoch", "27", "the change feed's epoch is this database's",
+            """
+            SELECT 'change_epoch' WHERE NOT EXISTS (SELECT FROM change_epoch WHERE identity = database_identity())
+            """),
+    ]
+}

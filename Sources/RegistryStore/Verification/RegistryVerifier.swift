@@ -1,0 +1,64 @@
+import PostgresClient
+import PushRegistry
+
+/// Checks every invariant of the data against one moment of the database.
+public struct RegistryVerifier: Sendable {
+    /// What was found of one invariant.
+    public struct Finding: Sendable {
+        public let invariant: Invariant
+        /// At how many places it is broken.
+        public let broken: Int
+        /// The first of them.
+        public let examples: [String]
+    }
+
+    public struct Report: Sendable {
+        /// The moment that was looked at.
+        public let asOf: Timestamp
+        public let installations: Int
+        public let events: Int
+        public let findings: [Finding]
+
+        public var isIntact: Bool { findings.allSatisfy { $0.broken == 0 } }
+    }
+
+    private let configuration: PostgresConfiguration
+
+    public init(_ configuration: PostgresConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Reads all tables, several times; the server sorts on its disk what does not fit its memory. Changes nothing.
+    ///
+    /// - Parameter progress: told before each invariant: its number from 0, of how many, and which.
+    /// - Throws: `PostgresError`.
+    public func verify(
+        progress: @escaping @Sendable (Int, Int, Invariant) -> Void = { _, _, _ in }
+    ) async throws -> Report {
+        try await PostgresSession.withSession(configuration) { session in
+            try session.withTransaction {
+                try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                return try report(session, progress)
+            }
+        }
+    }
+
+    private func report(
+        _ session: PostgresSession, _ progress: (Int, Int, Invariant) -> Void
+    ) throws -> Report {
+        let totals = try session.execute(Self.totals)[0]
+        var findings: [Finding] = []
+        for (number, invariant) in Invariant.all.enumerated() {
+            try session.checkCancellation()
+            progress(number, Invariant.all.count, invariant)
+            let row = try session.execute(invariant.count)[0]
+            findings.append(Finding(invariant: invariant, broken: try row.decode(0), examples: try row.decode(1)))
+        }
+        return Report(
+            asOf: Timestamp(try totals.decode(0)), installations: try totals.decode(1), events: try totals.decode(2),
+            findings: findings)
+    }
+
+    private static let totals: PostgresStatement =
+        "SELECT now(), (SELECT count(*) FROM installation), (SELECT count(*) FROM token_event)"
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import PushRegistry
+import RegistryStore
+
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check every invariant of the data, and say what is broken.",
+        discussion: """
+            It reads one moment of the database and changes nothing, so it may run beside the service. It reads all tables: of \
+            some millions of installations, for a minute. It ends with 1 when something is broken.
+            """)
+
+    @OptionGroup var common: CommonOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() async throws {
+        let report = try await report()
+        if json { try printJSON(ReportJSON(report)) } else { print(table(report)) }
+        if !report.isIntact { throw ExitCode.failure }
+    }
+
+    private func report() async throws -> RegistryVerifier.Report {
+        let settings = try await common.settings()
+        let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
+        do {
+            let report = try await verify(database)
+            try await database.stop()
+            return report
+        } catch {
+            try await database.stop()
+            throw error
+        }
+    }
+
+    private func verify(_ database: Database) async throws -> RegistryVerifier.Report {
+        let showsProgress = isatty(STDERR_FILENO) == 1
+        let report = try await RegistryVerifier(database.configuration).verify { number, count, invariant in
+            if showsProgress { Self.tell("\r\u{1B}[K\(number + 1)/\(count) \(invariant.name)") }
+        }
+        if showsProgress { Self.tell("\r\u{1B}[K") }
+        return report
+    }
+
+    private static func tell(_ text: String) {
+        FileHandle.standardError.write(Data(text.utf8))
+    }
+
+    private func table(_ report: RegistryVerifier.Report) -> String {
+        let width = report.findings.map(\.invariant.name.count).max() ?? 0
+        let lines = report.findings.map { finding in
+            let name = finding.invariant.name.padding(toLength: width, withPad: " ", startingAt: 0)
+            let result = finding.broken == 0 ? "ok    " : "BROKEN"
+            let places =
+                finding.broken == 0 ? "" : "\n    \(finding.broken): \(finding.examples.joined(separator: ", "))"
+            return "\(result)  \(name)  \(finding.invariant.promise) (\(finding.invariant.rule))\(places)"
+        }
+        let broken = report.findings.filter { $0.broken > 0 }.count
+        let verdict = broken == 0 ? "everything holds" : "\(broken) of \(report.findings.count) are broken"
+        return lines.joined(separator: "\n")
+            + "\n\n\(report.installations) installations, \(report.events) events as of \(report.asOf): \(verdict)"
+    }
+}
+
+private struct ReportJSON: Encodable {
+    struct Check: Encodable {
+        let name: String
+        let rule: String
+        let promise: String
+        let broken: Int
+        let examples: [String]
+    }
+
+    let isIntact: Bool
+    let asOf: String
+    let installations: Int
+    let events: Int
+    let checks: [Check]
+
+    init(_ report: RegistryVerifier.Report) {
+        isIntact = report.isIntact
+        asOf = report.asOf.description
+        installations = report.installations
+        events = report.events
+        checks = report.findings.map { finding in
+            Check(
+                name: finding.invariant.name, rule: finding.invariant.rule, promise: finding.invariant.promise,
+                broken: finding.broken, examples: finding.examples)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Everything that moves a token is history, for one installation and for one token (R12)")
+    struct HistoryTests {
+        @Test func history_isNewestFirst_andPaged() async throws {
+            let app = try await RegistryApp.make()
+            for user in ["a", "b", "c"] { _ = try await app.put("phone", as: user) }
+            let first = try await app.send("GET", "/installations/phone/history?limit=2").json
+            #expect(first["events"].array.map { $0["userId"] } == ["c", "b"])
+            let next = try #require(first["next"].string)
+            let second = try await app.send("GET", "/installations/phone/history?limit=2&after=\(next)").json
+            #expect(second["events"].array.map { $0["userId"] } == ["a"] && second["next"] == .null)
+        }
+
+        @Test func deletedInstallation_stillHasItsHistory_anUnknownOneIsNotFound() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            _ = try await app.delete("phone")
+            let events = try await app.send("GET", "/installations/phone/history").json["events"].array
+            #expect(events.map { $0["event"] } == ["deleted", "registered"])
+            #expect(try await app.send("GET", "/installations/nobody/history").code == "unknown-installation")
+        }
+
+        @Test func tokenHistory_namesEveryHolder_andAnUnknownTokenHasNone() async throws {
+            let app = try await RegistryApp.make()
+            let token = RegistrationBody.token("shared")
+            _ = try await app.put("old", RegistrationBody.make("old", token: token), as: "alice")
+            _ = try await app.put("new", RegistrationBody.make("new", token: token), as: "bob")
+            let answer = try await app.send(
+                "POST", "/tokens/history", ["token": .string(token.uppercased()), "provider": "apns"])
+            #expect(answer.json["events"].array.map { $0["installId"] } == ["new", "old", "old"])
+            #expect(!answer.text.contains(token))
+            let unknown = try await app.send("POST", "/tokens/history", ["token": "ffffffffffffffff"])
+            #expect(unknown.json == ["events": [], "next": .null])
+        }
+
+        @Test func history_isForServicesOnly() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            for role in [RegistryApp.Role.client, .sender, .marketing] {
+                #expect(try await app.send("GET", "/installations/phone/history", by: .role(role)).status == 403)
+                #expect(try await app.send("POST", "/tokens/history", [:], by: .role(role)).status == 403)
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import PushRegistry
+
+/// A day on which everything happens.
+let noon = Timestamp("2026-11-21T12:00:00Z")!
+
+extension Installation {
+    /// An active installation of app 1, last seen three days before noon: long enough for a verdict to count.
+    static func make(
+        _ installID: String = "phone", token: UInt8? = 1, provider: Provider = .apns,
+        state: InstallationState = .active,
+        generation: Int64 = 10, registrationGeneration: Int64? = nil, probablyReplacedBy: String? = nil,
+        lastSeenAt: Timestamp = noon.preceding(by: .days(3))
+    ) throws -> Installation {
+        Installation(
+            key: InstallationKey(app: AppNumber(1), installID: try InstallID(installID)), provider: provider,
+            tokenSHA256: token.map { [$0] }, keys: nil, owner: Owner(userID: try UserID("alice")), state: state,
+            generation: generation, registrationGeneration: registrationGeneration ?? generation,
+            probablyReplacedBy: try probablyReplacedBy.map { try InstallID($0) }, createdAt: lastSeenAt,
+            registeredAt: lastSeenAt, lastSeenAt: lastSeenAt, stateChangedAt: lastSeenAt, snapshotDigest: [],
+            lineage: nil)
+    }
+}
+
+extension FeedbackItem {
+    /// Apple says that token 1 is dead.
+    static func make(
+        _ reason: String = "Unregistered", token: UInt8? = 1, installID: String? = nil, provider: Provider? = .apns,
+        at: Timestamp? = nil, generation: Int64? = nil
+    ) throws -> FeedbackItem {
+        let addresses = token.map { token in
+            (provider.map { [$0] } ?? Provider.allCases).map {
+                TokenAddress(app: AppNumber(1), provider: $0, sha256: [token])
+            }
+        }
+        return FeedbackItem(
+            installID: try installID.map { try InstallID($0) }, provider: provider, addresses: addresses ?? [],
+            reason: reason, at: at, generation: generation)
+    }
+}
+
+extension LockedFeedback {
+    /// Feedback that came in at noon, to the installations.
+    static func make(_ installations: [Installation]) throws -> LockedFeedback {
+        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
+        return LockedFeedback(
+            Feedback(of: app, items: [], actor: "sender:1"), on: installations, receivedAt: noon, now: noon)
+    }
+
+    /// What one item comes to on one installation.
+    static func outcome(of item: FeedbackItem, on installation: Installation) throws -> FeedbackOutcome {
+        var locked = try make([installation])
+        return locked.apply(item)
+    }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import PushRegistry
+
+@Suite("Feedback is evidence of a moment and a binding, and counts against nothing else (R9)")
+struct EvidenceTests {
+    private let touchInterval = AppPolicy.standard.touchInterval
+    private let seen = noon.preceding(by: .days(3))
+
+    @Test func evidence_isOutdated_upToTheMomentOfTheLastRegistration() throws {
+        for at in [Timestamp(milliseconds: 0)!, seen.preceding(by: .hours(1)), seen] {
+            #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .outdated)
+        }
+    }
+
+    @Test func deadToken_isSuspect_withinTheTouchInterval() throws {
+        let justAfter = Timestamp(microseconds: seen.microseconds + 1)
+        let justBeforeEnd = Timestamp(microseconds: seen.advanced(by: touchInterval).microseconds - 1)
+        for at in [justAfter, justBeforeEnd] {
+            #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .suspect)
+        }
+        #expect(
+            try LockedFeedback.outcome(of: .make(at: seen.advanced(by: touchInterval)), on: .make()) == .unregistered)
+    }
+
+    @Test func evidence_countsAsOfReceipt_withoutATimeOrWithAFutureOne() throws {
+        let recent = try Installation.make(lastSeenAt: noon.preceding(by: .hours(1)))
+        for at in [nil, noon.advanced(by: .days(5))] {
+            #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .unregistered)
+            #expect(try LockedFeedback.outcome(of: .make(at: at), on: recent) == .suspect)
+            #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make(lastSeenAt: noon)) == .outdated)
+        }
+    }
+
+    @Test(arguments: [(Int64(9), FeedbackOutcome.outdated), (10, .unregistered), (12, .unregistered), (13, .outdated)])
+    func generation_countsFromTheLastRegistrationToThePresent(generation: Int64, outcome: FeedbackOutcome) throws {
+        let installation = try Installation.make(state: .suspect, generation: 12, registrationGeneration: 10)
+        #expect(try LockedFeedback.outcome(of: .make(generation: generation), on: installation) == outcome)
+    }
+
+    @Test func timeAndGeneration_mustBothHold() throws {
+        #expect(try LockedFeedback.outcome(of: .make(at: seen, generation: 10), on: .make()) == .outdated)
+        #expect(try LockedFeedback.outcome(of: .make(at: noon, generation: 9), on: .make()) == .outdated)
+        #expect(try LockedFeedback.outcome(of: .make(at: noon, generation: 10), on: .make()) == .unregistered)
+    }
+
+    @Test func token_isUnknown_whenNobodyHoldsIt() throws {
+        #expect(try LockedFeedback.outcome(of: .make(token: 9), on: .make()) == .unknown)
+        #expect(try LockedFeedback.outcome(of: .make(token: nil, installID: "other"), on: .make()) == .unknown)
+        #expect(try LockedFeedback.outcome(of: .make(provider: .apnsSandbox), on: .make()) == .unknown)
+    }
+
+    @Test func feedback_isOutdated_whenTokenAndInstallationDisagree() throws {
+        var locked = try LockedFeedback.make([.make("phone", token: 1), .make("tablet", token: 2)])
+        #expect(locked.apply(try .make(token: 1, installID: "tablet")) == .outdated)
+        #expect(locked.apply(try .make(token: 9, installID: "phone")) == .outdated)
+        #expect(locked.apply(try .make(token: 1, installID: "unheard-of")) == .outdated)
+        #expect(locked.apply(try .make(token: nil, installID: "phone", provider: .apnsSandbox)) == .outdated)
+        #expect(locked.changed.isEmpty && locked.events.isEmpty)
+        #expect(locked.apply(try .make(token: 1, installID: "phone")) == .unregistered)
+    }
+
+    @Test func provider_isTheInstallations_whenNoneIsNamed() throws {
+        let browser = try Installation.make(provider: .webPush)
+        #expect(
+            try LockedFeedback.outcome(of: .make("410", token: nil, installID: "phone", provider: nil), on: browser)
+                == .unregistered)
+        #expect(
+            try LockedFeedback.outcome(of: .make("Unregistered", installID: "phone", provider: nil), on: browser)
+                == .ignored)
+    }
+
+    @Test func installation_withoutItsToken_hasMovedOn() throws {
+        let superseded = try Installation.make(token: nil, state: .superseded)
+        #expect(try LockedFeedback.outcome(of: .make(token: nil, installID: "phone"), on: superseded) == .outdated)
+    }
+}
+
+@Suite("A verdict changes the state once, and tells it (R9, R12)")
+struct FeedbackStepTests {
+    @Test func deadToken_makesOneStep() throws {
+        var locked = try LockedFeedback.make([.make()])
+        #expect(locked.apply(try .make()) == .unregistered)
+        #expect(locked.apply(try .make()) == .ignored)
+        #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
+        let after = try #require(locked.changed.first)
+        #expect(after.state == .unregistered && after.generation == 11 && after.registrationGeneration == 10)
+        #expect(after.tokenSHA256 == [1] && after.stateChangedAt == noon && after.lastSeenAt < noon)
+        #expect(locked.events.map(\.kind) == [.unregistered])
+        #expect(locked.events.map(\.reason) == [.tokenDead])
+        #expect(locked.events[0].generationBefore == 10 && locked.events[0].generationAfter == 11)
+    }
+
+    @Test func items_areAppliedInTheirOrder() throws {
+        var locked = try LockedFeedback.make([.make()])
+        #expect(locked.apply(try .make("BadDeviceToken")) == .suspect)
+        #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
+        #expect(locked.apply(try .make("Unregistered", generation: 10)) == .unregistered)
+        #expect(locked.events.map(\.kind) == [.suspect, .unregistered])
+        #expect(locked.events.map(\.generationAfter) == [11, 12])
+    }
+
+    @Test(arguments: [InstallationState.loggedOut, .stale, .unregistered])
+    func suspicion_isIgnored_whereNothingIsSentAnyhow(state: InstallationState) throws {
+        #expect(try LockedFeedback.outcome(of: .make("BadDeviceToken"), on: .make(state: state)) == .ignored)
+    }
+
+    @Test func replacedInstallation_isRetired_whenItsTokenIsDead() throws {
+        var locked = try LockedFeedback.make([.make(probablyReplacedBy: "new-phone")])
+        #expect(locked.apply(try .make()) == .unregistered)
+        #expect(locked.apply(try .make()) == .unknown)
+        let after = try #require(locked.changed.first)
+        #expect(after.state == .superseded && after.tokenSHA256 == nil)
+        #expect(locked.events.map(\.kind) == [.superseded] && locked.events[0].reason == .reinstalled)
+    }
+}

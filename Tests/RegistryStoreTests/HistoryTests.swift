@@ -1,0 +1,47 @@
+import PushRegistry
+import RegistryStore
+import Testing
+
+@Suite("History tells who held a token when, and why it moved (R12)")
+struct HistoryTests {
+    private let token = "aaaaaaaaaaaaaaaa"
+
+    @Test func history_isPagedNewestFirst_withoutGapOrRepetition() async throws {
+        try await TestStores.with { stores in
+            for user in ["a", "b", "c", "d", "e"] { try await stores.register("phone", token: token, as: user) }
+            var users: [String?] = []
+            var cursor: EventCursor?
+            repeat {
+                let page = try #require(
+                    try await stores.events.events(of: stores.key("phone"), before: cursor, limit: 2))
+                #expect(page.events.count <= 2)
+                users += page.events.map(\.userID)
+                cursor = page.next
+            } while cursor != nil
+            #expect(users == ["e", "d", "c", "b", "a"])
+        }
+    }
+
+    @Test func installation_isUnknown_onlyIfItNeverWas() async throws {
+        try await TestStores.with { stores in
+            #expect(try await stores.events.events(of: stores.key("phone"), before: nil, limit: 2) == nil)
+            try await stores.register("phone", token: token)
+            try await stores.installations.remove(
+                Removal(key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
+            let page = try #require(try await stores.events.events(of: stores.key("phone"), before: nil, limit: 9))
+            #expect(page.events.map(\.kind) == ["deleted", "registered"] && page.next == nil)
+        }
+    }
+
+    @Test func tokenHistory_namesEveryHolder() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("a", token: token, as: "alice")
+            try await stores.register("b", token: token, as: "bob")
+            let page = try await stores.events.events(of: stores.address(token), before: nil, limit: 9)
+            #expect(page.events.map(\.kind) == ["takenOver", "superseded", "registered"])
+            #expect(page.events.map(\.installID) == ["b", "a", "a"])
+            let unknown = try await stores.events.events(of: stores.address("ffffffffffffffff"), before: nil, limit: 9)
+            #expect(unknown.events.isEmpty && unknown.next == nil)
+        }
+    }
+}

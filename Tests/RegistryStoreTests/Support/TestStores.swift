@@ -1,0 +1,114 @@
+import Crypto
+import EmbeddedPostgres
+import EventLoop
+import Logging
+import Migrations
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// The stores over a database of their own, with one app.
+struct TestStores: Sendable {
+    let configuration: PostgresConfiguration
+    let postgres: PostgresClient
+    let installations: PostgresInstallationStore
+    let feedback: PostgresFeedbackStore
+    let events: PostgresEventStore
+    let app: App
+
+    /// Lends stores on a throw-away cluster, on a loop of their own.
+    static func with(_ body: @escaping @Sendable (TestStores) async throws -> Void) async throws {
+        try await ThrowawayCluster.with(logger: quiet) { server in
+            let configuration = try PostgresConfiguration(server.connectionString)
+            _ = try await Migrator(migrationFiles.map(Migration.init), logger: quiet).migrate(configuration)
+            let loop = EventLoop(name: "stores")
+            defer { loop.stop() }
+            let postgres = PostgresClient(
+                configuration, on: loop, limits: .init(connectionsMin: 2, connectionsMax: 20), logger: quiet)
+            let installations = PostgresInstallationStore(postgres: postgres)
+            // Both end with this scope.
+            async let _ = postgres.run()
+            async let _ = installations.run()
+            let app = try await PostgresAppDirectory(postgres: postgres)
+                .put(AppID("com.example.mail"), policy: .standard).app
+            try await body(
+                TestStores(
+                    configuration: configuration, postgres: postgres, installations: installations,
+                    feedback: PostgresFeedbackStore(postgres: postgres),
+                    events: PostgresEventStore(postgres: postgres), app: app))
+        }
+    }
+
+    private static var quiet: Logger {
+        var logger = Logger(label: "stores")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    func sql(_ statement: PostgresStatement) async throws -> PostgresResult {
+        try await postgres.execute(statement.unprepared())
+    }
+
+    func key(_ installID: String) throws -> InstallationKey {
+        InstallationKey(app: app.number, installID: try InstallID(installID))
+    }
+
+    func installation(_ installID: String) async throws -> Installation? {
+        try await installations.installation(key(installID))?.installation
+    }
+}
+
+// MARK: - Registering and judging
+
+extension TestStores {
+    @discardableResult
+    func register(
+        _ installID: String, token: String, as user: String? = nil, keychain: String? = nil
+    ) async throws -> RegistrationOutcome {
+        let device = Device(
+            installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
+            systemVersion: "26.5", locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
+        let request = RegistrationRequest(
+            token: try Token(token, of: .apns), keys: nil,
+            snapshot: Snapshot(settings: NotificationSettings(), device: device))
+        return try await installations.register(
+            Registration(
+                request, of: app, owner: try user.map { Owner(userID: try UserID($0)) }, precondition: nil,
+                actor: "service:test", sha256: Self.sha256))
+    }
+
+    /// Lets two days go by since the installations were seen last.
+    func waitTwoDays() async throws {
+        _ = try await sql(
+            """
+            UPDATE installation SET created_at = created_at - interval '2 days',
+                registered_at = registered_at - interval '2 days', last_seen_at = last_seen_at - interval '2 days'
+            """)
+    }
+
+    /// What feedback about the tokens comes to.
+    func judge(
+        _ tokens: [String], _ reason: String = "Unregistered", at: Timestamp? = nil
+    ) async throws -> FeedbackCounts {
+        let items = try tokens.map { try item($0, reason, at: at) }
+        return try await feedback.apply(Feedback(of: app, items: items, actor: "sender:test"))
+    }
+
+    func item(_ token: String, _ reason: String = "Unregistered", at: Timestamp? = nil) throws -> FeedbackItem {
+        FeedbackItem(installID: nil, provider: .apns, addresses: [address(token)], reason: reason, at: at)
+    }
+
+    func address(_ token: String) -> TokenAddress {
+        TokenAddress(app: app.number, provider: .apns, sha256: Self.sha256(Array(token.utf8)))
+    }
+
+    static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+}
+
+extension Migration {
+    /// A file's name is `NNNN_verb_object`.
+    fileprivate init(_ file: MigrationFile) {
+        let parts = file.name.split(separator: "_", maxSplits: 1)
+        self.init(version: Int(parts[0])!, name: String(parts[1]), sql: file.sql)
+    }
+}

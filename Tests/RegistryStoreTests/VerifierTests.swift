@@ -1,0 +1,140 @@
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import Testing
+
+@Suite("The verifier finds what is broken, and nothing else")
+struct VerifierTests {
+    /// A way to break the data, which invariants tell it, and the way back.
+    private struct Damage {
+        let done: PostgresStatement
+        let undone: PostgresStatement
+        let told: Set<String>
+
+        init(_ told: Set<String>, _ done: PostgresStatement, undone: PostgresStatement) {
+            self.told = told
+            self.done = done
+            self.undone = undone
+        }
+    }
+
+    @Test func damage_isFound_andNothingElseIsAccused() async throws {
+        try await TestStores.with { stores in
+            try await stores.prepare()
+            try await stores.expectBroken([])
+            for damage in Self.damages {
+                _ = try await stores.sql(damage.done)
+                try await stores.expectBroken(damage.told)
+                _ = try await stores.sql(damage.undone)
+            }
+            try await stores.expectBroken([])
+        }
+    }
+
+    @Test func token_isFoundTwice_whenItsIndexIsGone() async throws {
+        try await TestStores.with { stores in
+            try await stores.prepare()
+            _ = try await stores.sql("DROP INDEX installation_token")
+            try await stores.expectBroken(["token-index"])
+            _ = try await stores.sql(
+                """
+                UPDATE installation i SET token = o.token, token_sha256 = o.token_sha256 FROM installation o
+                WHERE i.install_id = 'b' AND o.install_id = 'c'
+                """)
+            try await stores.expectBroken(["token-index", "token-held-once", "event-tells-row"])
+        }
+    }
+
+    @Test func report_countsAll_andShowsAFew() async throws {
+        try await TestStores.with { stores in
+            for number in 10..<30 { try await stores.register("i-\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            _ = try await stores.sql("UPDATE installation SET generation = 0, registration_generation = 0")
+            let report = try await RegistryVerifier(stores.configuration).verify()
+            let finding = try #require(report.findings.first { $0.invariant.name == "generation" })
+            #expect(finding.broken == 20 && finding.examples.count == 5)
+            #expect(report.installations == 20 && report.events == 20)
+        }
+    }
+
+    private static let damages = [
+        Damage(
+            ["token-digest"], "UPDATE installation SET token = token || 'ff' WHERE install_id = 'b'",
+            undone: "UPDATE installation SET token = left(token, -2) WHERE install_id = 'b'"),
+        Damage(
+            ["token-and-state"], "UPDATE installation SET p256dh = 'x' WHERE install_id = 'b'",
+            undone: "UPDATE installation SET p256dh = NULL WHERE install_id = 'b'"),
+        Damage(
+            ["owner-and-session"], "UPDATE installation SET session_expires_at = now() WHERE install_id = 'b'",
+            undone: "UPDATE installation SET session_expires_at = NULL WHERE install_id = 'b'"),
+        Damage(
+            ["generation"], "UPDATE installation SET registration_generation = generation + 1 WHERE install_id = 'b'",
+            undone: "UPDATE installation SET registration_generation = generation WHERE install_id = 'b'"),
+        Damage(
+            ["times"], "UPDATE installation SET last_seen_at = last_seen_at - interval '1 day' WHERE install_id = 'b'",
+            undone: "UPDATE installation SET last_seen_at = last_seen_at + interval '1 day' WHERE install_id = 'b'"),
+        Damage(
+            ["app"], "UPDATE installation SET app_id = app_id + 1000 WHERE install_id = 'eventless'",
+            undone: "UPDATE installation SET app_id = app_id - 1000 WHERE install_id = 'eventless'"),
+        Damage(
+            ["event-chain"], "UPDATE token_event SET generation_before = generation_before - 1 WHERE event = 'rotated'",
+            undone: "UPDATE token_event SET generation_before = generation_before + 1 WHERE event = 'rotated'"),
+        Damage(
+            ["event-tells-row"], "UPDATE installation SET state = 'stale' WHERE install_id = 'b'",
+            undone: "UPDATE installation SET state = 'active' WHERE install_id = 'b'"),
+        Damage(
+            ["event-tells-row"], "UPDATE installation SET generation = generation + 1 WHERE install_id = 'b'",
+            undone: "UPDATE installation SET generation = generation - 1 WHERE install_id = 'b'"),
+        Damage(
+            ["event-without-token"],
+            "UPDATE token_event SET actor = (SELECT token FROM installation WHERE install_id = 'b') WHERE event = 'rotated'",
+            undone: "UPDATE token_event SET actor = 'x' WHERE event = 'rotated'"),
+        Damage(
+            ["event-transaction"],
+            """
+            UPDATE token_event SET transaction_id = (transaction_id::text::bigint + 1000000)::text::xid8
+            WHERE event = 'rotated'
+            """,
+            undone: """
+                UPDATE token_event SET transaction_id = (transaction_id::text::bigint - 1000000)::text::xid8
+                WHERE event = 'rotated'
+                """),
+        Damage(
+            ["newest-snapshot"], "UPDATE installation SET carrier = 'Another' WHERE install_id = 'b'",
+            undone: "UPDATE installation SET carrier = NULL WHERE install_id = 'b'"),
+        Damage(
+            ["partitions"],
+            "DO $$ BEGIN EXECUTE 'ALTER TABLE token_event_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM') || ' RENAME TO hidden'; END $$",
+            undone:
+                "DO $$ BEGIN EXECUTE 'ALTER TABLE hidden RENAME TO token_event_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM'); END $$"
+        ),
+        Damage(
+            ["epoch"], "UPDATE change_epoch SET identity = 'x' || identity",
+            undone: "UPDATE change_epoch SET identity = substr(identity, 2)"),
+    ]
+}
+
+extension TestStores {
+    /// Installations that rotated, moved, were deleted and came back, and one that is older than its history.
+    fileprivate func prepare() async throws {
+        try await register("a", token: "aaaaaaaaaaaaaaaa", as: "alice")
+        try await register("a", token: "aaaaaaaaaaaaaaab", as: "alice")
+        try await register("b", token: "aaaaaaaaaaaaaaab", as: "bob")
+        try await register("c", token: "cccccccccccccccc")
+        try await installations.remove(
+            Removal(key: key("c"), requester: .service, precondition: nil, actor: "service:test"))
+        try await register("c", token: "cccccccccccccccc")
+        try await register("eventless", token: "eeeeeeeeeeeeeeee")
+        _ = try await sql("DELETE FROM token_event WHERE install_id = 'eventless'")
+        _ = try await sql("DELETE FROM settings_snapshot WHERE install_id = 'eventless'")
+        try await waitTwoDays()
+    }
+
+    fileprivate func expectBroken(_ names: Set<String>, sourceLocation: SourceLocation = #_sourceLocation) async throws
+    {
+        let report = try await RegistryVerifier(configuration).verify()
+        let broken = report.findings.filter { $0.broken > 0 }
+        #expect(Set(broken.map(\.invariant.name)) == names, sourceLocation: sourceLocation)
+        #expect(report.isIntact == names.isEmpty, sourceLocation: sourceLocation)
+        #expect(broken.allSatisfy { !$0.examples.isEmpty }, sourceLocation: sourceLocation)
+    }
+}
