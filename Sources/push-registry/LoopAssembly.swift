@@ -31,7 +31,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let metrics: PrometheusRegistry
     private let logger: Logger
 
-    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws {
+    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws
+    {
         let configuration = try database.serviceConfiguration
         parts = loops.map { loop in
             let postgres = PostgresClient(
