@@ -48,7 +48,8 @@ extension EndToEnd {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             _ = try await app.put("phone", by: UserJWT.make("alice", session: "s1"))
             _ = try await app.put("phone", by: UserJWT.make("bob", session: "s2"))
-            #expect(try await app.logOut("phone", by: UserJWT.make("alice", session: "s1")).json["status"] == "outdated")
+            #expect(
+                try await app.logOut("phone", by: UserJWT.make("alice", session: "s1")).json["status"] == "outdated")
             let event = try #require(try await app.events(of: "phone").last)
             #expect(event.event == "logoutIgnored" && event.generationBefore == event.generationAfter)
             #expect(event.actor == "client:tests")

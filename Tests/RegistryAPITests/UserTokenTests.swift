@@ -104,7 +104,8 @@ struct UserTokenTests {
     }
 
     @Test func keys_areLeftOut_whenTheyAreWeakOrForEncryption() async {
-        let weak = #"{"keys":[{"kty":"oct","k":"c2hvcnQ"},{"kty":"oct","use":"enc","k":"\#(Issuer.secretText)"},"#
+        let weak =
+            #"{"keys":[{"kty":"oct","k":"c2hvcnQ"},{"kty":"oct","use":"enc","k":"\#(Issuer.secretText)"},"#
             + #"{"kty":"oct","alg":"HS512","k":"\#(Issuer.secretText)"},{"kty":"OKP","crv":"Ed25519","x":"AA"},"#
             + #"{"kty":"RSA","n":"AQAB","e":"AQAB"},{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}"#
         #expect(await UserTokenKeys(weak).isEmpty)
@@ -167,7 +168,8 @@ private struct Issuer: Sendable {
         if let name = claims.split(separator: "\"").first { usual[String(name)] = nil }
         let members = usual.map { "\"\($0)\":\($1)" } + (claims.isEmpty ? [] : [claims])
         let header = header ?? #"{"alg":"\#(algorithm.rawValue)","kid":"\#(algorithm.rawValue)"}"#
-        let input = base64URL(Data(header.utf8)) + "."
+        let input =
+            base64URL(Data(header.utf8)) + "."
             + base64URL(Data(Self.withTimes("{" + members.joined(separator: ",") + "}").utf8))
         return input + "." + base64URL(try await signature(algorithm, Array(input.utf8), secret ?? Self.secret))
     }

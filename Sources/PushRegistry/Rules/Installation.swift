@@ -90,7 +90,8 @@ public struct Installation: Hashable, Sendable {
 
     public init(
         key: InstallationKey, provider: Provider, tokenSHA256: [UInt8]?, keys: WebPushKeys?, owner: Owner?,
-        credentialIssuedAt: Timestamp? = nil, state: InstallationState, generation: Int64, registrationGeneration: Int64, probablyReplacedBy: InstallID?,
+        credentialIssuedAt: Timestamp? = nil, state: InstallationState, generation: Int64,
+        registrationGeneration: Int64, probablyReplacedBy: InstallID?,
         createdAt: Timestamp, registeredAt: Timestamp, lastSeenAt: Timestamp, stateChangedAt: Timestamp,
         snapshotDigest: [UInt8], lineage: Lineage?
     ) {

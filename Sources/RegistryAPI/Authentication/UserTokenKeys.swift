@@ -56,7 +56,8 @@ struct UserTokenKeys: Sendable {
 
     private static func key(_ members: [String: Any]) async -> Key? {
         let text = members.compactMapValues { $0 as? String }
-        guard text["use"] ?? "sig" == "sig", let algorithm = algorithm(text), text["alg"] ?? algorithm.rawValue == algorithm.rawValue
+        guard text["use"] ?? "sig" == "sig", let algorithm = algorithm(text),
+            text["alg"] ?? algorithm.rawValue == algorithm.rawValue
         else { return nil }
         // The collection is jwt-kit's only way to an algorithm; this one holds a single key.
         let collection = JWTKeyCollection()

@@ -68,7 +68,8 @@ extension SignOuts {
             let key = InstallationKey(app: AppNumber(try row.decode(0)), installID: try InstallID(row.decode(1)))
             let sessionID = try row.decode(3, as: String.self)
             let logout = OnInstallation(
-                key: key, userID: try UserID(row.decode(2)), sessionID: sessionID.isEmpty ? nil : try SessionID(sessionID))
+                key: key, userID: try UserID(row.decode(2)),
+                sessionID: sessionID.isEmpty ? nil : try SessionID(sessionID))
             installations[logout] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
         }
     }
