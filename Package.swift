@@ -60,11 +60,12 @@ let package = Package(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CPostgres", path: "Sources/CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
         module("EventLoop", ["CLinux", heap]),
         module("HTTPWire", [httpTypes]),
-        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
+        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", httpTypes, logging]),
         module("StrictJSON", []),
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
@@ -101,7 +102,7 @@ let package = Package(
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire"]),
-        tests("HTTPServerTests", ["HTTPServer"]),
+        tests("HTTPServerTests", ["HTTPServer", "CZlib"]),
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
