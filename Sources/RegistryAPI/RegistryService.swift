@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import Logging
 import PushRegistry
 
@@ -31,8 +32,9 @@ public struct RegistryService: Sendable {
 
     /// The routes, with what every one of them goes through.
     public func application(observer: (any RequestObserver)?) -> Application {
-        Application(
-            router: Router(routes.map { $0.wrapped(in: [renderErrors]) }), observer: observer,
+        let answered = routes.map { $0.wrapped(in: [StreamCompression.middleware, renderErrors]) }
+        return Application(
+            router: Router(sharedWithAllowedOrigins(answered)), observer: observer,
             renderProblem: ProblemDocument.response)
     }
 
@@ -49,11 +51,17 @@ public struct RegistryService: Sendable {
         do {
             return try await handler(request)
         } catch {
-            guard let known = APIError(error) else { throw error }
+            guard let known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
             if case .store(.failed(let description)) = known {
                 logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
             }
             return ProblemDocument.response(known, request.requestID)
         }
+    }
+
+    /// A fault of the service. What the engine knows to answer is none, nor is what a call throws that nobody waits for.
+    private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
+        if error is Problem || error is WireError || Task.isCancelled { return nil }
+        return .store(.failed("\(request.routePattern): \(error)"))
     }
 }
