@@ -107,6 +107,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
+        tests("CommandTests", ["push-registry", "HTTPServer", argumentParser, configuration]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests(

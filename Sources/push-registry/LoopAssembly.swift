@@ -25,10 +25,13 @@ struct LoopAssembly: Service {
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let metrics: PrometheusRegistry
-
+    private let accessLogInterval: Int
     private let logger: Logger
 
-    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws {
+    init(
+        _ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, accessLogInterval: Int,
+        logger: Logger
+    ) throws {
         let configuration = try database.serviceConfiguration
         parts = loops.map { loop in
             let postgres = PostgresClient(
@@ -41,7 +44,7 @@ struct LoopAssembly: Service {
         }
         self.admin = admin
         self.metrics = metrics
-
+        self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
         self.logger = logger
     }
@@ -55,7 +58,9 @@ struct LoopAssembly: Service {
             store: parts.store, directory: parts.directory, admin: admin, links: links, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
-            observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))
+            observer: CombinedObserver([
+                AccessLog(logger: logger, successInterval: accessLogInterval), RequestMetrics(factory: metrics),
+            ]))
     }
 
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
