@@ -4,7 +4,7 @@ SWIFT ?= swift
 RELEASE = .build/release/push-registry
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
 
-.PHONY: help run test bench lint format build packages clean
+.PHONY: help run test tsan bench lint format build packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -17,6 +17,9 @@ build: packages ## Build the optimised binary
 
 test: packages ## Run all tests, on throw-away PostgreSQL clusters
 	$(SWIFT) test
+
+tsan: packages ## Run the engine's tests under Thread Sanitizer, in a build of their own
+	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests'
 
 bench: packages ## Measure against bare PostgreSQL in one run and print the ratios
 	$(SWIFT) build -c release --product push-registry --product push-registry-bench

@@ -63,11 +63,12 @@ let package = Package(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CPostgres", path: "Sources/CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
         module("EventLoop", ["CLinux", heap]),
         module("HTTPWire", [httpTypes]),
-        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
+        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", httpTypes, logging]),
         module("StrictJSON", []),
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module(
@@ -114,11 +115,12 @@ let package = Package(
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire"]),
-        tests("HTTPServerTests", ["HTTPServer"]),
+        tests("HTTPServerTests", ["HTTPServer", "CZlib"]),
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, cryptoExtras, jwtKit]),
+        tests("CommandTests", ["push-registry", "HTTPServer", argumentParser, configuration]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),

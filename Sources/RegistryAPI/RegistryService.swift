@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import Logging
 import PushRegistry
 
@@ -43,8 +44,9 @@ public struct RegistryService: Sendable {
 
     /// The routes, with what every one of them goes through.
     public func application(observer: (any RequestObserver)?) -> Application {
-        Application(
-            router: Router(routes.map { $0.wrapped(in: [renderErrors]) }), observer: observer,
+        let answered = routes.map { $0.wrapped(in: [StreamCompression.middleware, renderErrors]) }
+        return Application(
+            router: Router(sharedWithAllowedOrigins(answered)), observer: observer,
             renderProblem: ProblemDocument.response)
     }
 
@@ -63,7 +65,9 @@ public struct RegistryService: Sendable {
         do {
             return try await handler(request)
         } catch {
-            guard let known = APIError(error).map({ counted($0, request) }) else { throw error }
+            guard let known = (APIError(error) ?? Self.unforeseen(error, request)).map({ counted($0, request) }) else {
+                throw error
+            }
             audit.refused(known, request)
             if case .store(.failed(let description)) = known {
                 logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
@@ -79,5 +83,11 @@ public struct RegistryService: Sendable {
             limits.isOneTooMany(from: request.clientAddress) ? .tooManyFailedAuthentications : error
         default: error
         }
+    }
+
+    /// A fault of the service. What the engine knows to answer is none, nor is what a call throws that nobody waits for.
+    private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
+        if error is Problem || error is WireError || Task.isCancelled { return nil }
+        return .store(.failed("\(request.routePattern): \(error)"))
     }
 }

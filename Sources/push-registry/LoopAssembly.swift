@@ -29,10 +29,13 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let links: TimeZoneLinks
     private let limits = CallLimits()
     private let metrics: PrometheusRegistry
+    private let accessLogInterval: Int
     private let logger: Logger
 
-    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws
-    {
+    init(
+        _ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, accessLogInterval: Int,
+        logger: Logger
+    ) throws {
         let configuration = try database.serviceConfiguration
         parts = loops.map { loop in
             let postgres = PostgresClient(
@@ -45,7 +48,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         self.admin = admin
         self.metrics = metrics
-
+        self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
         self.logger = logger
     }
@@ -62,7 +65,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
             links: links, limits: limits, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
-            observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))
+            observer: CombinedObserver([
+                AccessLog(logger: logger, successInterval: accessLogInterval), RequestMetrics(factory: metrics),
+            ]))
     }
 
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
