@@ -18,9 +18,9 @@ build: packages ## Build the optimised binary
 test: packages ## Run all tests, on throw-away PostgreSQL clusters
 	$(SWIFT) test
 
-bench: packages ## Measure against bare PostgreSQL in one run and print the ratios
+bench: packages ## Measure against bare PostgreSQL and print the ratios; HUMMINGBIRD=1 for that one too
 	$(SWIFT) build -c release --product push-registry --product push-registry-bench
-	.build/release/push-registry-bench
+	.build/release/push-registry-bench $(if $(HUMMINGBIRD),--with-hummingbird)
 
 lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the dependencies
 	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests
@@ -44,4 +44,4 @@ packages: # Install the Debian packages that are missing; needs root for that al
 	@command -v $(SWIFT) >/dev/null || { echo "Swift 6.3 is missing: see https://www.swift.org/install/linux/"; exit 1; }
 
 clean: ## Remove what was built
-	rm -rf .build
+	rm -rf .build .build-hummingbird
