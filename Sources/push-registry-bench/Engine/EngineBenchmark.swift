@@ -32,16 +32,16 @@ struct EngineBenchmark {
             for server in servers { report.megabytes[server.side] = try await idle(server) }
             for round in 1...options.rounds {
                 log("engine, round \(round)")
-                for server in servers {
-                    report.add(try await load(server, get), to: .get, server.side)
-                    report.add(try await load(server, post), to: .post, server.side)
-                    report.add(
-                        try await NewConnections(server: server).measure(seconds: seconds), to: .connection, server.side
-                    )
-                }
+                for server in servers { try await measure(server, post, &report) }
             }
             return report
         }
+    }
+
+    private func measure(_ server: EngineServer, _ post: RequestPool, _ report: inout EngineReport) async throws {
+        report.add(try await load(server, get), to: .get, server.side)
+        report.add(try await load(server, post), to: .post, server.side)
+        report.add(try await NewConnections(server: server).measure(seconds: seconds), to: .connection, server.side)
     }
 
     private func hummingbird() async throws -> Binary? {
