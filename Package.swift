@@ -105,7 +105,11 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                argumentParser, logging, subprocess,
+                "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging, subprocess,
+            ],
+            // A package of its own, which the benchmark writes out and builds when it is asked to.
+            resources: [
+                .embedInCode("Engine/Hummingbird/Package.swift.txt"), .embedInCode("Engine/Hummingbird/main.swift.txt"),
             ],
             swiftSettings: strict),
 

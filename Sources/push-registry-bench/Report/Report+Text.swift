@@ -3,6 +3,10 @@ import Foundation
 extension Report {
     /// One line per row: what the service did, what pgbench did, the ratio and whether it is what was to be reached.
     var text: String {
+        [options.wantsDatabase ? serviceText : nil, engine?.text].compactMap(\.self).joined(separator: "\n")
+    }
+
+    private var serviceText: String {
         let lines = options.rows.compactMap(cells).map(Self.line)
         return ([Self.line(Self.header)] + lines + [""] + notes).joined(separator: "\n") + "\n"
     }
@@ -26,6 +30,7 @@ extension Report {
         case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
         case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
         case .unchanged, .changed, .first, .healthz: rateCells(row)
+        case .engine: nil
         }
     }
 
