@@ -139,9 +139,9 @@ extension EventLoop {
             runJobs()
             fireTimers()
             // What is ready sets deadlines: they count from the end of the wait, which may have been long.
-            poller.wait(timeoutMilliseconds: waitMilliseconds(), woken: { roundStart = ContinuousClock.now }) {
-                watches.handler(for: $0)?.descriptorIsReady($1)
-            }
+            poller.wait(
+                timeoutMilliseconds: waitMilliseconds(), woken: { roundStart = ContinuousClock.now },
+                ready: { watches.handler(for: $0)?.descriptorIsReady($1) })
             takeInbox()
         }
         runJobs()

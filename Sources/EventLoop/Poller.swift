@@ -61,10 +61,10 @@ final class Poller: Sendable {
         _ = eventfd_write(wakeUp, 1)
     }
 
-    /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `body`, after one call of
-    /// `woken`.
+    /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `ready`, after one call
+    /// of `woken`.
     func wait(
-        timeoutMilliseconds: CInt, woken: () -> Void, _ body: (_ key: UInt64, _ readiness: Readiness) -> Void
+        timeoutMilliseconds: CInt, woken: () -> Void, ready: (_ key: UInt64, _ readiness: Readiness) -> Void
     ) {
         let count = epoll_wait(epoll, events, CInt(Self.eventsMax), timeoutMilliseconds)
         woken()
@@ -74,7 +74,7 @@ final class Poller: Sendable {
                 resetWake()
                 continue
             }
-            body(event.data.u64, Readiness(rawValue: event.events))
+            ready(event.data.u64, Readiness(rawValue: event.events))
         }
     }
 
