@@ -4,7 +4,7 @@ SWIFT ?= swift
 RELEASE = .build/release/push-registry
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
 
-.PHONY: help run test bench lint format build packages clean
+.PHONY: help run test tsan bench lint format build packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -18,9 +18,12 @@ build: packages ## Build the optimised binary
 test: packages ## Run all tests, on throw-away PostgreSQL clusters
 	$(SWIFT) test
 
-bench: packages ## Measure against bare PostgreSQL in one run and print the ratios
+tsan: packages ## Run the engine's tests under Thread Sanitizer, in a build of their own
+	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests'
+
+bench: packages ## Measure against bare PostgreSQL and print the ratios; HUMMINGBIRD=1 for that one too
 	$(SWIFT) build -c release --product push-registry --product push-registry-bench
-	.build/release/push-registry-bench
+	.build/release/push-registry-bench $(if $(HUMMINGBIRD),--with-hummingbird)
 
 lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the dependencies
 	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests
@@ -44,4 +47,4 @@ packages: # Install the Debian packages that are missing; needs root for that al
 	@command -v $(SWIFT) >/dev/null || { echo "Swift 6.3 is missing: see https://www.swift.org/install/linux/"; exit 1; }
 
 clean: ## Remove what was built
-	rm -rf .build
+	rm -rf .build .build-hummingbird

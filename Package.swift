@@ -16,7 +16,9 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -52,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries.
@@ -60,14 +63,17 @@ let package = Package(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CPostgres", path: "Sources/CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
         module("EventLoop", ["CLinux", heap]),
         module("HTTPWire", [httpTypes]),
-        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", httpTypes, logging]),
+        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", httpTypes, logging]),
         module("StrictJSON", []),
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
-        module("RegistryAPI", ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, logging]),
+        module(
+            "RegistryAPI",
+            ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
         module("PushRegistry", []),
         module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
@@ -76,6 +82,7 @@ let package = Package(
             // One line a file, and one in Manifest.swift.
             resources: [
                 .embedInCode("0001_create_registry.sql"),
+                .embedInCode("0002_create_session.sql"),
                 .embedInCode("0003_create_change_feed.sql"),
             ],
             swiftSettings: strict),
@@ -98,7 +105,11 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                argumentParser, logging, subprocess,
+                "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging, subprocess,
+            ],
+            // A package of its own, which the benchmark writes out and builds when it is asked to.
+            resources: [
+                .embedInCode("Engine/Hummingbird/Package.swift.txt"), .embedInCode("Engine/Hummingbird/main.swift.txt"),
             ],
             swiftSettings: strict),
 
@@ -108,11 +119,12 @@ let package = Package(
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire"]),
-        tests("HTTPServerTests", ["HTTPServer"]),
+        tests("HTTPServerTests", ["HTTPServer", "CZlib"]),
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
-        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
+        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, cryptoExtras, jwtKit]),
+        tests("CommandTests", ["push-registry", "HTTPServer", argumentParser, configuration]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),
@@ -125,7 +137,8 @@ let package = Package(
             ]),
         // It runs the built command.
         tests(
-            "EndToEndTests", ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
+            "EndToEndTests",
+            ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", crypto, logging]),
         tests(
             "FleetGeneratorTests",
             [

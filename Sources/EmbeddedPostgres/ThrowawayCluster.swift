@@ -7,7 +7,7 @@ public enum ThrowawayCluster {
     /// Lends a running server to `body`, then stops it and removes its folder, however `body` ends. If this process
     /// dies meanwhile, even by SIGKILL, the server is ended and the folder removed all the same.
     ///
-    /// The data is a copy of a template that the user's first call makes, in a second or two, and all later ones share.
+    /// At most four are lent at once, so `body` must not ask for another. The data is a copy of a template that the user's first call makes, in a second or two, and all later ones share.
     /// The server runs with `fsync` off unless `settings` say otherwise.
     ///
     /// - Parameters:
@@ -18,6 +18,21 @@ public enum ThrowawayCluster {
     public static func with<Value: Sendable>(
         settings: [String: String] = [:], listensOnLoopback: Bool = false,
         logger: Logger = Logger(label: "throwaway-cluster"),
+        _ body: (EmbeddedPostgres) async throws -> Value
+    ) async throws -> Value {
+        await ClusterPlaces.shared.take()
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await lend(settings, listensOnLoopback, logger, body))
+        } catch {
+            result = .failure(error)
+        }
+        await ClusterPlaces.shared.giveBack()
+        return try result.get()
+    }
+
+    private static func lend<Value: Sendable>(
+        _ settings: [String: String], _ listensOnLoopback: Bool, _ logger: Logger,
         _ body: (EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
         let reservation = try await ThrowawayFolder.reserve(logger: logger)

@@ -1,11 +1,13 @@
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import Logging
 import PushRegistry
 
 /// The registry's HTTP API over its stores. One lives on each event loop; each endpoint has a file of its own.
 public struct RegistryService: Sendable {
     let store: any InstallationStore
+    let users: any UserStore
     let feedback: any FeedbackStore
     let events: any EventStore
     let directory: any AppDirectory
@@ -13,37 +15,45 @@ public struct RegistryService: Sendable {
     let links: TimeZoneLinks
     let readiness: ReadinessCheck
     let metrics: @Sendable () -> [UInt8]
+    let limits: CallLimits
     let logger: Logger
+    let userTokens = UserTokenCache()
+    let audit = Audit()
 
     /// - Parameters:
     ///   - readiness: whether the service can do its work, for `GET /readyz`.
+    ///   - limits: shared by all loops.
     ///   - metrics: the text of `GET /metrics`.
     public init(
-        store: any InstallationStore, feedback: any FeedbackStore, events: any EventStore, directory: any AppDirectory,
-        admin: AdminKey, links: TimeZoneLinks,
+        store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
+        directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks, limits: CallLimits,
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
+        self.users = users
         self.feedback = feedback
         self.events = events
         self.directory = directory
         self.admin = admin
         self.links = links
         self.readiness = readiness
+        self.limits = limits
         self.metrics = metrics
         self.logger = logger
     }
 
     /// The routes, with what every one of them goes through.
     public func application(observer: (any RequestObserver)?) -> Application {
-        Application(
-            router: Router(routes.map { $0.wrapped(in: [renderErrors]) }), observer: observer,
+        let answered = routes.map { $0.wrapped(in: [StreamCompression.middleware, renderErrors]) }
+        return Application(
+            router: Router(sharedWithAllowedOrigins(answered)), observer: observer,
             renderProblem: ProblemDocument.response)
     }
 
     var routes: [Route] {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
+            logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
             postFeedback, listHistory, listTokenHistory, listChanges,
             listApps, putApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText,
@@ -55,11 +65,29 @@ public struct RegistryService: Sendable {
         do {
             return try await handler(request)
         } catch {
-            guard let known = APIError(error) else { throw error }
+            guard let known = (APIError(error) ?? Self.unforeseen(error, request)).map({ counted($0, request) }) else {
+                throw error
+            }
+            audit.refused(known, request)
             if case .store(.failed(let description)) = known {
                 logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
             }
             return ProblemDocument.response(known, request.requestID)
         }
+    }
+
+    /// A failed authentication counts against its address. What is one too many is not even told to the log.
+    private func counted(_ error: APIError, _ request: ServerRequest) -> APIError {
+        switch error {
+        case .missingCredential, .invalidCredential, .invalidUserToken:
+            limits.isOneTooMany(from: request.clientAddress) ? .tooManyFailedAuthentications : error
+        default: error
+        }
+    }
+
+    /// A fault of the service. What the engine knows to answer is none, nor is what a call throws that nobody waits for.
+    private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
+        if error is Problem || error is WireError || Task.isCancelled { return nil }
+        return .store(.failed("\(request.routePattern): \(error)"))
     }
 }

@@ -7,14 +7,14 @@ enum InstallationColumns {
         i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
         i.session_expires_at, i.state, i.generation, i.registration_generation, i.probably_replaced_by, i.created_at, \
         i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, i.vendor_id, \
-        i.device_model
+        i.device_model, i.credential_issued_at
         """
-    static let count = 21
+    static let count = 22
 
     static func decode(_ row: PostgresRow, from first: Int = 0) throws -> Installation {
         var reader = ColumnReader(row, from: first)
         let key = InstallationKey(app: AppNumber(try reader.next()), installID: try InstallID(reader.next()))
-        return Installation(
+        var installation = Installation(
             key: key, provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
             keys: try decodeKeys(&reader), owner: try decodeOwner(&reader),
             state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
@@ -22,6 +22,8 @@ enum InstallationColumns {
             createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
             snapshotDigest: try reader.next(), lineage: try decodeLineage(&reader))
+        installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        return installation
     }
 
     private static func decodeKeys(_ reader: inout ColumnReader) throws -> WebPushKeys? {

@@ -81,10 +81,15 @@ public struct PostgresInstallationStore: InstallationStore {
 }
 
 /// The SQL of single installations.
-private enum InstallationStatements {
+enum InstallationStatements {
+    /// What `InstallationRecord` is read from.
+    static let recordColumns: PostgresSQL = """
+        \(sql: InstallationColumns.list), i.token, statement_timestamp(), \(sql: SnapshotColumns.batch.names)
+        """
+
     static let read = PreparedSQL(
         """
-        SELECT \(sql: InstallationColumns.list), i.token, statement_timestamp(), \(sql: SnapshotColumns.batch.names)
+        SELECT \(sql: recordColumns)
         FROM installation i WHERE app_id = $1 AND install_id = $2
         """)
 
@@ -107,7 +112,7 @@ private enum InstallationStatements {
 }
 
 extension InstallationRecord {
-    fileprivate init(_ row: PostgresRow) throws {
+    init(_ row: PostgresRow) throws {
         let installation = try InstallationColumns.decode(row)
         let text = try row.decode(InstallationColumns.count, as: String?.self)
         self.init(

@@ -12,7 +12,9 @@ struct RunCommand: AsyncParsableCommand {
             bench-YYYY-MM-DD.txt in the current folder.
 
             Rows: unchanged, changed and first registrations; healthz (GET /healthz); start (until /readyz says 200); \
-            idle (memory with 10,000 idle connections).
+            idle (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against \
+            plain, and against Hummingbird 2, which is fetched and built in .build-hummingbird when --with-hummingbird \
+            asks for it, and measured from then on).
 
             pgbench has it easy: no events, no history, one statement that updates in place. Compare ratios, and only \
             within one run: everything shares this machine's cores.
@@ -42,6 +44,9 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "A small run, to see that all works: 50,000 installations, one round of 2 seconds.")
     var quick = false
 
+    @Flag(help: "Build the server on Hummingbird 2 that the row engine compares with: minutes, the first time.")
+    var withHummingbird = false
+
     @Flag(help: "Print JSON, with every round's figures.")
     var json = false
 
@@ -67,13 +72,21 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let benchmark = Benchmark(options: options, binary: try .pushRegistry(binary)) { line in
-            FileHandle.standardError.write(Data("\(line)\n".utf8))
-        }
-        let report = try await benchmark.run()
+        let report = try await measure { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
         let text = report.text
         try Data(text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
         print(json ? try Self.json(report) : text, terminator: json ? "\n" : "")
+    }
+
+    private func measure(log: @escaping @Sendable (String) -> Void) async throws -> Report {
+        var report = Report(options: options)
+        if options.wantsDatabase {
+            report = try await Benchmark(options: options, binary: try .pushRegistry(binary), log: log).run()
+        }
+        if options.wants(.engine) {
+            report.engine = try await EngineBenchmark(options, buildsHummingbird: withHummingbird, log: log).run()
+        }
+        return report
     }
 
     private static var today: String {

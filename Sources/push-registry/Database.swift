@@ -51,15 +51,34 @@ struct Database: Sendable {
         }
     }
 
-    var migrator: Migrator {
+    private var migrator: Migrator {
         get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
+    }
+
+    /// Brings the schema up to date.
+    ///
+    /// - Throws: `UnreachableDatabase`, `MigrationError`.
+    func migrate() async throws -> [Migration] {
+        try await reaching { try await migrator.migrate(configuration) }
+    }
+
+    func migrationStatus() async throws -> MigrationStatus {
+        try await reaching { try await migrator.status(configuration) }
+    }
+
+    private func reaching<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            throw UnreachableDatabase(error: error)
+        }
     }
 
     /// Lends the directory of apps and keys on a migrated database.
     func withDirectory<Value: Sendable>(
         logger: Logger, _ body: (PostgresAppDirectory) async throws -> Value
     ) async throws -> Value {
-        _ = try await migrator.migrate(configuration)
+        _ = try await migrate()
         let loop = EventLoop(name: "command")
         defer { loop.stop() }
         let client = PostgresClient(
@@ -69,6 +88,18 @@ struct Database: Sendable {
         async let _ = client.run()
         async let _ = directory.run()
         return try await body(directory)
+    }
+}
+
+/// A first word with the database failed.
+struct UnreachableDatabase: Error, CustomStringConvertible {
+    let error: PostgresError
+
+    var description: String {
+        """
+        The database does not answer. \(error.debugDescription)
+        Check that PostgreSQL runs and that PUSH_REGISTRY_DATABASE_URL leads to it.
+        """
     }
 }
 

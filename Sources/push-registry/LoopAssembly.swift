@@ -27,11 +27,15 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let parts: [LoopParts]
     private let admin: AdminKey
     private let links: TimeZoneLinks
+    private let limits = CallLimits()
     private let metrics: PrometheusRegistry
-
+    private let accessLogInterval: Int
     private let logger: Logger
 
-    init(_ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, logger: Logger) throws {
+    init(
+        _ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, accessLogInterval: Int,
+        logger: Logger
+    ) throws {
         let configuration = try database.serviceConfiguration
         parts = loops.map { loop in
             let postgres = PostgresClient(
@@ -44,7 +48,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         self.admin = admin
         self.metrics = metrics
-
+        self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
         self.logger = logger
     }
@@ -55,12 +59,15 @@ struct LoopAssembly: Service, CustomStringConvertible {
             preconditionFailure("\(loop.name) is none of this server's loops")
         }
         let service = RegistryService(
-            store: parts.store, feedback: PostgresFeedbackStore(postgres: parts.postgres),
+            store: parts.store, users: PostgresUserStore(postgres: parts.postgres),
+            feedback: PostgresFeedbackStore(postgres: parts.postgres),
             events: PostgresEventStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, readiness: readiness(parts),
+            links: links, limits: limits, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
-            observer: CombinedObserver([AccessLog(logger: logger), RequestMetrics(factory: metrics)]))
+            observer: CombinedObserver([
+                AccessLog(logger: logger, successInterval: accessLogInterval), RequestMetrics(factory: metrics),
+            ]))
     }
 
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {

@@ -30,7 +30,7 @@ struct Migrate: AsyncParsableCommand {
     }
 
     private func migrate(_ database: Database) async throws {
-        let applied = try await database.migrator.migrate(database.configuration)
+        let applied = try await database.migrate()
         for migration in applied { print("applied \(migration.version) \(migration.name)") }
         if applied.isEmpty { print("the schema is up to date") }
         if try await RestoredEvents.adopt(database.configuration) {
@@ -39,7 +39,7 @@ struct Migrate: AsyncParsableCommand {
     }
 
     private func show(_ database: Database) async throws {
-        let status = try await database.migrator.status(database.configuration)
+        let status = try await database.migrationStatus()
         for migration in status.pending { print("pending \(migration.version) \(migration.name)") }
         for record in status.unknown { print("newer than this binary: \(record.version) \(record.name)") }
         if status.isUpToDate { print("the schema is up to date") }

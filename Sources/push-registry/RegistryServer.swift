@@ -36,7 +36,7 @@ struct RegistryServer {
 
     private func serve(_ database: Database, demo: Bool) async throws {
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
-        let applied = try await database.migrator.migrate(database.configuration)
+        let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
         if try await RestoredEvents.adopt(database.configuration) {
             logger.notice("the database was restored from a dump: readers of the change feed begin anew")
@@ -47,7 +47,8 @@ struct RegistryServer {
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         let assembly = try LoopAssembly(
-            database, loops: loops, admin: admin, metrics: metrics, logger: logger)
+            database, loops: loops, admin: admin, metrics: metrics, accessLogInterval: settings.accessLogInterval,
+            logger: logger)
         let server = try HTTPServer(
             httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
@@ -70,6 +71,7 @@ struct RegistryServer {
         }
         var configuration = HTTPServerConfiguration(addresses: addresses)
         configuration.tls = try tlsFiles()
+        settings.connections.apply(to: &configuration)
         return configuration
     }
 

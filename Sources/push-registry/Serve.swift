@@ -28,13 +28,14 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"))
     var tlsKey: String?
 
+    @OptionGroup(title: "Connections") var connections: ConnectionOptions
+
     @Flag(help: "Create the app com.example.demo with a key and print curl lines to try. For trying out only.")
     var demo = false
 
     func run() async throws {
-        let settings = try await common.settings([
-            "listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey,
-        ])
+        let flags = ["listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey]
+        let settings = try await common.settings(flags.merging(connections.flags) { own, _ in own })
         try await RegistryServer(settings, logger: ProcessLogging.start(settings)).run(demo: demo)
     }
 }

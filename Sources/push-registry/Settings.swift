@@ -58,6 +58,9 @@ struct Settings: Sendable {
     var logFormat: LogFormat?
     var tlsCertificate: String?
     var tlsKey: String?
+    var connections: ConnectionSettings
+    /// Of so many requests that succeed, one is logged.
+    var accessLogInterval: Int
 
     init(_ reader: ConfigReader) throws {
         listen = reader.string(forKey: "listen", default: "127.0.0.1:8080")
@@ -67,7 +70,9 @@ struct Settings: Sendable {
         tlsCertificate = reader.string(forKey: "tlsCert")
         tlsKey = reader.string(forKey: "tlsKey")
         logFormat = try reader.string(forKey: "logFormat").map(Self.format)
-        eventLoops = try reader.string(forKey: "eventLoops").map(Self.count)
+        eventLoops = try reader.count("eventLoops", "The number of event loops", 1...256)
+        connections = try ConnectionSettings(reader)
+        accessLogInterval = try reader.count("accessLogInterval", "The access log's interval", 1...1_000_000) ?? 1
         logLevel = try Self.level(reader.string(forKey: "logLevel", default: "info"))
     }
 
@@ -76,13 +81,6 @@ struct Settings: Sendable {
             throw ValidationError("The log format is text or json, not \(text).")
         }
         return format
-    }
-
-    private static func count(_ text: String) throws -> Int {
-        guard let count = Int(text), (1...256).contains(count) else {
-            throw ValidationError("The number of event loops is 1 to 256, not \(text).")
-        }
-        return count
     }
 
     private static func level(_ text: String) throws -> Logger.Level {

@@ -4,7 +4,7 @@ import Logging
 import RegistryTestSupport
 import Testing
 
-@Suite("The command says what it does, does it, and says why it did not")
+@Suite("The command says what it does, does it, and says why it did not", .serialized)
 struct CommandLineTests {
     /// Lends an empty database, by the environment that names it.
     private func withDatabase(_ body: ([String: String]) async throws -> Void) async throws {

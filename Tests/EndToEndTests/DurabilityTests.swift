@@ -29,7 +29,7 @@ private final class Ledger: Sendable {
     var failures: [String] { entries.withLock { $0.failures } }
 }
 
-@Suite("What was acknowledged is durable, and what fails says so (R15)")
+@Suite("What was acknowledged is durable, and what fails says so (R15)", .serialized)
 struct DurabilityTests {
     private static let clients = 32
 

@@ -42,7 +42,7 @@ extension EndToEnd {
             let parts = app.registry.cluster.connectionString.split(separator: "'")
             let folder = URL(filePath: String(try #require(parts.dropFirst().first))).deletingLastPathComponent()
             let logs = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
-                .filter { !$0.hasPrefix("data/") && $0.hasSuffix("log") }
+                .filter { !$0.hasPrefix("data/") && $0.hasSuffix(".log") }
             #expect(!logs.isEmpty)
             for log in logs {
                 let text = String(decoding: try Data(contentsOf: folder.appending(path: log)), as: UTF8.self)

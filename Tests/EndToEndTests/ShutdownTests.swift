@@ -3,7 +3,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("SIGTERM drops no request")
+@Suite("SIGTERM drops no request", .serialized)
 struct ShutdownTests {
     @Test func requestsInFlight_areAnswered_whenServiceIsTerminated() async throws {
         try await withRegistry { registry in
@@ -13,10 +13,11 @@ struct ShutdownTests {
                 _ = try await transaction.execute("SELECT 1 FROM installation FOR UPDATE")
                 async let answers = race(16) { try await app.put("phone-\($0)", as: "bob") }
                 try await eventually("writes wait for the rows") { try await waitingSessions(registry) > 0 }
+                let idle = try HTTPConnection(port: registry.client.port)
+                _ = try await idle.response(to: .make("GET", "/healthz", key: nil))
                 registry.service.command.send(SIGTERM)
-                try await eventually("the service accepts no more") {
-                    (try? HTTPConnection(port: registry.client.port)) == nil
-                }
+                // The drain has begun once it closes what is idle.
+                #expect(await idle.isClosedByServer())
                 try await transaction.commit()
                 return try await answers.map { ($0.status, $0["Connection"]) }
             }

@@ -37,6 +37,19 @@ struct PolicyTests {
         #expect(try AppPolicy(draft).allowedOrigins == [origin])
     }
 
+    @Test func origin_isAllowed_whenItIsListedExactly() throws {
+        var draft = AppPolicy.Draft()
+        draft.allowedOrigins = ["https://app.example.com", "http://localhost:5173"]
+        let policy = try AppPolicy(draft)
+        #expect(policy.allows(origin: "https://app.example.com") && policy.allows(origin: "http://localhost:5173"))
+        for origin in ["https://app.example.com:8443", "http://app.example.com", "https://app.example.co", "null", ""] {
+            #expect(!policy.allows(origin: origin))
+        }
+        draft.allowedOrigins = ["*"]
+        #expect(try AppPolicy(draft).allows(origin: "https://anybody.example"))
+        #expect(!AppPolicy.standard.allows(origin: "https://app.example.com"))
+    }
+
     @Test(arguments: [
         "", "null", "app.example.com", "https://a/", "https://a/b", "https://A", "https://*.a", "https://a?b",
     ])

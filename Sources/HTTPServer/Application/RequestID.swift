@@ -47,7 +47,7 @@ extension RequestID: CustomStringConvertible {
 }
 
 extension HTTPField.Name {
-    static let xRequestID = HTTPField.Name("X-Request-Id")!
+    public static let xRequestID = HTTPField.Name("X-Request-Id")!
     static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
     static let traceparent = HTTPField.Name("traceparent")!
 }

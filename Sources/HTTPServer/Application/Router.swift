@@ -46,8 +46,11 @@ public struct Router: Sendable {
         return nodes.count - 1
     }
 
-    private static func allow(_ endpoints: [Endpoint]) -> String {
-        var methods = Set(endpoints.map(\.method.rawValue))
+    private static func allow(_ endpoints: [Endpoint]) -> String { allow(endpoints.map(\.method)) }
+
+    /// What `Allow` says of a resource with routes for these methods.
+    static func allow(_ routed: [HTTPRequest.Method]) -> String {
+        var methods = Set(routed.map(\.rawValue))
         if methods.contains("GET") { methods.insert("HEAD") }
         methods.insert("OPTIONS")
         return methods.sorted().joined(separator: ", ")

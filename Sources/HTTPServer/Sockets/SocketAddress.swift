@@ -33,7 +33,15 @@ public struct IPAddress: Hashable, Sendable {
         }
     }
 
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
+
+    /// Who is limited together: an IPv4 address alone, an IPv6 address with all of its /64, among which one host may choose.
+    public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }
 
 extension IPAddress: CustomStringConvertible {

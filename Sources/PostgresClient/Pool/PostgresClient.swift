@@ -22,7 +22,7 @@ public actor PostgresClient {
 
     private var state: PoolStateMachine
     private var connections: [PoolStateMachine.ConnectionID: PostgresConnection] = [:]
-    private var waiters: [PoolStateMachine.WaiterID: CheckedContinuation<Result<Loan, PostgresError>, Never>] = [:]
+    private var waiters: [PoolStateMachine.WaiterID: Waiter] = [:]
     private var lastFailure: PostgresError?
     private var finished: CheckedContinuation<Void, Never>?
     private var waitTimer: LoopTimer?
@@ -93,6 +93,14 @@ extension PostgresClient {
         let connection: PostgresConnection
     }
 
+    /// A borrower in the state's queue. It may be served before it has come to its await: even a call within an actor is
+    /// a point at which others run.
+    private enum Waiter {
+        case coming
+        case waiting(CheckedContinuation<Result<Loan, PostgresError>, Never>)
+        case served(Result<Loan, PostgresError>)
+    }
+
     func borrow(_ use: PoolStateMachine.Use) async throws(PostgresError) -> Loan {
         let (request, actions) = state.borrow(use, now: loop.now)
         switch request {
@@ -103,6 +111,7 @@ extension PostgresClient {
             meters.count(error)
             throw error
         case .wait(let id):
+            waiters[id] = .coming
             return try await wait(id, actions).get()
         }
     }
@@ -118,7 +127,11 @@ extension PostgresClient {
     {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                waiters[id] = continuation
+                if case .served(let result) = waiters.removeValue(forKey: id) {
+                    continuation.resume(returning: result)
+                } else {
+                    waiters[id] = .waiting(continuation)
+                }
                 perform(actions)
                 setWaitTimer()
             }
@@ -131,11 +144,20 @@ extension PostgresClient {
         meters.count(error)
     }
 
+    private func serve(_ id: PoolStateMachine.WaiterID, _ result: Result<Loan, PostgresError>) {
+        switch waiters.removeValue(forKey: id) {
+        case .coming: waiters[id] = .served(result)
+        case .waiting(let continuation): continuation.resume(returning: result)
+        case .served(let earlier): waiters[id] = .served(earlier)
+        case nil: break
+        }
+    }
+
+    /// Does nothing to one that has been served: who has a loan gives it back.
     private func abandon(_ id: PoolStateMachine.WaiterID) {
-        guard let waiter = waiters.removeValue(forKey: id) else { return }
         state.abandon(id)
-        meters.waiting(waiters.count)
-        waiter.resume(returning: .failure(PostgresError(.cancelled)))
+        serve(id, .failure(PostgresError(.cancelled)))
+        meters.waiting(state.waiters.count)
     }
 
     private func loan(
@@ -159,18 +181,18 @@ extension PostgresClient {
         for action in actions { perform(action) }
         reachable.store(state.isReachable, ordering: .relaxed)
         meters.connections(state.connections.count)
-        meters.waiting(waiters.count)
+        meters.waiting(state.waiters.count)
     }
 
     private func perform(_ action: PoolStateMachine.Action) {
         switch action {
         case .connect(let id, let delay): connect(id, after: delay)
         case .lend(let id, let waiter, let use):
-            waiters.removeValue(forKey: waiter)?.resume(returning: loan(id, use))
+            serve(waiter, loan(id, use))
         case .refuse(let waiter, let kind):
             let error = refusal(kind)
             meters.count(error)
-            waiters.removeValue(forKey: waiter)?.resume(returning: .failure(error))
+            serve(waiter, .failure(error))
         case .close(let id): close(id)
         case .finish:
             shutDownTimer?.unset()

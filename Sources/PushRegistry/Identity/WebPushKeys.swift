@@ -34,12 +34,12 @@ extension InvalidValue {
 }
 
 /// base64url (RFC 4648, section 5), padded or not, without stray bits at the end: one text per value.
-struct Base64URL {
-    let bytes: [UInt8]
+package struct Base64URL {
+    package let bytes: [UInt8]
     /// Without padding.
-    let text: String
+    package let text: String
 
-    init?(_ padded: String) {
+    package init?(_ padded: String) {
         let digits = padded.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()
         let padding = padded.utf8.count - digits.count
         guard padding == 0 || (padding <= 2 && padded.utf8.count % 4 == 0), digits.count % 4 != 1 else { return nil }

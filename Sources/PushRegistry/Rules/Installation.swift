@@ -71,6 +71,8 @@ public struct Installation: Hashable, Sendable {
     public var tokenSHA256: [UInt8]?
     public var keys: WebPushKeys?
     public var owner: Owner?
+    /// When the credential was issued by which the owner was bound, where it told.
+    public var credentialIssuedAt: Timestamp?
     public var state: InstallationState
     /// The version of the binding: grows by one with each change of token, owner, session or state.
     public var generation: Int64
@@ -88,7 +90,8 @@ public struct Installation: Hashable, Sendable {
 
     public init(
         key: InstallationKey, provider: Provider, tokenSHA256: [UInt8]?, keys: WebPushKeys?, owner: Owner?,
-        state: InstallationState, generation: Int64, registrationGeneration: Int64, probablyReplacedBy: InstallID?,
+        credentialIssuedAt: Timestamp? = nil, state: InstallationState, generation: Int64,
+        registrationGeneration: Int64, probablyReplacedBy: InstallID?,
         createdAt: Timestamp, registeredAt: Timestamp, lastSeenAt: Timestamp, stateChangedAt: Timestamp,
         snapshotDigest: [UInt8], lineage: Lineage?
     ) {
@@ -97,6 +100,7 @@ public struct Installation: Hashable, Sendable {
         self.tokenSHA256 = tokenSHA256
         self.keys = keys
         self.owner = owner
+        self.credentialIssuedAt = credentialIssuedAt
         self.state = state
         self.generation = generation
         self.registrationGeneration = registrationGeneration

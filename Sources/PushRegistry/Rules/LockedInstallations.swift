@@ -14,6 +14,7 @@ public struct LockedInstallations: Sendable {
     private var present: [InstallationKey: Installation]
     private var holders: [TokenAddress: InstallationKey]
     private var keychains: [KeychainKey: Set<InstallationKey>]
+    private let signOuts: SignOuts
     private let now: Timestamp
 
     private struct KeychainKey: Hashable {
@@ -29,14 +30,16 @@ public struct LockedInstallations: Sendable {
     /// - Parameters:
     ///   - installations: every row that the batch names, that holds one of its tokens, or that one of its devices may
     ///     replace; all locked.
+    ///   - signOuts: which of the sessions that the batch names have ended, for every registration that begins a binding.
     ///   - now: the time of the database, the one clock that all services share.
-    public init(_ installations: [Installation], now: Timestamp) {
+    public init(_ installations: [Installation], signOuts: SignOuts = SignOuts(), now: Timestamp) {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
         present = loaded
         holders = Dictionary(
             installations.compactMap { row in row.address.map { ($0, row.key) } },
             uniquingKeysWith: { first, _ in first })
         keychains = [:]
+        self.signOuts = signOuts
         self.now = now
         for installation in installations { remember(installation) }
     }
@@ -53,10 +56,11 @@ public struct LockedInstallations: Sendable {
             .map { (loaded[$0.key], $0) }
     }
 
-    /// Applies one registration (R2 to R5, R8, R10).
+    /// Applies one registration (R2 to R5, R7, R8, R10).
     public mutating func register(_ registration: Registration) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = present[registration.key]
         if let refusal = registration.precondition?.refusal(of: current) { throw refusal }
+        if registration.beginsBinding(on: current), signOuts.forbid(registration) { throw .sessionEnded }
         guard let current else { return create(registration) }
         return registration.says(nothingNewTo: current)
             ? touch(current, by: registration) : update(current, by: registration)
@@ -78,7 +82,8 @@ public struct LockedInstallations: Sendable {
         let generation = now.microseconds
         let after = Installation(
             key: registration.key, provider: registration.token.provider, tokenSHA256: registration.tokenSHA256,
-            keys: registration.keys, owner: registration.owner, state: .active, generation: generation,
+            keys: registration.keys, owner: registration.owner, credentialIssuedAt: registration.credentialIssuedAt,
+            state: .active, generation: generation,
             registrationGeneration: generation, probablyReplacedBy: nil, createdAt: now, registeredAt: now,
             lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
             lineage: Lineage(registration.snapshot.device))
@@ -113,6 +118,7 @@ public struct LockedInstallations: Sendable {
         _ after: inout Installation, from current: Installation, taking taken: Installation?,
         by registration: Registration
     ) {
+        if after.owner?.isSame(as: current.owner) != true { after.credentialIssuedAt = registration.credentialIssuedAt }
         after.generation = current.generation + 1
         after.registrationGeneration = after.generation
         after.registeredAt = after.lastSeenAt

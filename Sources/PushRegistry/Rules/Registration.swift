@@ -5,6 +5,8 @@ public struct Registration: Sendable {
     public let keys: WebPushKeys?
     public let snapshot: Snapshot
     public let owner: Owner?
+    /// When the credential was issued, where it tells (a JWT's `iat`).
+    public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
     public let touchInterval: ISO8601Duration
     /// Of the token's canonical text.
@@ -16,14 +18,15 @@ public struct Registration: Sendable {
 
     /// - Parameter sha256: the hash function. The domain has none of its own.
     public init(
-        _ request: RegistrationRequest, of app: App, owner: Owner?, precondition: Precondition?, actor: String,
-        sha256: ([UInt8]) -> [UInt8]
+        _ request: RegistrationRequest, of app: App, owner: Owner?, credentialIssuedAt: Timestamp? = nil,
+        precondition: Precondition?, actor: String, sha256: ([UInt8]) -> [UInt8]
     ) {
         key = InstallationKey(app: app.number, installID: request.installID)
         token = request.token
         keys = request.keys
         snapshot = request.snapshot
         self.owner = owner
+        self.credentialIssuedAt = credentialIssuedAt
         self.precondition = precondition
         touchInterval = app.policy.touchInterval
         self.actor = actor
@@ -63,6 +66,14 @@ public struct Registration: Sendable {
     func bindsAlike(_ present: Installation) -> Bool {
         present.state == .active && present.provider == token.provider && present.tokenSHA256 == tokenSHA256
             && isOwner(of: present)
+    }
+
+    /// R7: whether this binds the installation to a user or session that it is not bound to already, and so must find that
+    /// neither was logged out. Who ends a session unbinds its installations in the same transaction: a binding that
+    /// stands is of a session that lasts.
+    public func beginsBinding(on present: Installation?) -> Bool {
+        guard let owner else { return false }
+        return !owner.isSame(as: present?.owner)
     }
 
     private func isOwner(of present: Installation) -> Bool {
@@ -122,4 +133,6 @@ public struct RegistrationOutcome: Hashable, Sendable {
 public enum RegistrationRefusal: Error, Hashable, Sendable {
     /// R8: `If-Match` does not hold. The present generation, or 0 where the installation is unknown.
     case outdated(generation: Int64)
+    /// R7: the session was logged out, or the credential was issued before its user was.
+    case sessionEnded
 }

@@ -3,6 +3,7 @@ public struct TokenEvent: Hashable, Sendable {
     /// Why it happened, in a stable word.
     public enum Reason: String, Sendable {
         case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
+        case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
         /// Feedback: the provider says that the token is dead; it says so, but the installation was seen shortly before; it refuses the
         /// token; the app was installed anew (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled

@@ -13,8 +13,8 @@ extension RegistryService {
     /// Creates the app, or replaces its policy. Only the admin key's holder creates apps; an app's own admin changes it.
     var putApp: Route {
         Route(.put, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
-            let (caller, known) = try await caller(request)
             let id = try? AppID(request.parameters["app"])
+            let (caller, known) = try await caller(request, on: id)
             let present = id.flatMap { known.apps[$0] }
             guard caller.isMaster || (present != nil && caller.app == present?.number) else {
                 throw APIError.unknownApp

@@ -8,24 +8,32 @@ struct Caller {
     /// The admin key's holder has all roles on all apps.
     let isMaster: Bool
     let roles: Set<Role>
-    /// The app that the key belongs to; nil for the admin key.
+    /// The app that the credential belongs to; nil for the admin key.
     let app: AppNumber?
+    /// The key's id: of an API key, or of the key that signed a JWT.
     let keyID: String?
+    /// Whom a JWT proves; nil for a key, which proves nobody.
+    let user: UserToken?
 
-    static let master = Caller(isMaster: true, roles: Set(Role.allCases), app: nil, keyID: nil)
+    static let master = Caller(isMaster: true, roles: Set(Role.allCases), app: nil, keyID: nil, user: nil)
 
     init(_ key: APIKey) {
         // An app's admin may do everything on its app.
         self.init(
             isMaster: false, roles: key.roles.contains(.admin) ? Set(Role.allCases) : key.roles, app: key.app,
-            keyID: key.id)
+            keyID: key.id, user: nil)
     }
 
-    private init(isMaster: Bool, roles: Set<Role>, app: AppNumber?, keyID: String?) {
+    init(_ token: UserToken, of app: AppNumber) {
+        self.init(isMaster: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token)
+    }
+
+    private init(isMaster: Bool, roles: Set<Role>, app: AppNumber?, keyID: String?, user: UserToken?) {
         self.isMaster = isMaster
         self.roles = roles
         self.app = app
         self.keyID = keyID
+        self.user = user
     }
 
     func has(any wanted: Set<Role>) -> Bool { !roles.isDisjoint(with: wanted) }
@@ -51,29 +59,48 @@ struct AppCall {
 extension RegistryService {
     /// The caller of a request, whatever it is about.
     ///
-    /// - Throws: `APIError.missingCredential`, `.invalidCredential`; `StoreError`.
-    func caller(_ request: ServerRequest) async throws -> (Caller, DirectorySnapshot) {
+    /// - Parameters:
+    ///   - appID: the app that the path names, whose users' JWTs are credentials.
+    ///   - lateness: how long after its expiry a JWT still is one.
+    /// - Throws: `APIError.missingCredential`, `.invalidCredential`, `.invalidUserToken`; `StoreError`.
+    func caller(
+        _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
+    ) async throws -> (Caller, DirectorySnapshot) {
         let credential = try credential(request)
         let directory = try await directory.current()
-        if admin.matches(credential) { return (.master, directory) }
-        guard let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
+        if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
             presented.matches(key.secretSHA256)
-        else { throw APIError.invalidCredential }
-        return (Caller(key), directory)
+        {
+            return (Caller(key), directory)
+        }
+        if admin.matches(credential) { return (.master, directory) }
+        guard let app = appID.flatMap({ directory.apps[$0] }), credential.contains(".") else {
+            throw APIError.invalidCredential
+        }
+        do throws(UserTokenFault) {
+            let verifier = await userTokens.verifier(of: app)
+            return (Caller(try verifier.verify(credential, at: .now(), lateness: lateness), of: app.number), directory)
+        } catch {
+            throw APIError.invalidUserToken(error)
+        }
     }
 
     /// The call on the app that the path names, by a caller with one of these roles.
     ///
-    /// - Throws: 401, 404 and 403 in this order, as `APIError`; `StoreError`.
-    func appCall(_ request: ServerRequest, allowing roles: Set<Role>) async throws -> AppCall {
-        let (caller, directory) = try await caller(request)
-        guard let id = try? AppID(request.parameters["app"]), let app = directory.apps[id],
-            caller.isMaster || caller.app == app.number
-        else { throw APIError.unknownApp }
+    /// - Throws: 401, 404, 403 and 429 in this order, as `APIError`; `StoreError`.
+    func appCall(
+        _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
+    ) async throws -> AppCall {
+        let id = try? AppID(request.parameters["app"])
+        let (caller, directory) = try await caller(request, on: id, lateness: lateness)
+        guard let id, let app = directory.apps[id], caller.isMaster || caller.app == app.number else {
+            throw APIError.unknownApp
+        }
         guard caller.has(any: roles) else {
             let names = roles.map(\.rawValue).sorted().joined(separator: " or ")
             throw APIError.forbidden("This needs a key with the role \(names).")
         }
+        try limits.admit(caller, from: request.clientAddress, to: app)
         return AppCall(app: app, caller: caller, directory: directory)
     }
 

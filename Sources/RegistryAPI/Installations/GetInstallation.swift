@@ -23,6 +23,10 @@ extension RegistryService {
 extension Requester {
     /// A key without the role service proves no user.
     init(_ caller: Caller) {
-        self = caller.isService ? .service : .anonymous
+        if let user = caller.user {
+            self = .user(user.owner.userID)
+        } else {
+            self = caller.isService ? .service : .anonymous
+        }
     }
 }

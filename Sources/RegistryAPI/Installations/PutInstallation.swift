@@ -18,12 +18,13 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.client, .service])
             try call.caller.checkNaming(in: request)
             let body = try request.jsonBody()
-            let owner = try Owner(request)
+            let owner = try Owner(request, by: call.caller)
             let registration = Registration(
                 try RegistrationBody.parse(
                     body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,
                     links: links),
-                of: call.app, owner: owner, precondition: try ETag.precondition(request), actor: call.caller.actor,
+                of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
+                precondition: try ETag.precondition(request), actor: call.caller.actor,
                 sha256: { Array(SHA256.hash(data: $0)) })
             let outcome = try await store.register(registration)
             return response(outcome, to: registration, of: call.app)

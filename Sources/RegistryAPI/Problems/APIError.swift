@@ -7,10 +7,14 @@ import StrictJSON
 enum APIError: Error {
     case missingCredential
     case invalidCredential
+    case invalidUserToken(UserTokenFault)
     case tooManyFailedAuthentications
+    case tooManyRequests(retryAfter: Duration)
     /// There is no such app, or it is none of the caller's.
     case unknownApp
     case forbidden(String)
+    /// A logout by the publishable key that does not show the generation of an owned installation.
+    case unprovenLogout
     case unsupportedMediaType(String)
     case invalidBody([JSONFault])
     case invalidParameters([ParameterFault])
@@ -22,6 +26,8 @@ enum APIError: Error {
     case cursorExpired
     /// R8: the present generation, 0 where the installation is unknown.
     case outdated(generation: Int64)
+    /// R7.
+    case sessionEnded
     case store(StoreError)
 }
 
@@ -44,6 +50,15 @@ extension APIError {
             Problem(
                 .unauthorized, code: "invalid-credential", detail: "This key is not known, or was revoked.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        case .invalidUserToken(let fault):
+            Problem(
+                .unauthorized, code: "invalid-credential", detail: fault.detail,
+                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        case .tooManyRequests(let wait):
+            Problem(
+                .tooManyRequests, code: "too-many-requests",
+                detail: "This key or address calls more often than the app allows.",
+                fields: [.retryAfter: wait.wholeSecondsUp])
         case .tooManyFailedAuthentications:
             Problem(
                 .tooManyRequests, code: "too-many-failed-authentications",
@@ -52,6 +67,10 @@ extension APIError {
             Problem(.notFound, code: "unknown-app", detail: "There is no such app.")
         case .forbidden(let detail):
             Problem(.forbidden, code: "forbidden", detail: detail)
+        case .unprovenLogout:
+            Problem(
+                .forbidden, code: "forbidden",
+                detail: "Logging out a user's installation needs a JWT, or If-Match with the present generation.")
         case .unsupportedMediaType(let expected):
             Problem(
                 .unsupportedMediaType, code: "unsupported-media-type", detail: "The body must be \(expected).",
@@ -80,6 +99,9 @@ extension APIError {
                 .preconditionFailed, code: "outdated",
                 detail: "If-Match names another generation than the present one.",
                 fields: [.eTag: ETag.make(generation)])
+        case .sessionEnded:
+            Problem(
+                .conflict, code: "session-ended", detail: "This session was logged out. Sign in and register again.")
         case .store(.unavailable):
             Problem(
                 .serviceUnavailable, code: "database-unavailable", detail: "The database is away. Try again.",
@@ -102,10 +124,21 @@ extension APIError {
         case let error as StoreError: self = .store(error)
         case let error as JSONFaults: self = .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case RegistrationRefusal.sessionEnded: self = .sessionEnded
+        case Logout.Refusal.notFound: self = .unknownInstallation
+        case Logout.Refusal.unproven: self = .unprovenLogout
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
         case ChangesRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
         default: return nil
         }
+    }
+}
+
+extension Duration {
+    /// As `Retry-After` tells it: at least a second.
+    fileprivate var wholeSecondsUp: String {
+        let seconds = self / .seconds(1)
+        return String(Int(min(max(1, seconds.rounded(.up)), 86_400)))
     }
 }

@@ -20,13 +20,17 @@ extension Caller {
 }
 
 extension Owner {
-    /// The user and session that a service acts for.
+    /// The user and session that a JWT proves, or that a service acts for.
     ///
     /// - Throws: 400 for values that are no identifiers.
-    init?(_ request: ServerRequest) throws(APIError) {
+    init?(_ request: ServerRequest, by caller: Caller) throws(APIError) {
         let head = request.head
         let (user, session, expiry) = (head[.userID], head[.sessionID], head[.sessionExpiresAt])
-        guard user != nil || session != nil || expiry != nil else { return nil }
+        guard user != nil || session != nil || expiry != nil else {
+            guard let token = caller.user else { return nil }
+            self = token.owner
+            return
+        }
         var faults: [ParameterFault] = []
         let userID = user.flatMap { text in faults.catching("X-User-Id") { () throws(InvalidValue) in try UserID(text) }
         }
@@ -61,12 +65,21 @@ extension [ParameterFault] {
 extension InstallID {
     /// The `installId` of the path.
     init(_ request: ServerRequest) throws(APIError) {
+        self = try request.identifier("installId") { (text) throws(InvalidValue) in try InstallID(text) }
+    }
+}
+
+extension ServerRequest {
+    /// An identifier of the path.
+    ///
+    /// - Throws: `APIError.invalidParameters`.
+    func identifier<Identifier>(
+        _ name: String, _ make: (String) throws(InvalidValue) -> Identifier
+    ) throws(APIError) -> Identifier {
         do throws(InvalidValue) {
-            try self.init(request.parameters["installId"])
+            return try make(parameters[name])
         } catch {
-            throw .invalidParameters([
-                ParameterFault(parameter: "installId", code: error.code, detail: error.detail)
-            ])
+            throw .invalidParameters([ParameterFault(parameter: name, code: error.code, detail: error.detail)])
         }
     }
 }

@@ -2,12 +2,13 @@ import HTTPServer
 import HTTPWire
 
 /// `?limit=&after=` of the lists.
-struct PageRequest<Cursor: LosslessStringConvertible> {
+struct PageRequest<Cursor> {
     let limit: Int
     let after: Cursor?
 
+    /// - Parameter cursor: reads a cursor of the list; nil for what is none.
     /// - Throws: `APIError.invalidParameters`; an unknown parameter is one of the faults.
-    init(_ request: ServerRequest) throws {
+    init(_ request: ServerRequest, cursor: (String) -> Cursor?) throws {
         var faults: [ParameterFault] = []
         var limit = PageLimits.standard
         var after: Cursor?
@@ -20,7 +21,7 @@ struct PageRequest<Cursor: LosslessStringConvertible> {
                     faults.append(.query("limit", "out-of-range", "This must be a number from 1 to 1000."))
                 }
             case "after":
-                after = Cursor(item.value)
+                after = cursor(item.value)
                 if after == nil { faults.append(.query("after", "invalid-cursor", "This is no cursor of this list.")) }
             default:
                 faults.append(.query(item.name, "unknown-parameter", "No such parameter is known."))
@@ -35,6 +36,12 @@ struct PageRequest<Cursor: LosslessStringConvertible> {
 enum PageLimits {
     static let standard = 100
     static let allowed = 1...1_000
+}
+
+extension PageRequest where Cursor: LosslessStringConvertible {
+    init(_ request: ServerRequest) throws {
+        try self.init(request) { Cursor($0) }
+    }
 }
 
 extension ParameterFault {

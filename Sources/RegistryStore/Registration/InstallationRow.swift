@@ -27,6 +27,7 @@ package struct InstallationRow: Sendable {
         .init("user_id", "text") { $0.installation.owner?.userID.rawValue },
         .init("session_id", "text") { $0.installation.owner?.session?.id.rawValue },
         .init("session_expires_at", "timestamptz") { $0.installation.owner?.session?.expiresAt?.postgres },
+        .init("credential_issued_at", "timestamptz") { $0.installation.credentialIssuedAt?.postgres },
         .init("state", "text", cast: "installation_state") { $0.installation.state.rawValue },
         .init("generation", "bigint") { $0.installation.generation },
         .init("registration_generation", "bigint") { $0.installation.registrationGeneration },

@@ -68,8 +68,16 @@ public actor RegistrationCoalescer {
         meters.lookedUp(batch.count)
         do {
             let found = try await transactions.lookUp(batch)
-            for (pending, outcome) in zip(batch, found) {
-                if let outcome { pending.finish(.success(outcome)) } else { queueChange(pending) }
+            for (var pending, finding) in zip(batch, found) {
+                switch finding {
+                case .unchanged(let outcome):
+                    pending.finish(.success(outcome))
+                case .known:
+                    pending.wasKnown = true
+                    queueChange(pending)
+                case .unknown:
+                    queueChange(pending)
+                }
             }
         } catch {
             for pending in batch { pending.refuse(StoreError(error)) }
@@ -114,6 +122,8 @@ struct PendingRegistration: Sendable {
     let registration: Registration
     /// Of all that the registration says: its binding and its snapshot.
     let digest: [UInt8]
+    /// Whether the look-up found the installation as its last registration left it.
+    var wasKnown = false
     private let continuation: CheckedContinuation<RegistrationOutcome, any Error>
 
     init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {

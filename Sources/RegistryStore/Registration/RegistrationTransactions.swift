@@ -11,18 +11,28 @@ struct RegistrationTransactions: Sendable {
     let postgres: PostgresClient
     let meters: StoreMeters
 
-    /// For each registration its outcome where it changes nothing, nil where a transaction must decide.
-    func lookUp(_ batch: [PendingRegistration]) async throws -> [RegistrationOutcome?] {
+    /// What a look-up finds of a registration.
+    enum Finding {
+        /// It changes nothing, and this is its answer.
+        case unchanged(RegistrationOutcome)
+        /// The installation is as its last registration left it; this one says something else, or is to be recorded.
+        case known
+        /// It is new, or was changed by other ways.
+        case unknown
+    }
+
+    /// For each registration whether it changes nothing, or a transaction must decide.
+    func lookUp(_ batch: [PendingRegistration]) async throws -> [Finding] {
         let keys = batch.map(\.registration.key)
         let rows = try await postgres.execute(
             PostgresStatement(
                 RegistrationStatements.lookUp, keys.map(\.app.rawValue), keys.map(\.installID.rawValue)))
-        var outcomes = [RegistrationOutcome?](repeating: nil, count: batch.count)
+        var findings = [Finding](repeating: .unknown, count: batch.count)
         for row in rows {
             let position = try row.decode(0, as: Int.self) - 1
-            outcomes[position] = try outcome(of: batch[position], as: row)
+            findings[position] = try outcome(of: batch[position], as: row).map(Finding.unchanged) ?? .known
         }
-        return outcomes
+        return findings
     }
 
     private func outcome(of pending: PendingRegistration, as row: PostgresRow) throws -> RegistrationOutcome? {
@@ -59,9 +69,13 @@ struct RegistrationTransactions: Sendable {
         _ batch: [PendingRegistration], attemptsMax: Int
     ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
         var attempts = 1
+        // What the look-up found is bound as it was, as a rule, and needs no lock of user or session.
+        var guarded = Set(batch.filter { !$0.wasKnown && $0.registration.owner != nil }.map(\.registration.key))
         while true {
             do {
-                return try await transaction(batch)
+                return try await transaction(batch, guarding: guarded)
+            } catch let error as UnguardedBindings {
+                guarded.formUnion(error.keys)
             } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
                 meters.retried()
@@ -70,12 +84,16 @@ struct RegistrationTransactions: Sendable {
     }
 
     private func transaction(
-        _ batch: [PendingRegistration]
+        _ batch: [PendingRegistration], guarding guarded: Set<InstallationKey>
     ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
         try await postgres.withTransaction { transaction in
-            let results = try await transaction.execute([PostgresStatement(RegistrationStatements.now), lock(batch)])
-            var locked = LockedInstallations(
-                try results[1].map { try InstallationColumns.decode($0) }, now: Timestamp(try results[0][0].decode(0)))
+            let load = RegistrationLoad(batch, guarding: guarded)
+            let results = try await transaction.execute(load.statements)
+            var locked = try load.decode(results)
+            let unguarded = batch.map(\.registration).filter {
+                $0.beginsBinding(on: locked[$0.key]) && !guarded.contains($0.key)
+            }
+            guard unguarded.isEmpty else { throw UnguardedBindings(keys: unguarded.map(\.key)) }
             let outcomes = batch.map { pending in
                 Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
             }
@@ -83,15 +101,12 @@ struct RegistrationTransactions: Sendable {
             return outcomes
         }
     }
+}
 
-    private func lock(_ batch: [PendingRegistration]) -> PostgresStatement {
-        let registrations = batch.map(\.registration)
-        return PostgresStatement(
-            RegistrationStatements.lock, registrations.map(\.key.app.rawValue),
-            registrations.map(\.key.installID.rawValue),
-            registrations.map(\.token.provider.rawValue), registrations.map(\.tokenSHA256),
-            registrations.map(\.snapshot.device.keychainID))
-    }
+/// R7: registrations that begin a binding, of which that became known only under the installations' locks. The locks of
+/// their users and sessions come before those, so the transaction starts again.
+private struct UnguardedBindings: Error {
+    let keys: [InstallationKey]
 }
 
 extension PostgresError {

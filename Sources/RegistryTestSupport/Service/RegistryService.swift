@@ -35,7 +35,7 @@ public final class RegistryService: Sendable {
 
     private static func port(of command: RegistryCommand) async throws -> UInt16 {
         var port: UInt16?
-        try await eventually("the service listens") {
+        try await eventually("the service listens", within: .seconds(60)) {
             guard command.isRunning else { throw ServiceEnded(log: command.log) }
             port = announcedPort(command.log)
             return port != nil

@@ -39,10 +39,12 @@ final class HTTPLoad: @unchecked Sendable {
     /// Opens the connections and sends; first unmeasured, then between two calls of `around`, which says what else is to
     /// be looked at when the stretch begins and ends.
     func run<Reading: Sendable>(
-        port: UInt16, connections count: Int, warmUp: Duration, measured: Duration, reading: () throws -> Reading
+        port: UInt16, connections count: Int, open: OpenLoadChannel = { PlainChannel(descriptor: $0) },
+        warmUp: Duration, measured: Duration, reading: () throws -> Reading
     ) async throws -> (result: Result, before: Reading, after: Reading) {
-        let descriptors = try (0..<count).map { _ in try Loopback.connect(port: port, isBlocking: false) }
-        await onLoop { self.begin(descriptors) }
+        let channels = try (0..<count).map { _ in try open(Loopback.connect(port: port)) }
+        for channel in channels { channel.stopWaiting() }
+        await onLoop { self.begin(channels) }
         try await Task.sleep(for: warmUp)
         let before = try reading()
         await onLoop { self.beginMeasuring() }
@@ -72,8 +74,8 @@ final class HTTPLoad: @unchecked Sendable {
 // MARK: - On the loop
 
 extension HTTPLoad {
-    private func begin(_ descriptors: [CInt]) {
-        connections = descriptors.map { LoadConnection($0, self) }
+    private func begin(_ channels: [any LoadChannel]) {
+        connections = channels.map { LoadConnection($0, self) }
         for connection in connections { connection.start() }
     }
 

@@ -3,46 +3,47 @@ import Glibc
 
 /// One keep-alive connection with at most one request under way. Used on its loop only.
 final class LoadConnection: ReadinessHandler, @unchecked Sendable {
-    private let descriptor: CInt
+    private let channel: any LoadChannel
     private unowned let load: HTTPLoad
     private var watch: Watch?
     private var sentAt = 0
     /// The part of a response that came before the rest.
     private var partial: [UInt8] = []
 
-    init(_ descriptor: CInt, _ load: HTTPLoad) {
-        self.descriptor = descriptor
+    init(_ channel: any LoadChannel, _ load: HTTPLoad) {
+        self.channel = channel
         self.load = load
     }
 
     func start() {
-        watch = load.loop.watch(descriptor, for: .readable, handler: self)
+        watch = load.loop.watch(channel.descriptor, for: .readable, handler: self)
         sendNext()
     }
 
     func stop() {
-        if let watch { load.loop.unwatch(watch) }
-        watch = nil
-        close(descriptor)
+        guard let watch else { return }
+        load.loop.unwatch(watch)
+        self.watch = nil
+        channel.close()
     }
 
     private func sendNext() {
         guard let range = load.nextRequest() else { return load.rest(self) }
         sentAt = Monotonic.microseconds
-        let sent = load.requestBytes.withUnsafeBytes { bytes in
-            send(descriptor, bytes.baseAddress.map { $0 + range.lowerBound }, range.count, CInt(MSG_NOSIGNAL))
-        }
+        let sent = load.requestBytes.withUnsafeBytes { channel.send(.init(rebasing: $0[range])) }
         // One small request at a time always fits the socket's buffer.
         if sent != range.count { load.fail(self) }
     }
 
     func descriptorIsReady(_ readiness: Readiness) {
-        let received = recv(descriptor, load.buffer.baseAddress, load.buffer.count, 0)
-        guard received > 0 else {
-            if received == 0 || errno != EAGAIN { load.fail(self) }
-            return
-        }
-        receive(UnsafeRawBufferPointer(rebasing: load.buffer[..<received]))
+        repeat {
+            let received = channel.receive(into: load.buffer)
+            guard received > 0 else {
+                if received == 0 || errno != EAGAIN { load.fail(self) }
+                return
+            }
+            receive(UnsafeRawBufferPointer(rebasing: load.buffer[..<received]))
+        } while watch != nil && channel.hasUnreadBytes
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {

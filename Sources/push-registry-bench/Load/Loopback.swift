@@ -23,7 +23,7 @@ enum Loopback {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    static func connect(port: UInt16, isBlocking: Bool) throws -> CInt {
+    static func connect(port: UInt16) throws -> CInt {
         let descriptor = try makeSocket()
         var address = makeAddress(port: port)
         let isConnected = withSocketAddress(&address) {
@@ -36,7 +36,6 @@ enum Loopback {
         }
         var on: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
-        if !isBlocking { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
         return descriptor
     }
 
@@ -44,7 +43,7 @@ enum Loopback {
     static func exchange(
         _ method: String, _ path: String, port: UInt16, key: String? = nil, body: String = ""
     ) throws -> (status: Int, body: String) {
-        let descriptor = try connect(port: port, isBlocking: true)
+        let descriptor = try connect(port: port)
         defer { close(descriptor) }
         var limit = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

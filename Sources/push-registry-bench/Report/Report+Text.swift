@@ -3,12 +3,17 @@ import Foundation
 extension Report {
     /// One line per row: what the service did, what pgbench did, the ratio and whether it is what was to be reached.
     var text: String {
+        [options.wantsDatabase ? serviceText : nil, engine?.text].compactMap(\.self).joined(separator: "\n")
+    }
+
+    private var serviceText: String {
         let lines = options.rows.compactMap(cells).map(Self.line)
         return ([Self.line(Self.header)] + lines + [""] + notes).joined(separator: "\n") + "\n"
     }
 
     private static let header = [
-        "row", "requests/s", "p50 ms", "p99 ms", "service CPU µs", "PostgreSQL CPU µs", "pgbench/s", "its CPU µs", "ratio",
+        "row", "requests/s", "p50 ms", "p99 ms", "service CPU µs", "PostgreSQL CPU µs", "pgbench/s", "its CPU µs",
+        "ratio",
         "to reach", "",
     ]
     private static let widths = [36, 11, 8, 8, 15, 18, 10, 11, 8, 9, 6]
@@ -25,6 +30,7 @@ extension Report {
         case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
         case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
         case .unchanged, .changed, .first, .healthz: rateCells(row)
+        case .engine: nil
         }
     }
 
@@ -62,6 +68,8 @@ extension Report {
             "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
                 + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL for "
                 + "both: \(Benchmark.clusterSettings.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")).",
+            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both sides "
+                + "and the load generator share.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's.",
         ] + odd.sorted()
     }

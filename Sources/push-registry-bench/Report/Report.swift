@@ -9,6 +9,7 @@ struct Report: Codable, Sendable {
     private(set) var inserts: [Measurement] = []
     var secondsUntilReady: Double?
     var idleMegabytes: Double?
+    var engine: EngineReport?
 
     init(options: RunOptions) {
         self.options = options
@@ -23,7 +24,7 @@ struct Report: Codable, Sendable {
         switch row {
         case .unchanged, .changed: upserts.median
         case .first: inserts.median
-        case .healthz, .start, .idle: nil
+        case .healthz, .start, .idle, .engine: nil
         }
     }
 }

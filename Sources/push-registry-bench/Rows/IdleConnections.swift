@@ -1,27 +1,27 @@
 import Foundation
 import Glibc
 
-/// The service's memory while clients hold connections open that they have used once.
+/// A server's memory while clients hold connections open that they have used once.
 struct IdleConnections {
-    let count: Int
+    private static let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 
-    func measure(_ server: ServerProcess) async throws -> Double {
-        var descriptors: [CInt] = []
-        defer { for descriptor in descriptors { close(descriptor) } }
+    let count: Int
+    var open: OpenLoadChannel = { PlainChannel(descriptor: $0) }
+
+    func measure(port: UInt16, _ usage: ProcessUsage) async throws -> Double {
+        var channels: [any LoadChannel] = []
+        defer { for channel in channels { channel.close() } }
         for _ in 0..<count {
-            let descriptor = try Loopback.connect(port: server.port, isBlocking: true)
-            descriptors.append(descriptor)
-            try use(descriptor)
+            let channel = try open(Loopback.connect(port: port))
+            channels.append(channel)
+            try use(channel)
         }
         try await Task.sleep(for: .seconds(1))
-        return try server.usage.residentMegabytes()
+        return try usage.residentMegabytes()
     }
 
-    private func use(_ descriptor: CInt) throws {
-        let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    private func use(_ channel: any LoadChannel) throws {
         var answer = [UInt8](repeating: 0, count: 4_096)
-        guard send(descriptor, request, request.utf8.count, CInt(MSG_NOSIGNAL)) == request.utf8.count,
-            recv(descriptor, &answer, answer.count, 0) > 0
-        else { throw Loopback.Failure(what: "an idle connection broke") }
+        try answer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
     }
 }

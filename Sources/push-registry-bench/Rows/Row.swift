@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What is measured.
 enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, healthz, start, idle
+    case unchanged, changed, first, healthz, start, idle, engine
 
     var title: String {
         switch self {
@@ -12,6 +12,7 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         case .healthz: "GET /healthz"
         case .start: "start until ready"
         case .idle: "memory, idle connections"
+        case .engine: "the HTTP engine alone"
         }
     }
 
@@ -21,7 +22,7 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         case .unchanged: 4
         case .changed: 2
         case .first: 1.5
-        case .healthz, .start, .idle: nil
+        case .healthz, .start, .idle, .engine: nil
         }
     }
 }

@@ -13,5 +13,8 @@ struct RunOptions: Codable, Sendable {
     var poolMax = 200_000
     var seed: UInt64 = 1
 
+    /// The engine is measured without one.
+    var wantsDatabase: Bool { rows.contains { $0 != .engine } }
+
     func wants(_ row: Row) -> Bool { rows.contains(row) }
 }

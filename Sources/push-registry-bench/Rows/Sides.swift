@@ -23,7 +23,8 @@ struct Sides {
             let key = try makeKey(server)
             let pools = Pools(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
             if options.wants(.idle) {
-                report.idleMegabytes = try await IdleConnections(count: options.idleConnections).measure(server)
+                report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
+                    .measure(port: server.port, server.usage)
             }
             for round in 1...options.rounds { try await measure(round, server, pools, &report) }
         }

@@ -7,7 +7,9 @@ final class TestClient: @unchecked Sendable {
     struct Response: Equatable {
         var status = 0
         var fields: [String: String] = [:]
-        var body = ""
+        /// The body as it came.
+        var bytes: [UInt8] = []
+        var body: String { String(decoding: bytes, as: UTF8.self) }
     }
 
     enum Failure: Error, Equatable {
@@ -83,34 +85,44 @@ final class TestClient: @unchecked Sendable {
             response.fields[line[..<colon].lowercased()] =
                 line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         }
-        if !isHead { response.body = try body(response) }
+        if !isHead { response.bytes = try body(response) }
         return response
     }
 
-    private func body(_ response: Response) throws -> String {
+    private func body(_ response: Response) throws -> [UInt8] {
         if response.fields["transfer-encoding"] == "chunked" { return try chunks() }
-        if let length = response.fields["content-length"].flatMap({ Int($0) }) { return try text(takeBytes(length)) }
-        return response.status == 204 || response.status < 200 ? "" : try rest()
+        if let length = response.fields["content-length"].flatMap({ Int($0) }) { return try takeBytes(length) }
+        return response.status == 204 || response.status < 200 ? [] : try restBytes()
     }
 
-    private func chunks() throws -> String {
+    private func chunks() throws -> [UInt8] {
         var body: [UInt8] = []
-        while let size = Int(try line(until: "\r\n").trimmingCharacters(in: .newlines), radix: 16) {
-            let chunk = try takeBytes(size + 2)
-            guard chunk.suffix(2) == [13, 10] else { throw Failure.malformed("chunk") }
-            if size == 0 { return text(body) }
-            body += chunk.dropLast(2)
+        while true {
+            let chunk = try chunk()
+            if chunk.isEmpty { return body }
+            body += chunk
         }
-        throw Failure.malformed("chunk size")
+    }
+
+    /// The next chunk of a body, empty at its end.
+    func chunk() throws -> [UInt8] {
+        guard let size = Int(try line(until: "\r\n").trimmingCharacters(in: .newlines), radix: 16) else {
+            throw Failure.malformed("chunk size")
+        }
+        let chunk = try takeBytes(size + 2)
+        guard chunk.suffix(2) == [13, 10] else { throw Failure.malformed("chunk") }
+        return chunk.dropLast(2)
     }
 
     /// Everything up to the end of the connection.
-    func rest() throws -> String {
+    func rest() throws -> String { text(try restBytes()) }
+
+    private func restBytes() throws -> [UInt8] {
         do {
             while true { try fill() }
         } catch Failure.ended {
             defer { buffer = [] }
-            return text(buffer)
+            return buffer
         }
     }
 

@@ -1,0 +1,55 @@
+import HTTPTypes
+import HTTPWire
+
+/// gzip for streamed answers. Answers made at once stay as they are: they are small.
+public enum StreamCompression {
+    /// Compresses a streamed answer if its client prefers that, and says in `Vary` that this depends on the client.
+    ///
+    /// The answer to HEAD has the fields that the one to GET would have. A client that wants neither gzip nor the plain body
+    /// gets a 406.
+    public static let middleware: Middleware = { request, next in
+        var response = try await next(request)
+        guard case .stream(let produce) = response.body, response.fields[.contentEncoding] == nil else {
+            return response
+        }
+        response.fields.vary(by: "Accept-Encoding")
+        let accepted = AcceptEncoding(request.head.values(of: .acceptEncoding))
+        if accepted.prefersGzip {
+            response.compress(produce)
+        } else if !accepted.acceptsIdentity {
+            throw Problem.noAcceptableEncoding
+        }
+        return response
+    }
+}
+
+extension ServerResponse {
+    fileprivate mutating func compress(_ produce: @escaping @Sendable (ResponseBodyWriter) async throws -> Void) {
+        fields[.contentEncoding] = "gzip"
+        fields.weakenETag()
+        body = .stream { writer in
+            let gzip = try GzipWriter(writer)
+            try await produce(ResponseBodyWriter(write: gzip.write, flush: gzip.flush))
+            try await gzip.end()
+        }
+    }
+}
+
+extension HTTPFields {
+    /// Adds a request field to those that the answer depends on.
+    mutating func vary(by name: String) {
+        self[.vary] = self[.vary].map { "\($0), \(name)" } ?? name
+    }
+
+    /// A strong validator promises the same bytes, which another coding has not (RFC 9110, section 8.8.1).
+    fileprivate mutating func weakenETag() {
+        guard let tag = self[.eTag], tag.hasPrefix("\"") else { return }
+        self[.eTag] = "W/" + tag
+    }
+}
+
+extension Problem {
+    fileprivate static let noAcceptableEncoding = Problem(
+        .notAcceptable, code: "no-acceptable-encoding",
+        detail: "Accept-Encoding rules out both gzip and a body without a coding.")
+}

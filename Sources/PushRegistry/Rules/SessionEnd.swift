@@ -1,0 +1,45 @@
+/// The end of one session, or of all that a user has (R7): asked for by `DELETE …/sessions/{id}` and by
+/// `POST …/users/{id}/logout`.
+public struct SessionEnd: Sendable {
+    public enum Scope: Hashable, Sendable {
+        /// One session, seen before or not.
+        case session(SessionID)
+        /// All sessions of a user, but one if it is named.
+        case user(UserID, except: SessionID?)
+    }
+
+    public let app: AppNumber
+    public let scope: Scope
+    /// Who asked: the role and the key's id, never the user.
+    public let actor: String
+
+    public init(app: AppNumber, scope: Scope, actor: String) {
+        self.app = app
+        self.scope = scope
+        self.actor = actor
+    }
+
+    /// What becomes of an installation, locked; nil where the end does not concern it.
+    public func outcome(for present: Installation, at now: Timestamp) -> (after: Installation, event: TokenEvent)? {
+        guard let owner = present.owner, concerns(owner) else { return nil }
+        let after = present.unbound(at: now)
+        let event = TokenEvent(
+            kind, reason, by: actor, at: now, from: present, to: after, previousUserID: owner.userID)
+        return (after, event)
+    }
+
+    private func concerns(_ owner: Owner) -> Bool {
+        switch scope {
+        case .session(let id): owner.session?.id == id
+        case .user(let userID, let kept): owner.userID == userID && (kept == nil || owner.session?.id != kept)
+        }
+    }
+
+    private var kind: EventKind {
+        if case .session = scope { .sessionEnded } else { .loggedOut }
+    }
+
+    private var reason: TokenEvent.Reason {
+        if case .session = scope { .sessionEnded } else { .userLoggedOut }
+    }
+}

@@ -1,0 +1,84 @@
+import PushRegistry
+import StrictJSON
+
+/// Verifies users' JWTs (RFC 7519, RFC 7515) by the keys of one policy. It only computes: there is no I/O, and nothing of it
+/// leaves the event loop.
+struct UserTokenVerifier: Sendable {
+    /// How far the issuer's clock may be off.
+    static let leewaySeconds: Int64 = 30
+    /// The longest JWT that is looked at.
+    static let bytesMax = 8 * 1024
+
+    let keys: UserTokenKeys
+    let policy: AppPolicy
+
+    /// - Parameter lateness: how long after its expiry a token still is accepted, for what was queued while offline.
+    func verify(
+        _ token: String, at now: Timestamp, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
+    ) throws(UserTokenFault) -> UserToken {
+        guard !keys.isEmpty else { throw .noKeys }
+        let parts = try UserTokenParts(token)
+        let key = try signer(of: parts)
+        let claims = try UserClaims(parts.payload, sessionExpiryClaim: policy.sessionExpiryClaim)
+        try check(claims, at: now, lateness: lateness)
+        return UserToken(owner: claims.owner, issuedAt: claims.issuedAt, keyID: key.id)
+    }
+
+    /// The key of the policy that signed the token. The header chooses among the keys that fit its algorithm; it never says
+    /// how a key is to be used.
+    private func signer(of parts: UserTokenParts) throws(UserTokenFault) -> UserTokenKeys.Key {
+        let header = try UserTokenHeader(parts.header)
+        let candidates = keys.keys(id: header.keyID, algorithm: header.algorithm)
+        guard !candidates.isEmpty else { throw .unknownKey }
+        for key in candidates where key.hasSigned(parts.signingInput, parts.signature) { return key }
+        throw .badSignature
+    }
+
+    private func check(_ claims: UserClaims, at now: Timestamp, lateness: ISO8601Duration) throws(UserTokenFault) {
+        let leeway = ISO8601Duration(seconds: Self.leewaySeconds)
+        if let issuer = policy.jwtIssuer, claims.issuer != issuer { throw .wrongIssuer }
+        if let audience = policy.jwtAudience, !claims.audiences.contains(audience) { throw .wrongAudience }
+        if let notBefore = claims.notBefore, now < notBefore.preceding(by: leeway) { throw .notYetValid }
+        // A token from the future would outlast the logouts that come before then.
+        if let issuedAt = claims.issuedAt, now < issuedAt.preceding(by: leeway) { throw .notYetValid }
+        if let expiresAt = claims.expiresAt, now >= expiresAt.advanced(by: leeway).advanced(by: lateness) {
+            throw .expired
+        }
+    }
+}
+
+/// The three parts of the compact form (RFC 7515, section 3.1), decoded.
+struct UserTokenParts {
+    let header: [UInt8]
+    let payload: [UInt8]
+    let signature: [UInt8]
+    /// What was signed: the first two parts as they came.
+    let signingInput: [UInt8]
+
+    init(_ token: String) throws(UserTokenFault) {
+        guard token.utf8.count <= UserTokenVerifier.bytesMax else { throw .malformed }
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL(String(parts[0])), let payload = Base64URL(String(parts[1])),
+            let signature = Base64URL(String(parts[2]))
+        else { throw .malformed }
+        self.header = header.bytes
+        self.payload = payload.bytes
+        self.signature = signature.bytes
+        signingInput = Array(token.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
+    }
+}
+
+/// What the header says that counts. An extension that must be understood (`crit`) is not.
+private struct UserTokenHeader {
+    let algorithm: UserTokenKeys.Algorithm
+    let keyID: String?
+
+    init(_ bytes: [UInt8]) throws(UserTokenFault) {
+        guard let document = try? JSONDocument(bytes), let header = document.root.object() else { throw .malformed }
+        let name = header.string("alg", .required, scalarsMax: Device.textScalarsMax)
+        keyID = header.string("kid", scalarsMax: Device.textScalarsMax)
+        guard document.faults.isEmpty, header.value("crit") == nil else { throw .malformed }
+        guard let algorithm = name.flatMap(UserTokenKeys.Algorithm.init) else { throw .unsupportedAlgorithm }
+        self.algorithm = algorithm
+    }
+}

@@ -1,0 +1,56 @@
+// POST /v1/apps/{app}/installations/{installId}/logout
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    /// How long after its expiry a JWT may still log its user out: such a call may have waited for a network.
+    static let logoutLateness = ISO8601Duration.days(30)
+
+    /// The largest body of a logout.
+    static let logoutBytesMax = 4 * 1024
+
+    var logOutInstallation: Route {
+        Route(.post, Self.installationPattern + "/logout", bodyBytesMax: Self.logoutBytesMax) { request in
+            let call = try await appCall(request, allowing: [.client, .service], lateness: Self.logoutLateness)
+            try call.caller.checkNaming(in: request)
+            let body = try request.jsonBody()
+            let requester = try Logout.Requester(request, by: call.caller)
+            let logout = Logout(
+                key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
+                keepsAnonymous: try LogoutBody.keepsAnonymous(body),
+                precondition: try ETag.precondition(request), actor: call.caller.actor)
+            let (status, generation) = try await users.logOut(logout)
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("status", status.rawValue)
+                writer.member("generation", generation)
+            }
+            return .json(writer, fields: [.eTag: ETag.make(generation)])
+        }
+    }
+}
+
+/// `{keepAnonymous?}`, or nothing.
+enum LogoutBody {
+    static func keepsAnonymous(_ body: [UInt8]) throws(JSONFaults) -> Bool {
+        guard !body.isEmpty else { return false }
+        let document = try JSONDocument(body)
+        let keepsAnonymous = document.root.object()?.boolean("keepAnonymous")
+        try document.check()
+        return keepsAnonymous ?? false
+    }
+}
+
+extension Logout.Requester {
+    /// The user of a JWT, or whom a service names.
+    fileprivate init(_ request: ServerRequest, by caller: Caller) throws(APIError) {
+        if let owner = try Owner(request, by: caller) {
+            self = .user(owner, credentialIssuedAt: caller.user?.issuedAt)
+        } else {
+            self = caller.isService ? .service : .anonymous
+        }
+    }
+}

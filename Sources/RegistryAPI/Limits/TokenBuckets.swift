@@ -1,0 +1,47 @@
+import PushRegistry
+
+/// Token buckets by name: each holds up to a burst of calls and gains its rate a second.
+///
+/// A value that is told the time. It is bounded: two generations of buckets, and the older one is forgotten when the
+/// younger is full, so that whoever calls often is remembered and a flood of names costs nothing but forgetting. A
+/// forgotten bucket is a full one.
+struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
+    private struct Bucket {
+        var level: Double
+        var filledAt: Duration
+    }
+
+    private let generationMax: Int
+    private var young: [Name: Bucket] = [:]
+    private var old: [Name: Bucket] = [:]
+
+    /// - Parameter countMax: how many buckets are kept at most.
+    init(countMax: Int) {
+        generationMax = max(1, countMax / 2)
+    }
+
+    var count: Int { young.count + old.count }
+
+    /// Takes one call out of the bucket.
+    ///
+    /// - Parameter now: the time of a clock that does not go back.
+    /// - Returns: nil, or how long there will be none where there is none.
+    mutating func take(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Duration? {
+        var bucket = young[name] ?? old[name] ?? Bucket(level: Double(limit.burst), filledAt: now)
+        let gained = max(0, (now - bucket.filledAt) / .seconds(1)) * limit.rate
+        bucket.level = min(Double(limit.burst), bucket.level + gained)
+        bucket.filledAt = max(now, bucket.filledAt)
+        defer { keep(bucket, name) }
+        guard bucket.level >= 1 else { return .seconds((1 - bucket.level) / max(limit.rate, 1e-6)) }
+        bucket.level -= 1
+        return nil
+    }
+
+    private mutating func keep(_ bucket: Bucket, _ name: Name) {
+        if young[name] == nil, young.count >= generationMax {
+            old = young
+            young = [:]
+        }
+        young[name] = bucket
+    }
+}

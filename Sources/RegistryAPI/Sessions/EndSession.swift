@@ -1,0 +1,27 @@
+// DELETE /v1/apps/{app}/sessions/{sessionId}
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var endSession: Route {
+        Route(.delete, "/v1/apps/{app}/sessions/{sessionId}") { request in
+            let call = try await appCall(request, allowing: [.service])
+            let sessionID = try request.identifier("sessionId", SessionID.init)
+            let count = try await users.end(
+                SessionEnd(app: call.app.number, scope: .session(sessionID), actor: call.caller.actor))
+            return .loggedOut(count)
+        }
+    }
+}
+
+extension ServerResponse {
+    /// `{loggedOut: n}`.
+    static func loggedOut(_ count: Int) -> ServerResponse {
+        var writer = JSONWriter()
+        writer.object { $0.member("loggedOut", Int64(count)) }
+        return .json(writer)
+    }
+}

@@ -1,0 +1,39 @@
+// POST /v1/apps/{app}/users/{userId}/logout
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    static let userPattern = "/v1/apps/{app}/users/{userId}"
+
+    var logOutUser: Route {
+        Route(.post, Self.userPattern + "/logout", bodyBytesMax: Self.logoutBytesMax) { request in
+            let call = try await appCall(request, allowing: [.service])
+            let kept = try UserLogoutBody.exceptedSession(try request.jsonBody())
+            let userID = try request.identifier("userId", UserID.init)
+            let count = try await users.end(
+                SessionEnd(app: call.app.number, scope: .user(userID, except: kept), actor: call.caller.actor))
+            return .loggedOut(count)
+        }
+    }
+}
+
+/// `{exceptSessionId?}`, or nothing.
+enum UserLogoutBody {
+    static func exceptedSession(_ body: [UInt8]) throws(JSONFaults) -> SessionID? {
+        guard !body.isEmpty else { return nil }
+        let document = try JSONDocument(body)
+        var kept: SessionID?
+        if let root = document.root.object(), let text = root.string("exceptSessionId", scalarsMax: 128) {
+            do throws(InvalidValue) {
+                kept = try SessionID(text)
+            } catch {
+                root.refuse("exceptSessionId", JSONFault.Code(rawValue: error.code), error.detail)
+            }
+        }
+        try document.check()
+        return kept
+    }
+}

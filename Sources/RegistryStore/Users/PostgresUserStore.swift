@@ -1,0 +1,163 @@
+import PostgresClient
+import PushRegistry
+
+/// Users in PostgreSQL. One lives on each event loop.
+public struct PostgresUserStore: UserStore {
+    /// How often a transaction is tried that loses races.
+    static let attemptsMax = 20
+
+    private let postgres: PostgresClient
+
+    public init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64) {
+        try await transaction { transaction in
+            let key = logout.key
+            let results = try await transaction.execute([
+                PostgresStatement(InstallationStatements.lock, key.app.rawValue, key.installID.rawValue),
+                PostgresStatement(RegistrationStatements.now),
+            ])
+            let now = Timestamp(try results[1][0].decode(0, as: PostgresTimestamp.self))
+            let present = try results[0].first.map { try InstallationColumns.decode($0) }
+            let decision = try logout.decision(on: present, at: now)
+            try await transaction.commit(after: statements(decision, of: logout, at: now))
+            return (decision.status, decision.generation)
+        }
+    }
+
+    private func statements(
+        _ decision: Logout.Decision, of logout: Logout, at now: Timestamp
+    ) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        if let after = decision.after { statements.append(unbind([after])) }
+        if let event = decision.event { statements.append(append([event])) }
+        if !decision.signOuts.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    GuardStatements.addInstallationLogouts, logout.key.app.rawValue, logout.key.installID.rawValue,
+                    decision.signOuts.map(\.userID.rawValue), decision.signOuts.map { $0.sessionID?.rawValue ?? "" },
+                    now.postgres))
+        }
+        return statements
+    }
+
+    public func end(_ end: SessionEnd) async throws -> Int {
+        try await transaction { transaction in
+            let results = try await transaction.execute(locks(end) + [PostgresStatement(RegistrationStatements.now)])
+            let now = Timestamp(try results[results.count - 1][0].decode(0, as: PostgresTimestamp.self))
+            let outcomes = try results[results.count - 2].compactMap { row in
+                end.outcome(for: try InstallationColumns.decode(row), at: now)
+            }
+            if !outcomes.isEmpty {
+                try await transaction.commit(after: [unbind(outcomes.map(\.after)), append(outcomes.map(\.event))])
+            }
+            return outcomes.count
+        }
+    }
+
+    /// Ends the sessions, which nobody can begin a binding under from then on, and only then locks what is bound.
+    private func locks(_ end: SessionEnd) -> [PostgresStatement] {
+        let app = end.app.rawValue
+        switch end.scope {
+        case .session(let id):
+            return [
+                PostgresStatement(GuardStatements.endSession, app, id.rawValue),
+                PostgresStatement(UserStatements.lockOfSession, app, id.rawValue),
+            ]
+        case .user(let userID, let kept):
+            return endSessions(of: userID, in: end.app, except: kept)
+                + [PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue)]
+        }
+    }
+
+    private func endSessions(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
+        var statements = [
+            PostgresStatement(GuardStatements.refuseUser, app.rawValue, userID.rawValue),
+            PostgresStatement(GuardStatements.endSessionsOfUser, app.rawValue, userID.rawValue, kept?.rawValue),
+        ]
+        if let kept {
+            statements.append(
+                PostgresStatement(GuardStatements.keepSession, app.rawValue, userID.rawValue, kept.rawValue))
+        }
+        return statements
+    }
+
+    public func erase(_ erasure: Erasure) async throws -> Erasure.Receipt {
+        try await transaction { transaction in
+            let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
+            let locked = try await transaction.execute(
+                endSessions(of: erasure.userID, in: erasure.app, except: nil) + [
+                    PostgresStatement(UserStatements.lockLeftByUser, app, userID),
+                    PostgresStatement(RegistrationStatements.now),
+                ])
+            let now = Timestamp(try locked[3][0].decode(0, as: PostgresTimestamp.self))
+            let installations = try locked[2].map { try InstallationColumns.decode($0) }
+            let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, at: now))
+            return Erasure.Receipt(
+                installations: installations.count, snapshots: removed[1].affectedRows,
+                events: removed[2].affectedRows, erasedAt: now)
+        }
+    }
+
+    private func statements(
+        erasing installations: [Installation], by erasure: Erasure, at now: Timestamp
+    ) -> [PostgresStatement] {
+        let apps = installations.map(\.key.app.rawValue)
+        let installIDs = installations.map(\.key.installID.rawValue)
+        return [
+            PostgresStatement(UserStatements.delete, apps, installIDs),
+            PostgresStatement(UserStatements.deleteSnapshots, apps, installIDs),
+            PostgresStatement(UserStatements.forget, erasure.app.rawValue, erasure.userID.rawValue),
+            append(installations.map { erasure.event(removing: $0, at: now) }),
+        ]
+    }
+
+    public func installations(
+        of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
+    ) async throws -> InstallationPage {
+        do {
+            let rows = try await postgres.execute(
+                PostgresStatement(
+                    UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
+            let page = try rows.prefix(limit).map(InstallationRecord.init)
+            return InstallationPage(
+                installations: page, next: rows.count > limit ? page.last?.installation.key.installID : nil)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+// MARK: - Transactions
+
+extension PostgresUserStore {
+    /// Runs a transaction, again where it lost a race. Whatever the database throws leaves as a `StoreError`, a refusal as
+    /// itself.
+    private func transaction<Value>(_ body: (PostgresTransaction) async throws -> Value) async throws -> Value {
+        var attempts = 1
+        while true {
+            do {
+                return try await postgres.withTransaction(.readCommitted, body)
+            } catch let refusal as Logout.Refusal {
+                throw refusal
+            } catch let error as PostgresError where error.isLostRace && attempts < Self.attemptsMax {
+                attempts += 1
+            } catch {
+                throw StoreError(error)
+            }
+        }
+    }
+
+    private func unbind(_ installations: [Installation]) -> PostgresStatement {
+        PostgresStatement(
+            UserStatements.unbind, installations.map(\.key.app.rawValue), installations.map(\.key.installID.rawValue),
+            installations.map(\.state.rawValue), installations.map(\.generation),
+            installations.map(\.stateChangedAt.postgres))
+    }
+
+    private func append(_ events: [TokenEvent]) -> PostgresStatement {
+        TokenEvent.batch.statement(RegistrationStatements.appendEvents, events)
+    }
+}

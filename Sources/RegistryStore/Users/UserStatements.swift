@@ -1,0 +1,70 @@
+import PostgresClient
+
+/// The SQL of users: their installations, found by whom they are bound to.
+enum UserStatements {
+    /// R6, R7: the binding goes, the snapshot stays.
+    static let unbind = PreparedSQL(
+        """
+        UPDATE installation i
+        SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
+            state = k.state::installation_state, generation = k.generation, state_changed_at = k.state_changed_at
+        FROM unnest($1::integer[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[])
+            AS k (app_id, install_id, state, generation, state_changed_at)
+        WHERE i.app_id = k.app_id AND i.install_id = k.install_id
+        """)
+
+    static let lockOfSession = PreparedSQL(
+        """
+        SELECT \(sql: InstallationColumns.list) FROM installation i WHERE i.app_id = $1 AND i.session_id = $2
+        ORDER BY i.app_id, i.install_id FOR UPDATE
+        """)
+
+    static let lockOfUser = PreparedSQL(
+        """
+        SELECT \(sql: InstallationColumns.list) FROM installation i WHERE i.app_id = $1 AND i.user_id = $2
+        ORDER BY i.app_id, i.install_id FOR UPDATE
+        """)
+
+    /// For an erasure: those of the user, and those that nobody came to since the user left them.
+    static let lockLeftByUser = PreparedSQL(
+        """
+        WITH wanted AS MATERIALIZED (
+            SELECT i.app_id, i.install_id FROM installation i WHERE i.app_id = $1 AND i.user_id = $2
+            UNION
+            SELECT e.app_id, e.install_id FROM token_event e WHERE e.app_id = $1 AND e.user_id = $2
+        )
+        SELECT \(sql: InstallationColumns.list)
+        FROM wanted w JOIN installation i USING (app_id, install_id)
+        WHERE i.user_id = $2 OR (i.user_id IS NULL AND i.state <> 'active')
+        ORDER BY i.app_id, i.install_id
+        FOR UPDATE OF i
+        """)
+
+    static let delete = PreparedSQL(
+        """
+        DELETE FROM installation i USING unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
+        WHERE i.app_id = k.app_id AND i.install_id = k.install_id
+        """)
+
+    static let deleteSnapshots = PreparedSQL(
+        """
+        DELETE FROM settings_snapshot s USING unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
+        WHERE s.app_id = k.app_id AND s.install_id = k.install_id
+        """)
+
+    /// History keeps what happened to a token, and loses whose it was.
+    static let forget = PreparedSQL(
+        """
+        UPDATE token_event
+        SET user_id = nullif(user_id, $2), previous_user_id = nullif(previous_user_id, $2)
+        WHERE (app_id = $1 AND user_id = $2)
+            OR (app_id = $1 AND previous_user_id = $2 AND previous_user_id IS DISTINCT FROM user_id)
+        """)
+
+    static let list = PreparedSQL(
+        """
+        SELECT \(sql: InstallationStatements.recordColumns) FROM installation i
+        WHERE i.app_id = $1 AND i.user_id = $2 AND i.install_id > $3
+        ORDER BY i.install_id LIMIT $4
+        """)
+}

@@ -1,0 +1,109 @@
+import EventLoop
+import FleetGenerator
+import Foundation
+import PushRegistry
+
+/// Measures the HTTP engine alone: against Hummingbird 2, and TLS against plain, round after round in turn.
+struct EngineBenchmark {
+    /// Longer runs say no more: a CPU tick is 10 ms.
+    private static let secondsMax = 4
+    /// Different registrations that are sent.
+    private static let bodies = 1_000
+
+    let options: RunOptions
+    /// Builds Hummingbird's side if it is not built yet; without, it is measured only where it was built before.
+    let buildsHummingbird: Bool
+    let log: @Sendable (String) -> Void
+
+    private let get = RequestPool([Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)])
+
+    init(_ options: RunOptions, buildsHummingbird: Bool, log: @escaping @Sendable (String) -> Void) {
+        (self.options, self.buildsHummingbird, self.log) = (options, buildsHummingbird, log)
+    }
+
+    private var seconds: Int { min(options.seconds, Self.secondsMax) }
+
+    func run() async throws -> EngineReport {
+        try FileLimit.raise()
+        let hummingbird = try await hummingbird()
+        let post = try registrations()
+        return try await withServers(hummingbird) { servers in
+            var report = EngineReport(options: options, seconds: seconds)
+            for server in servers { report.megabytes[server.side] = try await idle(server) }
+            for round in 1...options.rounds {
+                log("engine, round \(round)")
+                for server in servers { try await measure(server, post, &report) }
+            }
+            return report
+        }
+    }
+
+    private func measure(_ server: EngineServer, _ post: RequestPool, _ report: inout EngineReport) async throws {
+        report.add(try await load(server, get), to: .get, server.side)
+        report.add(try await load(server, post), to: .post, server.side)
+        report.add(try await NewConnections(server: server).measure(seconds: seconds), to: .connection, server.side)
+    }
+
+    private func hummingbird() async throws -> Binary? {
+        guard buildsHummingbird, HummingbirdPackage.built == nil else { return HummingbirdPackage.built }
+        log("building Hummingbird; this takes minutes")
+        return try await HummingbirdPackage.build()
+    }
+
+    private func withServers<Value: Sendable>(
+        _ hummingbird: Binary?, _ body: ([EngineServer]) async throws -> Value
+    ) async throws -> Value {
+        let client = try TLSClient()
+        let own = ["engine-server", "--port"]
+        return try await SelfSignedCertificate.with { files in
+            let tls = ["engine-server", "--certificate", files.certificate, "--key", files.key, "--port"]
+            return try await EngineServer.with(.plain, .own, own) { plain in
+                try await EngineServer.with(.tls, .own, tls, open: { try client.open($0) }) { tls in
+                    guard let hummingbird else { return try await body([plain, tls]) }
+                    return try await EngineServer.with(.hummingbird, hummingbird, []) {
+                        try await body([plain, $0, tls])
+                    }
+                }
+            }
+        }
+    }
+
+    private func idle(_ server: EngineServer) async throws -> Double {
+        log("engine: \(options.idleConnections) idle connections, \(server.side)")
+        return try await IdleConnections(count: options.idleConnections, open: server.open)
+            .measure(port: server.port, server.usage)
+    }
+
+    private func load(_ server: EngineServer, _ pool: RequestPool) async throws -> EngineMeasurement {
+        let loop = EventLoop(name: "load")
+        defer { loop.stop() }
+        let load = HTTPLoad(pool, .random, on: loop)
+        let outcome = try await load.run(
+            port: server.port, connections: options.connections, open: server.open,
+            warmUp: .seconds(RunOptions.warmUpSeconds), measured: .seconds(seconds)
+        ) { try server.usage.cpuSeconds() }
+        var result = EngineMeasurement(
+            count: outcome.result.tally.count, seconds: outcome.result.seconds,
+            cpuSeconds: outcome.after - outcome.before)
+        result.failures = outcome.result.tally.failures
+        return result
+    }
+
+    /// Bodies as the fleet's installations send them.
+    private func registrations() throws -> RequestPool {
+        let app = App(number: AppNumber(1), id: try AppID("com.example.bench"), policy: .standard)
+        let fleet = Fleet(seed: options.seed, app: app, count: Self.bodies, asOf: .now, links: try TimeZoneLinks())
+        return RequestPool(
+            fleet.indices.lazy.map { number in
+                let body = fleet[number].body()
+                return Array(
+                    """
+                    POST /echo HTTP/1.1\r
+                    Host: localhost\r
+                    Content-Type: application/json\r
+                    Content-Length: \(body.count)\r
+                    \r\n
+                    """.utf8) + body
+            })
+    }
+}

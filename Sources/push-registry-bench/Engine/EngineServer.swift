@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+
+/// The sides of the engine benchmark.
+enum EngineSide: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
+    case plain, tls, hummingbird
+}
+
+/// A server of the engine benchmark: a process of its own on a port of 127.0.0.1.
+struct EngineServer: Sendable {
+    private static let readyDeadline = Duration.seconds(10)
+    private static let pollPause = Duration.milliseconds(5)
+
+    let side: EngineSide
+    let port: UInt16
+    let usage: ProcessUsage
+    let open: OpenLoadChannel
+
+    /// Starts the program with the port as its last argument, lends the server when it listens, and ends it.
+    static func with<Value: Sendable>(
+        _ side: EngineSide, _ binary: Binary, _ arguments: [String],
+        open: @escaping OpenLoadChannel = { PlainChannel(descriptor: $0) },
+        _ body: (EngineServer) async throws -> Value
+    ) async throws -> Value {
+        let port = try Loopback.freePort()
+        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-\(side)-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        return try await binary.with(arguments + ["\(port)"], environment: [:], log: log) { processID in
+            let server = EngineServer(side: side, port: port, usage: ProcessUsage(processID: processID), open: open)
+            try await server.waitUntilItListens(log)
+            return try await body(server)
+        }
+    }
+
+    private func waitUntilItListens(_ log: URL) async throws {
+        let deadline = ContinuousClock.now + Self.readyDeadline
+        while true {
+            if let descriptor = try? Loopback.connect(port: port) {
+                close(descriptor)
+                return
+            }
+            guard usage.isRunning, ContinuousClock.now < deadline else {
+                let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+                throw BenchmarkFailure("the server \(side) did not start: \(said)")
+            }
+            try await Task.sleep(for: Self.pollPause)
+        }
+    }
+}
+
+extension Binary {
+    /// This benchmark itself.
+    static let own = Binary(url: URL(filePath: "/proc/self/exe").resolvingSymlinksInPath())
+
+    static func onPath(_ name: String) throws -> Binary {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin").split(separator: ":")
+        let found = folders.map { URL(filePath: "\($0)/\(name)") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        guard let found else { throw BenchmarkFailure("\(name) is not on the PATH") }
+        return Binary(url: found)
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Configuration
+import HTTPServer
+import Testing
+
+@testable import push_registry
+
+@Suite("Settings of connections reach the server, or say what is wrong with them")
+struct ConnectionSettingsTests {
+    private func configuration(_ values: [String: String]) throws -> HTTPServerConfiguration {
+        let provider = InMemoryProvider(
+            values: Dictionary(
+                uniqueKeysWithValues: values.map {
+                    (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
+                }))
+        var configuration = HTTPServerConfiguration(addresses: [])
+        try ConnectionSettings(ConfigReader(provider: provider)).apply(to: &configuration)
+        return configuration
+    }
+
+    @Test func standardsHold_whenNothingIsSet() throws {
+        let configuration = try configuration([:])
+        #expect(configuration.trustedProxies.isEmpty && configuration.connectionsPerAddressMax == nil)
+        #expect(configuration.connectionsMax == 20_000)
+        #expect(configuration.deadlines.idle == .seconds(75) && configuration.deadlines.head == .seconds(10))
+    }
+
+    @Test func everyValueArrives_whenAllAreSet() throws {
+        let configuration = try configuration([
+            "trustedProxies": "10.0.0.0/8, fd00::/8,192.0.2.1", "connectionsMax": "7", "connectionsPerAddressMax": "3",
+            "headDeadline": "1500ms", "bodyDeadline": "2s", "handlerDeadline": "3s", "writeDeadline": "4s",
+            "idleDeadline": "5m", "drainDeadline": "60m",
+        ])
+        #expect(
+            configuration.trustedProxies == ["10.0.0.0/8", "fd00::/8", "192.0.2.1"].compactMap { AddressRange($0) })
+        #expect(configuration.connectionsMax == 7 && configuration.connectionsPerAddressMax == 3)
+        let deadlines = configuration.deadlines
+        #expect(deadlines.head == .milliseconds(1_500) && deadlines.body == .seconds(2))
+        #expect(deadlines.handler == .seconds(3) && deadlines.write == .seconds(4))
+        #expect(deadlines.idle == .seconds(300) && deadlines.drain == .seconds(3_600))
+    }
+
+    @Test(arguments: [
+        ("trustedProxies", "proxy.example"), ("trustedProxies", "10.0.0.0/33"), ("connectionsMax", "0"),
+        ("connectionsMax", "many"), ("connectionsPerAddressMax", "-1"), ("headDeadline", "10"), ("headDeadline", "0s"),
+        ("bodyDeadline", "61m"), ("idleDeadline", "1h"), ("writeDeadline", "-1s"), ("drainDeadline", "9999999999s"),
+        ("handlerDeadline", ""), ("handlerDeadline", "1.5s"),
+    ])
+    func settingIsRefused_whenItDoesNotFit(key: String, text: String) {
+        #expect(throws: ValidationError.self) { try configuration([key: text]) }
+    }
+}

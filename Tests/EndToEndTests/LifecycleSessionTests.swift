@@ -1,0 +1,90 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A session that ended stays ended (R7)")
+    struct LifecycleSessionTests {
+        @Test func session_isEnded_seenOrNot() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            _ = try await app.put("phone", by: UserJWT.make("alice", session: "seen"))
+            #expect(try await app.endSession("seen").json["loggedOut"] == 1)
+            #expect(try await app.endSession("never-seen").json["loggedOut"] == 0)
+            for session in ["seen", "never-seen"] {
+                let answer = try await app.put("phone", by: UserJWT.make("alice", session: session))
+                #expect(answer.status == 409 && answer.code == "session-ended")
+            }
+        }
+
+        /// Whichever comes first: the registration is undone by the end, or refused after it.
+        @Test func registration_neverOutlivesTheEndOfItsSession_whenBothRace() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            for round in 0..<20 {
+                let session = "session-\(round)"
+                let credential = UserJWT.make("alice", session: session)
+                if round % 2 == 0 { _ = try await app.put("phone-\(round)", by: credential) }
+                let statuses = try await race(8) { number in
+                    if number == 3 { return try await app.endSession(session).status }
+                    return try await app.put("phone-\(round)-\(number)", by: credential).status
+                }
+                #expect(statuses.allSatisfy { [200, 201, 409].contains($0) }, "\(statuses)")
+            }
+            #expect(try await app.installations(of: "alice").isEmpty)
+        }
+
+        @Test func userLogout_sparesOneSession_andRefusesOlderCredentials() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            for session in ["kept", "other"] {
+                _ = try await app.put(session, by: UserJWT.make("alice", session: session))
+            }
+            let answer = try await app.send("POST", "/users/alice/logout", ["exceptSessionId": "kept"])
+            #expect(answer.json["loggedOut"] == 1)
+            #expect(try await app.installations(of: "alice") == ["kept"])
+            #expect(try await app.put("new", by: UserJWT.make("alice", session: "kept", age: 60)).status == 201)
+            #expect(try await app.put("newer", by: UserJWT.make("alice", age: 60)).code == "session-ended")
+            #expect(try await app.put("newer", by: UserJWT.make("alice", session: "unseen", age: 60)).status == 409)
+        }
+    }
+
+    @Suite("Erasing a user leaves nothing of the user")
+    struct LifecycleErasureTests {
+        @Test func erasure_takesTheUserOutOfHistory_andKeepsTheTokens() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            _ = try await app.put("phone", by: UserJWT.make("alice", session: "s1"))
+            let tokens = try await app.events(of: "phone").map(\.tokenSHA256)
+            let receipt = try await app.send("DELETE", "/users/alice").json
+            #expect(receipt["installations"] == 1 && receipt["snapshots"] == 1 && receipt["events"] == 1)
+            let events = try await app.events(of: "phone")
+            #expect(events.map(\.event) == ["registered", "erased"])
+            #expect(events.allSatisfy { $0.userID == nil && $0.previousUserID == nil })
+            #expect(events.map(\.tokenSHA256).prefix(1) == tokens.prefix(1))
+            let again = try await app.send("DELETE", "/users/alice").json
+            #expect(again["installations"] == 0 && again["events"] == 0)
+        }
+
+        @Test func registration_neverOutlivesAnErasure_whenBothRace() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            for round in 0..<20 {
+                // Issued before the erasure: a credential of the same second could as well be of a user who came back.
+                let credential = UserJWT.make("user-\(round)", session: "session-\(round)", age: 5)
+                let statuses = try await race(8) { number in
+                    if number == 3 { return try await app.send("DELETE", "/users/user-\(round)").status }
+                    return try await app.put("phone-\(round)-\(number)", by: credential).status
+                }
+                #expect(statuses.allSatisfy { [200, 201, 409].contains($0) }, "\(statuses)")
+                #expect(try await app.installations(of: "user-\(round)").isEmpty)
+            }
+        }
+    }
+}
+
+extension RegistryApp {
+    fileprivate func endSession(_ id: String) async throws -> HTTPResponse {
+        try await send("DELETE", "/sessions/\(id)")
+    }
+
+    /// The ids of a user's installations.
+    fileprivate func installations(of user: String) async throws -> [String] {
+        let answer = try await send("GET", "/users/\(user)/installations")
+        return answer.json["installations"].array.compactMap { $0["installId"].string }
+    }
+}

@@ -1,0 +1,34 @@
+import CZlib
+
+/// What a gzip decoder makes of the bytes that it has so far.
+struct Gunzip {
+    var text = ""
+    /// Whether the member came to its end, its checksum right.
+    var isComplete = false
+
+    struct Malformed: Error {}
+
+    init(_ bytes: [UInt8], outputBytesMax: Int = 8 * 1024 * 1024) throws {
+        var stream = z_stream()
+        // 16 more than the window's bits: gzip. inflateInit2 is a macro around this.
+        guard inflateInit2_(&stream, MAX_WBITS + 16, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else {
+            throw Malformed()
+        }
+        defer { inflateEnd(&stream) }
+        var input = bytes
+        var code = Z_OK
+        let output = [UInt8](unsafeUninitializedCapacity: outputBytesMax) { output, count in
+            input.withUnsafeMutableBufferPointer { input in
+                stream.next_in = input.baseAddress
+                stream.avail_in = CUnsignedInt(input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = CUnsignedInt(output.count)
+                code = inflate(&stream, Z_SYNC_FLUSH)
+            }
+            count = output.count - Int(stream.avail_out)
+        }
+        guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Malformed() }
+        text = String(decoding: output, as: UTF8.self)
+        isComplete = code == Z_STREAM_END && stream.avail_in == 0
+    }
+}

@@ -1,0 +1,136 @@
+import Testing
+
+@testable import PushRegistry
+
+@Suite("A logout unbinds its own binding, however late, and never another's (R6)")
+struct LogoutTests {
+    @Test func logout_unbinds_whenItIsOfTheBinding() throws {
+        let decision = try decide(.of("alice", "s"), on: .bound("alice", "s"))
+        #expect(decision.status == .loggedOut)
+        #expect(decision.after?.owner == nil && decision.after?.state == .loggedOut)
+        #expect(decision.generation == 8 && decision.after?.tokenSHA256 == [1])
+        #expect(decision.event?.kind == .loggedOut && decision.event?.previousUserID?.rawValue == "alice")
+        #expect(decision.signOuts.map(\.sessionID?.rawValue) == ["s"])
+    }
+
+    @Test func logout_leavesTheInstallationActive_whenItKeepsAnonymous() throws {
+        let decision = try decide(.of("alice"), on: .bound("alice", "s"), keepsAnonymous: true)
+        #expect(decision.after?.state == .active && decision.after?.owner == nil)
+    }
+
+    @Test(arguments: [
+        Logout.Requester.of("bob"), .of("alice", "old"), .of("alice", issuedAt: 99), .of("bob", "s"),
+    ])
+    func logout_isARecordedNoOp_whenSomebodyElseIsBound(requester: Logout.Requester) throws {
+        let decision = try decide(requester, on: .bound("alice", "s", credentialIssuedAt: 100))
+        #expect(decision.status == .outdated && decision.after == nil && decision.generation == 7)
+        #expect(decision.event?.kind == .logoutIgnored)
+        #expect(decision.event?.generationBefore == 7 && decision.event?.generationAfter == 7)
+    }
+
+    @Test func logout_isOutdated_withAnOlderGeneration_andItsSessionGoesOn() throws {
+        let decision = try decide(.of("alice", "s"), on: .bound("alice", "s"), ifMatch: 6)
+        #expect(decision.status == .outdated && decision.signOuts.isEmpty)
+    }
+
+    @Test func lateLogout_stillEndsItsOwnSession() throws {
+        let decision = try decide(.of("alice", "old"), on: .bound("bob", "new"))
+        #expect(decision.signOuts.map(\.sessionID?.rawValue) == ["old"])
+        #expect(decision.signOuts.map(\.userID.rawValue) == ["alice"])
+    }
+
+    @Test func logout_isDoneAlready_whenNobodyIsBound_whateverTheGeneration() throws {
+        let decision = try decide(.of("alice"), on: .bound(nil), ifMatch: 3)
+        #expect(decision.status == .alreadyLoggedOut && decision.event == nil)
+        #expect(decision.signOuts.count == 1)
+    }
+
+    @Test func anonymousInstallation_isClosed_byWhoNamesNobody() throws {
+        #expect(try decide(.anonymous, on: .bound(nil)).after?.state == .loggedOut)
+        #expect(try decide(.service, on: .bound(nil)).after?.state == .loggedOut)
+        #expect(try decide(.anonymous, on: .bound(nil), keepsAnonymous: true).status == .alreadyLoggedOut)
+        #expect(try decide(.anonymous, on: .bound(nil, state: .loggedOut)).status == .alreadyLoggedOut)
+    }
+
+    @Test func publishableKey_needsThePresentGeneration_onAnOwnedInstallation() throws {
+        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: .bound("alice")) }
+        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: .bound("alice"), ifMatch: 6) }
+        #expect(try decide(.anonymous, on: .bound("alice"), ifMatch: 7).status == .loggedOut)
+    }
+
+    @Test func deadToken_staysDead() throws {
+        let decision = try decide(.of("alice"), on: .bound("alice", state: .unregistered))
+        #expect(decision.after?.state == .unregistered && decision.after?.owner == nil)
+    }
+
+    @Test func unknownInstallation_isNotFound() {
+        #expect(throws: Logout.Refusal.notFound) { try decide(.service, on: nil) }
+    }
+
+    private func decide(
+        _ requester: Logout.Requester, on present: Installation?, keepsAnonymous: Bool = false, ifMatch: Int64? = nil
+    ) throws -> Logout.Decision {
+        let logout = Logout(
+            key: try .phone, requester: requester, keepsAnonymous: keepsAnonymous,
+            precondition: ifMatch.map { .generation([$0]) }, actor: "test")
+        return try logout.decision(on: present, at: Timestamp(microseconds: 500_000_000))
+    }
+}
+
+@Suite("Ending sessions concerns those who are bound under them (R7)")
+struct SessionEndTests {
+    @Test func sessionEnd_concernsItsInstallations_only() throws {
+        #expect(outcome(.session(try SessionID("s")), .bound("alice", "s"))?.event.kind == .sessionEnded)
+        #expect(outcome(.session(try SessionID("s")), .bound("alice", "t")) == nil)
+        #expect(outcome(.session(try SessionID("s")), .bound(nil)) == nil)
+    }
+
+    @Test func userLogout_sparesTheExceptedSession() throws {
+        let scope = SessionEnd.Scope.user(try UserID("alice"), except: try SessionID("s"))
+        #expect(outcome(scope, .bound("alice", "s")) == nil)
+        #expect(outcome(scope, .bound("alice", "t"))?.after.owner == nil)
+        #expect(outcome(scope, .bound("alice"))?.event.reason == .userLoggedOut)
+        #expect(outcome(scope, .bound("bob", "t")) == nil)
+    }
+
+    private func outcome(
+        _ scope: SessionEnd.Scope, _ present: Installation
+    ) -> (after: Installation, event: TokenEvent)? {
+        SessionEnd(app: AppNumber(1), scope: scope, actor: "test").outcome(for: present, at: Timestamp(microseconds: 9))
+    }
+}
+
+extension Logout.Requester {
+    fileprivate static func of(_ user: String, _ session: String? = nil, issuedAt: Int64? = nil) -> Self {
+        .user(.of(user, session), credentialIssuedAt: issuedAt.flatMap { Timestamp(seconds: $0) })
+    }
+}
+
+extension Owner {
+    fileprivate static func of(_ user: String, _ session: String?) -> Owner {
+        guard let userID = try? UserID(user) else { preconditionFailure("\(user) is no user id") }
+        let sessionID = session.flatMap { try? SessionID($0) }
+        return Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: nil) })
+    }
+}
+
+extension InstallationKey {
+    fileprivate static var phone: InstallationKey {
+        get throws { InstallationKey(app: AppNumber(1), installID: try InstallID("phone")) }
+    }
+}
+
+extension Installation {
+    /// An installation at generation 7.
+    fileprivate static func bound(
+        _ user: String?, _ session: String? = nil, state: InstallationState = .active, credentialIssuedAt: Int64? = nil
+    ) -> Installation {
+        guard let key = try? InstallationKey.phone else { preconditionFailure("phone is an install id") }
+        let then = Timestamp(microseconds: 100_000_000)
+        return Installation(
+            key: key, provider: .apns, tokenSHA256: [1], keys: nil, owner: user.map { .of($0, session) },
+            credentialIssuedAt: credentialIssuedAt.flatMap { Timestamp(seconds: $0) }, state: state, generation: 7,
+            registrationGeneration: 7, probablyReplacedBy: nil, createdAt: then, registeredAt: then, lastSeenAt: then,
+            stateChangedAt: then, snapshotDigest: [], lineage: nil)
+    }
+}
