@@ -7,15 +7,21 @@ public struct PostgresFeedbackStore: FeedbackStore {
     static let attemptsMax = 10
 
     private let postgres: PostgresClient
+    private let turns: FeedbackTurns
 
     public init(postgres: PostgresClient) {
         self.postgres = postgres
+        turns = FeedbackTurns(loop: postgres.loop)
     }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
+        try await turns.begin()
         do {
-            return try await attempt(feedback)
+            let counts = try await attempt(feedback)
+            await turns.end()
+            return counts
         } catch {
+            await turns.end()
             throw StoreError(error)
         }
     }
