@@ -21,8 +21,9 @@ final class LoadConnection: ReadinessHandler, @unchecked Sendable {
     }
 
     func stop() {
-        if let watch { load.loop.unwatch(watch) }
-        watch = nil
+        guard let watch else { return }
+        self.watch = nil
+        load.loop.unwatch(watch)
         close(descriptor)
     }
 
