@@ -3,6 +3,8 @@ import Foundation
 extension EngineReport {
     private static let cpuRatioMax = 0.4
     private static let tlsRatioMin = 0.65
+    /// Beyond, others take the cores that the servers and the load need.
+    private static let loadAverageMax = 1.0
     private static let megabytesMax = Report.idleMegabytesMax
 
     var text: String {
@@ -59,6 +61,9 @@ extension EngineReport {
                 + "the server process's user and system time. Servers and load share this machine's cores."
         ]
         if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: ask with --with-hummingbird.") }
+        if loadAverage > Self.loadAverageMax {
+            notes.append("The machine was busy (load average \(Self.number(loadAverage))): measure again when it is not.")
+        }
         if failures > 0 { notes.append("\(failures) answers were no success.") }
         return notes
     }
