@@ -58,11 +58,13 @@ extension EngineReport {
         var notes = [
             "The engine alone, without database and logs; Hummingbird 2 with the same routes. Medians of "
                 + "\(options.rounds) rounds of \(seconds) s in turn, \(options.connections) connections kept alive; CPU is "
-                + "the server process's user and system time. Servers and load share this machine's cores."
+                + "the server process's user and system time. Servers and load share this machine's cores, and the load's "
+                + "one thread pays for TLS as the server does: where it is the narrow place, CPU tells more than rates."
         ]
         if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: ask with --with-hummingbird.") }
         if loadAverage > Self.loadAverageMax {
-            notes.append("The machine was busy (load average \(Self.number(loadAverage))): measure again when it is not.")
+            let load = Self.number(loadAverage)
+            notes.append("The machine was busy (load average \(load)): measure again when it is not.")
         }
         if failures > 0 { notes.append("\(failures) answers were no success.") }
         return notes
