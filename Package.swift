@@ -103,6 +103,9 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // What tests that need a running service share; never part of the product.
+        module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
+
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire"]),
@@ -113,6 +116,15 @@ let package = Package(
         tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON"]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests("MigrationsTests", ["Migrations"]),
+        tests(
+            "RegistryStoreTests",
+            [
+                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations", crypto,
+                logging,
+            ]),
+        // It runs the built command.
+        tests("EndToEndTests", ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", logging]),
         tests(
             "FleetGeneratorTests",
             [

@@ -36,10 +36,10 @@ public final class EventLoop: Sendable {
         let started = DispatchSemaphore(value: 0)
         let thread = Thread { [self] in
             threadID.store(UInt(pthread_self()), ordering: .releasing)
+            Thread.current.name = name
             started.signal()
             run()
         }
-        thread.name = name
         thread.start()
         started.wait()
     }

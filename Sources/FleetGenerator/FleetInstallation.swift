@@ -31,14 +31,14 @@ public struct FleetInstallation: Hashable, Sendable {
 
 /// How long the installations of a fleet have not been seen.
 public enum Silence: Hashable, Sendable {
-    /// From a minute to four months, as an app finds it that cleaned up never; an estimate.
+    /// Up to four months, as an app finds it that cleaned up never; an estimate.
     case spread
     /// At most so many seconds: below the touch interval, a registration that is sent again changes nothing at all.
     case seconds(Int)
 
     /// Hours, and the percentage of installations that were last seen so many ago.
-    private static let spreadHours = WeightedChoice<ClosedRange<Int>>([
-        (0...24, 52), (24...168, 22), (168...720, 13), (720...1_440, 7), (1_440...2_880, 6),
+    private static let spreadHours = WeightedChoice<Range<Int>>([
+        (0..<24, 52), (24..<168, 22), (168..<720, 13), (720..<1_440, 7), (1_440..<2_880, 6),
     ])
 
     func seconds(_ random: inout FleetRandom) -> Int {
@@ -46,7 +46,7 @@ public enum Silence: Hashable, Sendable {
         case .seconds(let most): return random.below(max(1, most))
         case .spread:
             let hours = Self.spreadHours.pick(&random)
-            return 60 + hours.lowerBound * 3_600 + random.below(hours.count * 3_600)
+            return hours.lowerBound * 3_600 + random.below(hours.count * 3_600)
         }
     }
 }

@@ -25,14 +25,14 @@ package struct BatchColumns<Row>: Sendable {
             bindAlone = { binds, row in binds.bind(value(row)) }
         }
 
-        /// - Parameter alone: the value where it is not one of an array: the column's own type and not its text.
-        init<Value: PostgresArrayElement & SendableMetatype, Alone: PostgresBindable & SendableMetatype>(
-            _ name: StaticString, _ type: StaticString, cast: StaticString,
-            alone: @escaping @Sendable (Row) -> Alone, _ value: @escaping @Sendable (Row) -> Value
+        /// A column of texts: within a batch each value is an array literal, alone it is an array.
+        init(
+            _ name: StaticString, alone: @escaping @Sendable (Row) -> [String],
+            asText: @escaping @Sendable (Row) -> String
         ) {
             self.init(
-                name: name.description, type: type.description, cast: cast.description,
-                bind: { binds, rows in binds.bind(rows.map(value)) },
+                name: name.description, type: "text", cast: "text[]",
+                bind: { binds, rows in binds.bind(rows.map(asText)) },
                 bindAlone: { binds, row in binds.bind(alone(row)) })
         }
 

@@ -42,7 +42,7 @@ package enum SnapshotColumns {
         Column("system_version", "text") { $0.device.systemVersion },
         Column("locale", "text") { $0.device.locale.text },
         Column("language", "text") { $0.device.language },
-        Column("languages", "text", cast: "text[]", alone: { $0.device.languages }) { arrayLiteral($0.device.languages) },
+        Column("languages", alone: { $0.device.languages }, asText: { arrayLiteral($0.device.languages) }),
         Column("region", "text") { $0.device.region },
         Column("time_zone_id", "text") { $0.device.timeZoneID },
         Column("time_zone_offset", "integer") { $0.device.timeZoneOffset },

@@ -10,7 +10,10 @@ import Telemetry
 
 /// What each event loop has of its own: database connections, stores and the API over them. Nothing of a request
 /// crosses to another loop.
-struct LoopAssembly: Service {
+struct LoopAssembly: Service, CustomStringConvertible {
+    /// The service group logs its services whole, and this one holds the admin key's digest.
+    var description: String { "LoopAssembly" }
+
     /// Per loop: one for what is shared, two for writing transactions, one for the rest.
     static let connectionsPerLoop = 4
 

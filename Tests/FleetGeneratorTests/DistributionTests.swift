@@ -34,7 +34,11 @@ import Testing
         for index in 0..<10 {
             let wanted = LocaleIdentifier(locales.values[index])
             expect(
-                share { $0.device.locale == wanted } among: { $0.platform == platform }, near: locales.share(index))
+                share {
+                    $0.device.locale == wanted
+                } among: {
+                    $0.platform == platform
+                }, near: locales.share(index))
         }
     }
 
@@ -78,7 +82,8 @@ import Testing
                 || $0.sent.timeZoneID != $0.device.timeZoneID || $0.device.systemVersion == "26.1 beta"
         }
         #expect((0.001...0.02).contains(odd))
-        #expect(Self.sample.contains { $0.sent.timeZoneID == "Asia/Calcutta" && $0.device.timeZoneID == "Asia/Kolkata" })
+        #expect(
+            Self.sample.contains { $0.sent.timeZoneID == "Asia/Calcutta" && $0.device.timeZoneID == "Asia/Kolkata" })
         #expect(Self.sample.contains { $0.sent.locale.isEmpty })
     }
 

@@ -27,7 +27,7 @@ import Testing
         #expect([random.next(), random.next()] == Self.firstNumbers)
     }
 
-    private static let firstNumbers: [UInt64] = [0, 0]
+    private static let firstNumbers: [UInt64] = [0x66E7_4665_0CE1_B25E, 0xC842_FA0C_86E8_74BD]
 
     @Test func identifiersAndTokens_areUnique() throws {
         let fleet = try Fleet.make()

@@ -22,11 +22,21 @@ struct PoolStateMachineTests {
         #expect(pool.borrow(.shared, now: start).request.isWait)
     }
 
-    @Test func exclusiveConnection_isSharedWithNobodyAfterIt() {
+    @Test func exclusiveConnection_isSharedWithNobody() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
-        _ = pool.borrow(.shared, now: start)
         #expect(pool.borrow(.exclusive, now: start).request.connection != nil)
         #expect(pool.borrow(.shared, now: start).request.isWait)
+    }
+
+    /// A unit that was promised the connection may be sent at any time until it comes back.
+    @Test func exclusiveBorrower_waits_untilNobodySharesTheConnection() {
+        var pool = PoolStateMachine.makeRunning(connections: 1)
+        let id = pool.connections[0].id
+        for _ in 1...2 { _ = pool.borrow(.shared, now: start) }
+        let waiter = pool.borrow(.exclusive, now: start).request.waiter
+        #expect(pool.borrow(.shared, now: start).request.isWait)
+        #expect(pool.giveBack(id, .shared, isFit: true) == [])
+        #expect(pool.giveBack(id, .shared, isFit: true) == [.lend(id, waiter, .exclusive)])
     }
 
     @Test func waiters_areServedInOrder_whenAConnectionComesBack() {

@@ -24,7 +24,8 @@ public struct FleetLoader: Sendable {
         let numbers = numbers ?? fleet.indices
         try await PostgresSession.withSession(database) { session in
             try session.run(script: "SET synchronous_commit = off")
-            for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: Self.installationsPerTransaction) {
+            for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: Self.installationsPerTransaction)
+            {
                 let end = min(start + Self.installationsPerTransaction, numbers.upperBound)
                 try session.checkCancellation()
                 try session.withTransaction { try copy(fleet, start..<end, session) }
@@ -73,5 +74,6 @@ public struct FleetLoader: Sendable {
     private static let events = PostgresStatement(
         "COPY token_event (\(sql: TokenEvent.batch.names)) FROM STDIN (FORMAT binary)")
     private static let snapshots = PostgresStatement(
-        "COPY settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.names)) FROM STDIN (FORMAT binary)")
+        "COPY settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.names)) FROM STDIN (FORMAT binary)"
+    )
 }

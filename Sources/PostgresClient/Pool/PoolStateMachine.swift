@@ -123,8 +123,8 @@ extension PoolStateMachine {
         return actions + open()
     }
 
-    /// The least used connection that has room. An exclusive borrower may come behind the last units of others, but
-    /// nobody comes behind an exclusive one.
+    /// The least used connection that has room; for an exclusive borrower one that nobody has. Who shares one may not
+    /// have sent the unit yet, which would then run within the exclusive borrower's transaction.
     private mutating func take(_ use: Use) -> ConnectionID? {
         let free = connections.indices.filter { !connections[$0].isExclusive }
         guard let index = free.min(by: { connections[$0].shares < connections[$1].shares }) else { return nil }
@@ -133,6 +133,7 @@ extension PoolStateMachine {
             guard connections[index].shares < limits.unitsPerConnection else { return nil }
             connections[index].shares += 1
         case .exclusive:
+            guard connections[index].isIdle else { return nil }
             connections[index].isExclusive = true
         }
         return connections[index].id

@@ -77,10 +77,9 @@ extension RegistryService {
     }
 
     private func credential(_ request: ServerRequest) throws -> String {
-        guard let field = request.head[.authorization] else { throw APIError.missingCredential }
-        let parts = field.split(separator: " ", maxSplits: 1)
-        // RFC 9110, section 11.1: the scheme's case does not count.
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw APIError.invalidCredential }
-        return String(parts[1])
+        guard let field = request.head.bytes(of: .authorization) else { throw APIError.missingCredential }
+        let scheme = field.prefix { $0 != UInt8(ascii: " ") }
+        guard scheme.equalsIgnoringCase("bearer") else { throw APIError.invalidCredential }
+        return String(decoding: field.dropFirst(scheme.count + 1), as: UTF8.self)
     }
 }

@@ -6,6 +6,8 @@ import PushRegistry
 struct PresentedKey {
     static let prefix = "prk_"
     static let idCharacters = 16
+    /// Longer texts are not looked at.
+    static let charactersMax = 128
 
     let id: String
     private let secret: String
@@ -17,13 +19,14 @@ struct PresentedKey {
     }
 
     /// Nil where the text is not of a key's form.
-    init?(_ text: some StringProtocol) {
-        guard text.hasPrefix(Self.prefix), text.utf8.count <= 128 else { return nil }
-        let rest = text.dropFirst(Self.prefix.count)
-        let id = rest.prefix(Self.idCharacters)
-        guard id.utf8.count == Self.idCharacters, rest.dropFirst(Self.idCharacters).first == "_" else { return nil }
-        self.id = String(id)
-        secret = String(rest.dropFirst(Self.idCharacters + 1))
+    init?(_ text: String) {
+        let text = text.utf8
+        guard text.count <= Self.charactersMax, text.starts(with: Self.prefix.utf8) else { return nil }
+        let rest = text.dropFirst(Self.prefix.utf8.count)
+        let secret = rest.dropFirst(Self.idCharacters)
+        guard secret.first == UInt8(ascii: "_") else { return nil }
+        id = String(decoding: rest.prefix(Self.idCharacters), as: UTF8.self)
+        self.secret = String(decoding: secret.dropFirst(), as: UTF8.self)
     }
 
     var text: String { Self.prefix + id + "_" + secret }

@@ -16,8 +16,9 @@ extension RegistryService {
     var putInstallation: Route {
         Route(.put, Self.installationPattern, bodyBytesMax: Self.registrationBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service])
-            let owner = try Owner(request, by: call.caller)
+            try call.caller.checkNaming(in: request)
             let body = try request.jsonBody()
+            let owner = try Owner(request)
             let registration = Registration(
                 try RegistrationBody.parse(
                     body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,

@@ -12,23 +12,29 @@ enum ETag {
     /// - Throws: `APIError.invalidParameters` for what is neither.
     static func precondition(_ request: ServerRequest) throws(APIError) -> Precondition? {
         guard let field = request.head[.ifMatch] else { return nil }
-        let text = field.drop { $0 == " " }
-        if text == "*" { return .exists }
-        var generations: [Int64] = []
-        for element in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let tag = element.drop { $0 == " " }
-            guard tag.count > 2, tag.first == "\"", tag.last == "\"",
-                let generation = number(tag.dropFirst().dropLast())
-            else {
-                throw .invalidParameters([
-                    ParameterFault(
-                        parameter: "If-Match", code: "invalid-header",
-                        detail: "This must be * or the ETag of an earlier answer, quotes included.")
-                ])
-            }
-            generations.append(generation)
+        let elements = field.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
+        if elements == ["*"] { return .exists }
+        let generations = elements.compactMap(generation)
+        guard !elements.isEmpty, generations.count == elements.count else {
+            throw .invalidParameters([
+                ParameterFault(
+                    parameter: "If-Match", code: "invalid-header",
+                    detail: "This must be * or the ETag of an earlier answer, quotes included.")
+            ])
         }
         return .generation(generations)
+    }
+
+    /// RFC 9110, section 5.6.1: white space around the elements of a list does not count, nor do empty elements.
+    private static func trimmed(_ element: Substring) -> Substring {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let end = element.lastIndex { !isSpace($0) }.map(element.index(after:)) ?? element.startIndex
+        return element[..<end].drop(while: isSpace)
+    }
+
+    private static func generation(_ tag: Substring) -> Int64? {
+        guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
+        return number(tag.dropFirst().dropLast())
     }
 
     private static func number(_ digits: Substring) -> Int64? {

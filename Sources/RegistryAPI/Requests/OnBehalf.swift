@@ -9,17 +9,24 @@ extension HTTPField.Name {
     static let sessionExpiresAt = HTTPField.Name("X-Session-Expires-At")!
 }
 
+extension Caller {
+    /// - Throws: 403 where a client names somebody.
+    func checkNaming(in request: ServerRequest) throws(APIError) {
+        let names: [HTTPField.Name] = [.userID, .sessionID, .sessionExpiresAt]
+        guard isService || names.allSatisfy({ request.head[$0] == nil }) else {
+            throw .forbidden("Only a key with the role service may name a user or a session.")
+        }
+    }
+}
+
 extension Owner {
     /// The user and session that a service acts for.
     ///
-    /// - Throws: 403 where a client names somebody, 400 for values that are no identifiers.
-    init?(_ request: ServerRequest, by caller: Caller) throws(APIError) {
+    /// - Throws: 400 for values that are no identifiers.
+    init?(_ request: ServerRequest) throws(APIError) {
         let head = request.head
         let (user, session, expiry) = (head[.userID], head[.sessionID], head[.sessionExpiresAt])
         guard user != nil || session != nil || expiry != nil else { return nil }
-        guard caller.isService else {
-            throw .forbidden("Only a key with the role service may name a user or a session.")
-        }
         var faults: [ParameterFault] = []
         let userID = user.flatMap { text in faults.catching("X-User-Id") { () throws(InvalidValue) in try UserID(text) }
         }

@@ -8,15 +8,23 @@ extension ServerRequest {
     /// - Throws: 413 as `Problem`, 415 as `APIError` for a Content-Type other than JSON; absent is accepted.
     func jsonBody() throws -> [UInt8] {
         let body = try body
-        guard let type = head[.contentType] else { return body }
-        let essence = type.prefix { $0 != ";" }.lowercased().trimmingSuffix(while: \.isWhitespace)
-        guard essence == "application/json" else { throw APIError.unsupportedMediaType("application/json") }
+        guard let type = head.bytes(of: .contentType) else { return body }
+        // RFC 9110, section 8.3.1: parameters follow a semicolon, perhaps with white space before it.
+        let essence = type.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        guard essence.equalsIgnoringCase("application/json") else {
+            throw APIError.unsupportedMediaType("application/json")
+        }
         return body
     }
 }
 
-extension StringProtocol {
-    fileprivate func trimmingSuffix(while isDropped: (Character) -> Bool) -> SubSequence {
-        self[..<(lastIndex { !isDropped($0) }.map(index(after:)) ?? startIndex)]
+extension ArraySlice<UInt8> {
+    /// Whether these are the letters of an ASCII name in any case; `name` is in lower case.
+    func equalsIgnoringCase(_ name: StaticString) -> Bool {
+        name.withUTF8Buffer { name in
+            elementsEqual(name) { byte, letter in
+                byte == letter || ((0x41...0x5A).contains(byte) && byte | 0x20 == letter)
+            }
+        }
     }
 }

@@ -6,12 +6,14 @@ import Foundation
 final class HTTPLoad: @unchecked Sendable {
     /// Larger than any answer of the service to these requests.
     private static let bufferBytes = 64 * 1024
+    /// How long the last answers may take to come.
+    private static let drainDeadline = Duration.seconds(5)
 
     let loop: EventLoop
     let buffer: UnsafeMutableRawBufferPointer
+    private let sequence: RequestSequence
 
     // On the loop only.
-    private var sequence: RequestSequence
     private var connections: [LoadConnection] = []
     private var resting = 0
     private var isMeasuring = false
@@ -20,9 +22,9 @@ final class HTTPLoad: @unchecked Sendable {
     private var lastAt = 0
     private var tally = LoadTally()
 
-    init(_ pool: RequestPool, _ order: RequestOrder, on loop: EventLoop) {
+    init(_ sequence: RequestSequence, on loop: EventLoop) {
         self.loop = loop
-        sequence = RequestSequence(pool, order)
+        self.sequence = sequence
         buffer = .allocate(byteCount: Self.bufferBytes, alignment: 16)
     }
 
@@ -48,16 +50,19 @@ final class HTTPLoad: @unchecked Sendable {
         try await Task.sleep(for: warmUp)
         let before = try reading()
         await onLoop { self.beginMeasuring() }
-        try await wait(measured)
+        try await waitUntilSent(atMost: measured)
         let result = await onLoop { self.endMeasuring() }
         let after = try reading()
+        // Whoever is next finds the service at rest, and every request of this load carried out.
+        await onLoop { self.isStopping = true }
+        try await waitUntilSent(atMost: Self.drainDeadline)
         await onLoop { self.end() }
         return (result, before, after)
     }
 
-    /// Shorter where everything has been sent.
-    private func wait(_ measured: Duration) async throws {
-        let deadline = ContinuousClock.now + measured
+    /// Until every connection has nothing left to send.
+    private func waitUntilSent(atMost limit: Duration) async throws {
+        let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
             if await onLoop({ self.resting == self.connections.count }) { return }
@@ -91,7 +96,6 @@ extension HTTPLoad {
     }
 
     private func end() {
-        isStopping = true
         for connection in connections { connection.stop() }
         connections = []
     }

@@ -22,8 +22,8 @@ final class LoadConnection: ReadinessHandler, @unchecked Sendable {
 
     func stop() {
         guard let watch else { return }
-        load.loop.unwatch(watch)
         self.watch = nil
+        load.loop.unwatch(watch)
         channel.close()
     }
 

@@ -1,5 +1,6 @@
-/// Hands out a pool's requests in an order. Belongs to one load, on its loop.
-struct RequestSequence {
+/// Hands out a pool's requests in an order, and goes on in the next round where the last one ended: an installation whose
+/// settings were changed is not sent the same ones again. One load at a time uses it, on its loop.
+final class RequestSequence: @unchecked Sendable {
     let pool: RequestPool
     private let order: RequestOrder
     private var state: UInt64 = 0x2545_F491_4F6C_DD1D
@@ -13,7 +14,7 @@ struct RequestSequence {
     }
 
     /// Nil when each has been sent that was to be sent once.
-    mutating func next() -> Range<Int>? {
+    func next() -> Range<Int>? {
         switch order {
         case .random: return pool.range(below(pool.count))
         case .once:
@@ -28,7 +29,7 @@ struct RequestSequence {
     }
 
     /// Xorshift64*.
-    private mutating func below(_ bound: Int) -> Int {
+    private func below(_ bound: Int) -> Int {
         state ^= state >> 12
         state ^= state << 25
         state ^= state >> 27

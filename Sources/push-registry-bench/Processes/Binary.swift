@@ -55,7 +55,9 @@ struct Binary: Sendable {
             input: .none, output: .fileDescriptor(output, closeAfterSpawningProcess: true), error: .combinedWithOutput
         ) { execution in
             let result: Result<Value, any Error>
-            do { result = .success(try await body(execution.processIdentifier.value)) } catch { result = .failure(error) }
+            do { result = .success(try await body(execution.processIdentifier.value)) } catch {
+                result = .failure(error)
+            }
             await execution.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: Self.endDeadline)])
             return result
         }
@@ -67,6 +69,7 @@ struct Binary: Sendable {
         let common = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"]
         return .custom(
             Dictionary(
-                uniqueKeysWithValues: common.merging(variables) { $1 }.map { (Environment.Key(stringLiteral: $0), $1) }))
+                uniqueKeysWithValues: common.merging(variables) { $1 }.map { (Environment.Key(stringLiteral: $0), $1) })
+        )
     }
 }

@@ -68,6 +68,8 @@ extension Report {
             "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
                 + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL for "
                 + "both: \(Benchmark.clusterSettings.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")).",
+            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both sides "
+                + "and the load generator share.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's.",
         ] + odd.sorted()
     }

@@ -55,21 +55,21 @@ struct Sides {
 
     private func measure(_ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report) async throws {
         if options.wants(.healthz) {
-            report.add(try await load(server, pools.healthz, .random, expecting: .none), to: .healthz)
+            report.add(try await load(server, pools.healthz, expecting: .none), to: .healthz)
         }
         if options.wants(.unchanged) || options.wants(.changed) {
             report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
         }
         if options.wants(.unchanged) {
-            report.add(try await load(server, pools.unchanged, .random, expecting: .unchanged), to: .unchanged)
+            report.add(try await load(server, pools.unchanged, expecting: .unchanged), to: .unchanged)
         }
         if options.wants(.changed) {
-            report.add(try await load(server, pools.changed, .alternating, expecting: .updated), to: .changed)
+            report.add(try await load(server, pools.changed, expecting: .updated), to: .changed)
         }
         if options.wants(.first) {
             report.addInserts(try await bench(scripts.insert, "pgbench inserts"))
-            let pool = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
-            report.add(try await load(server, pool, .once, expecting: .created), to: .first)
+            let news = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
+            report.add(try await load(server, news, expecting: .created), to: .first)
         }
     }
 
@@ -82,12 +82,12 @@ struct Sides {
     }
 
     private func load(
-        _ server: ServerProcess, _ pool: RequestPool, _ order: RequestOrder, expecting verdict: ResponseScanner.Verdict
+        _ server: ServerProcess, _ sequence: RequestSequence, expecting verdict: ResponseScanner.Verdict
     ) async throws -> Measurement {
         try await checkpoint()
         let loop = EventLoop(name: "load")
         defer { loop.stop() }
-        let load = HTTPLoad(pool, order, on: loop)
+        let load = HTTPLoad(sequence, on: loop)
         let outcome = try await load.run(
             port: server.port, connections: options.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
             measured: .seconds(options.seconds)

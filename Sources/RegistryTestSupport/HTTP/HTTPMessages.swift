@@ -1,0 +1,64 @@
+import Foundation
+
+/// A request as a client of the registry writes it.
+public struct HTTPRequest: Sendable {
+    public var method: String
+    public var path: String
+    /// As sent, in this order.
+    public var fields: [(name: String, value: String)]
+    public var body: [UInt8]?
+
+    public init(_ method: String, _ path: String, fields: [(String, String)] = [], body: [UInt8]? = nil) {
+        self.method = method
+        self.path = path
+        self.fields = fields.map { (name: $0.0, value: $0.1) }
+        self.body = body
+    }
+
+    /// The request on the wire, with `Host` and `Content-Length`.
+    public var bytes: [UInt8] {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: registry\r\n"
+        for field in fields { head += "\(field.name): \(field.value)\r\n" }
+        if let body { head += "Content-Length: \(body.count)\r\n" }
+        return Array((head + "\r\n").utf8) + (body ?? [])
+    }
+}
+
+/// An answer.
+public struct HTTPResponse: Sendable {
+    public let status: Int
+    public let fields: [(name: String, value: String)]
+    public let body: [UInt8]
+
+    /// The first field of this name, upper and lower case being alike.
+    public subscript(field: String) -> String? {
+        fields.first { $0.name.caseInsensitiveCompare(field) == .orderedSame }?.value
+    }
+
+    /// The body's value; `.null` for what is no JSON.
+    public var json: JSON { (try? JSON(parsing: body)) ?? .null }
+
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Of a problem document, or nil.
+    public var code: String? { json["code"].string }
+
+    /// What a problem document lists, as `pointer code` or `parameter code`, in its order.
+    public var faults: [String] {
+        json["errors"].array.map { fault in
+            let place = fault["pointer"].string ?? fault["parameter"].string ?? "?"
+            return "\(place) \(fault["code"].string ?? "?")"
+        }
+    }
+
+    public var generation: Int64? { json["generation"].integer }
+}
+
+/// Why no answer came.
+public enum HTTPClientError: Error, Hashable, Sendable {
+    case cannotConnect
+    case timedOut
+    /// The server closed the connection, cleanly or by a reset, before the answer was complete.
+    case closed
+    case malformed(String)
+}

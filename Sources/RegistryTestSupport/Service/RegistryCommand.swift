@@ -1,0 +1,68 @@
+import Foundation
+
+/// One run of the command `push-registry`, the binary that was built along with the tests.
+public final class RegistryCommand: @unchecked Sendable {
+    private let process = Process()
+    private let standardOutput: OutputFile
+    private let standardError: OutputFile
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - environment: besides it the command sees nothing but `PATH` and `HOME`.
+    ///   - directory: where it runs; the folder of temporary files by default, so that a `.push-registry` lands nowhere else.
+    public init(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil) throws {
+        standardOutput = try OutputFile()
+        standardError = try OutputFile()
+        let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TZ"].contains($0.key) }
+        process.executableURL = Self.binary
+        process.arguments = arguments
+        process.environment = inherited.merging(environment) { $1 }
+        process.currentDirectoryURL = directory.map { URL(filePath: $0) } ?? FileManager.default.temporaryDirectory
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = standardOutput.handle
+        process.standardError = standardError.handle
+        try process.run()
+    }
+
+    /// Beside the running test bundle.
+    private static var binary: URL {
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: "push-registry")
+    }
+
+    /// What it has printed so far.
+    public var output: String { standardOutput.text }
+
+    /// What it has logged and complained of so far.
+    public var log: String { standardError.text }
+
+    public var isRunning: Bool { process.isRunning }
+
+    public func send(_ signal: CInt) {
+        guard process.isRunning else { return }
+        kill(process.processIdentifier, signal)
+    }
+
+    /// Waits for its end.
+    ///
+    /// - Returns: its exit status, or 128 and the signal that ended it.
+    public func exitStatus(within limit: Duration = .seconds(30)) async throws -> Int32 {
+        try await eventually("the command ends", within: limit) { !process.isRunning }
+        return process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0)
+    }
+
+    /// Runs a command to its end.
+    public static func run(
+        _ arguments: [String], environment: [String: String] = [:], in directory: String? = nil
+    ) async throws -> (status: Int32, output: String, log: String) {
+        let command = try RegistryCommand(arguments, environment: environment, in: directory)
+        do {
+            let status = try await command.exitStatus()
+            return (status, command.output, command.log)
+        } catch {
+            command.send(SIGKILL)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+
+/// A running `push-registry serve`, on a port that the system chose.
+public final class RegistryService: Sendable {
+    public static let adminKey = "admin-key-of-the-tests"
+
+    public let command: RegistryCommand
+    public let client: HTTPClient
+
+    /// Starts a service over a database and waits until it listens.
+    ///
+    /// - Parameter eventLoops: more than one, so that what holds on one loop is seen to hold on the others.
+    public static func start(
+        databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:]
+    ) async throws -> RegistryService {
+        let command = try RegistryCommand(
+            ["serve", "--listen", "127.0.0.1:0", "--event-loops", "\(eventLoops)"],
+            environment: [
+                "PUSH_REGISTRY_DATABASE_URL": databaseURL, "PUSH_REGISTRY_ADMIN_KEY": adminKey,
+                "PUSH_REGISTRY_LOG_LEVEL": "debug",
+            ].merging(environment) { $1 })
+        do {
+            let port = try await port(of: command)
+            return RegistryService(command, port: port)
+        } catch {
+            command.send(SIGKILL)
+            throw error
+        }
+    }
+
+    private init(_ command: RegistryCommand, port: UInt16) {
+        self.command = command
+        client = HTTPClient(port: port)
+    }
+
+    private static func port(of command: RegistryCommand) async throws -> UInt16 {
+        var port: UInt16?
+        try await eventually("the service listens") {
+            guard command.isRunning else { throw ServiceEnded(log: command.log) }
+            port = announcedPort(command.log)
+            return port != nil
+        }
+        guard let port else { throw ServiceEnded(log: command.log) }
+        return port
+    }
+
+    /// In whole lines only: the last one may still be being written.
+    private static func announcedPort(_ log: String) -> UInt16? {
+        let lines = log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let line = lines.first { $0.contains("listening") }
+        return line?.firstMatch(of: /127\.0\.0\.1:([0-9]+)/).flatMap { UInt16($0.1) }
+    }
+
+    /// Ends it as an operator does, and waits for its end.
+    public func stop() async throws -> Int32 {
+        command.send(SIGTERM)
+        return try await command.exitStatus()
+    }
+
+    /// Lends a service, which is gone afterwards.
+    public static func with<Value: Sendable>(
+        databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:],
+        _ body: (RegistryService) async throws -> Value
+    ) async throws -> Value {
+        let service = try await start(databaseURL: databaseURL, eventLoops: eventLoops, environment: environment)
+        defer { service.command.send(SIGKILL) }
+        do {
+            return try await body(service)
+        } catch {
+            FileHandle.standardError.write(Data("the service's log:\n\(service.command.log.suffix(4_000))\n".utf8))
+            throw error
+        }
+    }
+}
+
+/// A service that did not come up.
+public struct ServiceEnded: Error, CustomStringConvertible {
+    let log: String
+
+    public var description: String { "the service ended: \(log)" }
+}

@@ -1,0 +1,17 @@
+/// A condition that a test waited for did not come true in time.
+public struct DeadlineMissed: Error, CustomStringConvertible {
+    public let description: String
+}
+
+/// Asks until the answer is yes.
+///
+/// - Throws: `DeadlineMissed`, or what `isSo` throws.
+public func eventually(
+    _ what: String, within limit: Duration = .seconds(20), _ isSo: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !isSo() {
+        guard ContinuousClock.now < deadline else { throw DeadlineMissed(description: "not within \(limit): \(what)") }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}

@@ -1,0 +1,152 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import RegistryTestSupport
+import Testing
+
+@Suite("The command says what it does, does it, and says why it did not")
+struct CommandLineTests {
+    /// Lends an empty database, by the environment that names it.
+    private func withDatabase(_ body: ([String: String]) async throws -> Void) async throws {
+        var logger = Logger(label: "cluster")
+        logger.logLevel = .critical
+        try await ThrowawayCluster.with(logger: logger) { cluster in
+            try await body([
+                "PUSH_REGISTRY_DATABASE_URL": cluster.connectionString,
+                "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+            ])
+        }
+    }
+
+    @Test(arguments: [
+        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["keys"], ["keys", "list"],
+        ["keys", "create"], ["keys", "revoke"],
+    ])
+    func help_isPrinted_ofEverySubcommand(command: [String]) async throws {
+        let result = try await RegistryCommand.run(command + ["--help"])
+        #expect(result.status == 0)
+        #expect(result.output.contains("USAGE: push-registry" + (command.isEmpty ? "" : " ")))
+        #expect(result.output.contains("OVERVIEW:"))
+        #expect(result.log.isEmpty)
+    }
+
+    @Test(arguments: [
+        (["dance"], "dance"), (["serve", "--listen"], "--listen"), (["keys", "create", "app"], "--name"),
+        (["serve", "--event-loops", "0"], "event loops"), (["serve", "--log-level", "loud"], "loud"),
+        (["serve", "--log-format", "xml"], "xml"),
+    ])
+    func usageErrors_areNamed_withExitCode64(arguments: [String], word: String) async throws {
+        let result = try await RegistryCommand.run(arguments)
+        #expect(result.status == 64)
+        #expect(result.log.contains(word), "\(result.log)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func migrate_bringsTheSchema_onceAndThenNothing() async throws {
+        try await withDatabase { environment in
+            let dry = try await RegistryCommand.run(["migrate", "--dry-run"], environment: environment)
+            #expect(dry.status == 0)
+            #expect(dry.output.hasPrefix("pending 1 create_registry\n"))
+            let first = try await RegistryCommand.run(["migrate"], environment: environment)
+            #expect(first.status == 0)
+            #expect(first.output.hasPrefix("applied 1 create_registry\n"))
+            for arguments in [["migrate"], ["migrate", "--dry-run"]] {
+                let again = try await RegistryCommand.run(arguments, environment: environment)
+                #expect(again.status == 0)
+                #expect(again.output == "the schema is up to date\n")
+            }
+        }
+    }
+
+    @Test func appsAndKeys_areMadeListedAndRevoked() async throws {
+        try await withDatabase { environment in
+            func run(_ arguments: String...) async throws -> String {
+                let result = try await RegistryCommand.run(arguments, environment: environment)
+                #expect(result.status == 0, "\(arguments): \(result.log)")
+                return result.output
+            }
+            #expect(try await run("apps", "create", "com.example.mail") == "created com.example.mail\n")
+            #expect(try await run("apps", "create", "com.example.mail") == "com.example.mail exists already\n")
+            #expect(try await run("apps") == "com.example.mail\n")
+            let json = try JSON(parsing: Array(try await run("apps", "list", "--json").utf8))
+            #expect(json == ["apps": ["com.example.mail"]])
+            let made = try await run(
+                "keys", "create", "com.example.mail", "--name", "back end", "--role", "service", "--role", "sender")
+            #expect(made.hasPrefix("prk_"))
+            let id = String(made.dropFirst(4).prefix(16))
+            let list = try await run("keys", "list", "com.example.mail")
+            #expect(list.contains(id) && list.contains("back end"))
+            #expect(!list.contains(made.dropLast().suffix(64)))
+            #expect(try await run("keys", "revoke", "com.example.mail", id) == "revoked \(id)\n")
+            let keys = try JSON(parsing: Array(try await run("keys", "list", "com.example.mail", "--json").utf8))
+            #expect(keys["keys"][0]["revokedAt"].string != nil)
+            #expect(keys["keys"][0]["roles"] == ["sender", "service"])
+        }
+    }
+
+    @Test func keysOfTheCommand_openTheService_atOnce() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            let result = try await RegistryCommand.run(
+                ["keys", "create", app.id, "--name", "x", "--role", "service", "--json"],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+            let key = try JSON(parsing: Array(result.output.utf8))
+            #expect(try await app.put("phone", by: .text(key["key"].string ?? "")).status == 201)
+            _ = try await RegistryCommand.run(
+                ["keys", "revoke", app.id, key["id"].string ?? ""],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+            #expect(try await app.put("phone", by: .text(key["key"].string ?? "")).status == 401)
+        }
+    }
+
+    @Test(arguments: [
+        (["apps", "create", "two words"], "two words"), (["keys", "list", "com.example.none"], "com.example.none"),
+        (["keys", "create", "a", "--name", "n", "--role", "king"], "king"),
+        (["keys", "create", "a", "--name", "n", "--role", "client"], "There is no app a"),
+    ])
+    func commands_failWithAReason_whenTheirArgumentsFit_nothing(arguments: [String], word: String) async throws {
+        try await withDatabase { environment in
+            let result = try await RegistryCommand.run(arguments, environment: environment)
+            #expect(result.status != 0)
+            #expect(result.log.contains(word), "\(result.log)")
+        }
+    }
+
+    @Test(arguments: [["serve"], ["migrate"], ["apps"], ["keys", "list", "a"]])
+    func commands_endWithALine_whenTheDatabaseIsAway(arguments: [String]) async throws {
+        let result = try await RegistryCommand.run(
+            arguments,
+            environment: [
+                "PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush",
+                "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+            ])
+        #expect(result.status != 0)
+        #expect(result.log.contains("/nonexistent"), "\(result.log)")
+        #expect(!(result.log + result.output).contains("hush"))
+    }
+
+    @Test func serve_asksForAnAdminKey_whenTheDatabaseIsSomebodyElses() async throws {
+        try await withDatabase { environment in
+            for key in [nil, "short"] {
+                var environment = environment
+                environment["PUSH_REGISTRY_ADMIN_KEY"] = key
+                let result = try await RegistryCommand.run(["serve"], environment: environment)
+                #expect(result.status == 64)
+                #expect(result.log.contains("PUSH_REGISTRY_ADMIN_KEY"))
+            }
+        }
+    }
+
+    @Test func serve_saysSo_whenItsPortIsTaken() async throws {
+        try await withRegistry { registry in
+            let result = try await RegistryCommand.run(
+                ["serve", "--listen", "127.0.0.1:\(registry.client.port)"],
+                environment: [
+                    "PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString,
+                    "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+                ])
+            #expect(result.status != 0)
+            #expect(result.log.contains("\(registry.client.port)"), "\(result.log)")
+        }
+    }
+}

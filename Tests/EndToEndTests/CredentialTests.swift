@@ -1,0 +1,105 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Who calls decides what there is")
+    struct CredentialTests {
+        @Test func call_isA401WithChallenge_whenCredentialIsMissing() async throws {
+            let app = try await RegistryApp.make()
+            let answer = try await app.put("phone", by: .none)
+            #expect(answer.status == 401)
+            #expect(answer.code == "missing-credential")
+            #expect(answer["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+            #expect(answer["Content-Type"] == "application/problem+json")
+            #expect(answer.json["requestId"].string == answer["X-Request-Id"])
+        }
+
+        @Test func call_isA401WithChallenge_whenCredentialIsBad() async throws {
+            let app = try await RegistryApp.make()
+            let id = app.keyID(.client)
+            for text in ["nonsense", "prk_\(id)_", "prk_\(id)_00", app.key(.client) + "0", "prk_0000000000000000_1"] {
+                let answer = try await app.put("phone", by: .text(text))
+                #expect(answer.status == 401)
+                #expect(answer.code == "invalid-credential")
+                #expect(answer["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+            }
+        }
+
+        @Test func call_isA401_whenSchemeIsNotBearer() async throws {
+            let app = try await RegistryApp.make()
+            for value in ["Basic \(app.key(.service))", app.key(.service), "Bearer", ""] {
+                let answer = try await app.send(
+                    "GET", "/installations/phone", by: .none, fields: [("Authorization", value)])
+                #expect(answer.status == 401)
+            }
+            let answer = try await app.send(
+                "GET", "/installations/phone", by: .none, fields: [("Authorization", "bEARER \(app.key(.service))")])
+            #expect(answer.status == 404)
+        }
+
+        @Test func call_isA404_whenKeyIsAnotherApps() async throws {
+            let (mine, other) = (try await RegistryApp.make(), try await RegistryApp.make())
+            for role in RegistryApp.Role.allCases {
+                let answer = try await mine.put("phone", by: .text(other.key(role)))
+                #expect(answer.status == 404)
+                #expect(answer.code == "unknown-app")
+                #expect(try await mine.send("GET", "", by: .text(other.key(role))).status == 404)
+            }
+        }
+
+        @Test func call_isA404_whenAppIsUnknown() async throws {
+            let registry = try Registry.shared
+            let answer = try await registry.send("GET", "/v1/apps/com.example.nobody/installations/phone")
+            #expect(answer.status == 404)
+            #expect(answer.code == "unknown-app")
+        }
+
+        /// Who may make a call; all others are refused.
+        private static let calls: [(method: String, path: String, allowed: Set<RegistryApp.Role>)] = [
+            ("PUT", "/installations/phone", [.client, .service, .admin]),
+            ("GET", "/installations/phone", [.client, .service, .admin]),
+            ("DELETE", "/installations/phone", [.client, .service, .admin]),
+            ("GET", "/installations/phone/snapshots", [.service, .admin]),
+            ("GET", "", [.admin]), ("PUT", "", [.admin]), ("GET", "/keys", [.admin]), ("POST", "/keys", [.admin]),
+            ("DELETE", "/keys/none", [.admin]),
+        ]
+
+        @Test func call_isA403_whenRoleIsNotEnough() async throws {
+            let app = try await RegistryApp.make()
+            for call in Self.calls {
+                for role in RegistryApp.Role.allCases {
+                    let answer = try await app.send(call.method, call.path, [:], by: .role(role))
+                    let isForbidden = answer.status == 403
+                    #expect(isForbidden != call.allowed.contains(role), "\(call.method) \(call.path) by \(role)")
+                    if isForbidden { #expect(answer.code == "forbidden") }
+                }
+            }
+        }
+
+        @Test func apps_areListedToTheAdminKeyAlone() async throws {
+            let app = try await RegistryApp.make()
+            let registry = app.registry
+            let list = try await registry.send("GET", "/v1/apps")
+            #expect(list.status == 200)
+            #expect(list.json["apps"].array.contains { $0["app"].string == app.id })
+            #expect(try await registry.send("GET", "/v1/apps", key: app.key(.admin)).status == 403)
+            #expect(try await registry.send("GET", "/v1/apps", key: nil).status == 401)
+        }
+
+        @Test func key_failsOnTheNextRequest_whenItIsRevoked() async throws {
+            let app = try await RegistryApp.make()
+            // Connections spread over the loops; each has served the key before.
+            var connections: [HTTPConnection] = []
+            for _ in 0..<16 { connections.append(try HTTPConnection(port: app.registry.client.port)) }
+            let request = app.request("GET", "/installations/phone", by: .role(.client))
+            for connection in connections { #expect(try await connection.response(to: request).status == 404) }
+            let revoked = try await app.send("DELETE", "/keys/\(app.keyID(.client))", by: .role(.admin))
+            #expect(revoked.status == 204)
+            for connection in connections {
+                let answer = try await connection.response(to: request)
+                #expect(answer.status == 401)
+                #expect(answer["WWW-Authenticate"] != nil)
+            }
+        }
+    }
+}

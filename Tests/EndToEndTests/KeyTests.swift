@@ -1,0 +1,81 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A key is shown once, has its roles and ends when it is revoked")
+    struct KeyTests {
+        private func create(_ app: RegistryApp, _ body: JSON) async throws -> HTTPResponse {
+            try await app.send("POST", "/keys", body, by: .role(.admin))
+        }
+
+        @Test func key_isShownOnce_whenItIsCreated() async throws {
+            let app = try await RegistryApp.make()
+            let answer = try await create(app, ["name": "back end", "roles": ["service", "sender"]])
+            #expect(answer.status == 201)
+            let key = try #require(answer.json["key"].string)
+            let secret = try #require(key.split(separator: "_").last)
+            #expect(answer["Cache-Control"] == "no-store")
+            let list = try await app.send("GET", "/keys", by: .role(.admin))
+            #expect(!list.text.contains(secret))
+            let listed = try #require(list.json["keys"].array.first { $0["id"] == answer.json["id"] })
+            #expect(listed["name"] == "back end")
+            #expect(listed["roles"] == ["sender", "service"])
+            #expect(listed["createdAt"].string != nil)
+            #expect(listed["revokedAt"] == .null)
+            #expect(try await app.put("phone", as: "alice", by: .text(key)).status == 201)
+            #expect(!app.registry.service.command.log.contains(secret))
+        }
+
+        @Test func database_hasNoSecret_whenKeyIsStored() async throws {
+            let app = try await RegistryApp.make()
+            let secrets = RegistryApp.Role.allCases.compactMap { app.key($0).split(separator: "_").last }
+            let rows = try await app.database.column("SELECT api_key::text FROM api_key", as: String.self)
+            #expect(secrets.count == 5)
+            for secret in secrets { #expect(!rows.contains { $0.contains(secret) }) }
+        }
+
+        @Test(
+            arguments: [
+                (["name": "x"], ["/roles required"]),
+                (["name": "x", "roles": []], ["/roles required"]),
+                (["name": "x", "roles": ["king"]], ["/roles/0 unknown-role"]),
+                (["roles": ["client", 5]], ["/name required", "/roles/1 wrong-type"]),
+                (["name": 1, "roles": "client"], ["/name wrong-type", "/roles wrong-type"]),
+            ] as [(JSON, [String])])
+        func key_isRefused_whenNameOrRolesAreWrong(body: JSON, faults: [String]) async throws {
+            let app = try await RegistryApp.make()
+            let answer = try await create(app, body)
+            #expect(answer.status == 400)
+            #expect(answer.faults == faults)
+        }
+
+        @Test func revoking_isRepeatable_andShowsInTheList() async throws {
+            let app = try await RegistryApp.make()
+            let id = app.keyID(.sender)
+            for _ in 1...2 {
+                #expect(try await app.send("DELETE", "/keys/\(id)", by: .role(.admin)).status == 204)
+            }
+            let first = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
+            #expect(first.first { $0["id"].string == id }?["revokedAt"].string != nil)
+            #expect(first.count == 5)
+        }
+
+        @Test func revoking_isA404_whenTheKeyIsAnotherApps() async throws {
+            let (app, other) = (try await RegistryApp.make(), try await RegistryApp.make())
+            let answer = try await app.send("DELETE", "/keys/\(other.keyID(.client))", by: .role(.admin))
+            #expect(answer.status == 404)
+            #expect(answer.code == "unknown-key")
+            #expect(try await other.put("phone", by: .role(.client)).status == 201)
+        }
+
+        @Test func admin_mayDoEverything_onItsOwnApp() async throws {
+            let app = try await RegistryApp.make()
+            #expect(try await app.put("phone", as: "alice", by: .role(.admin)).status == 201)
+            let record = try await app.get("phone", by: .role(.admin))
+            #expect(record.json["token"].string == RegistrationBody.token("phone"))
+            #expect(try await app.send("GET", "/installations/phone/snapshots", by: .role(.admin)).status == 200)
+            #expect(try await app.delete("phone", by: .role(.admin)).status == 204)
+        }
+    }
+}

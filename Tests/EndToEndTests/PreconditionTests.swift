@@ -1,0 +1,71 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("If-Match protects a client against its own delayed requests (R8)")
+    struct PreconditionTests {
+        @Test func put_passes_whenGenerationIsThePresentOne() async throws {
+            let app = try await RegistryApp.make()
+            let etag = try await app.put("phone", as: "alice")["ETag"] ?? ""
+            #expect(try await app.put("phone", as: "alice", ifMatch: etag).json["status"] == "unchanged")
+            #expect(try await app.put("phone", as: "bob", ifMatch: etag).json["status"] == "updated")
+        }
+
+        @Test func put_passes_whenOneOfTheListIsThePresentOne() async throws {
+            let app = try await RegistryApp.make()
+            let etag = try await app.put("phone")["ETag"] ?? ""
+            #expect(try await app.put("phone", as: "bob", ifMatch: "\"1\", ,\(etag) \t,\"2\",").status == 200)
+        }
+
+        @Test func put_isA412WithThePresentGeneration_whenItIsOutdated() async throws {
+            let app = try await RegistryApp.make()
+            let old = try await app.put("phone", as: "alice")["ETag"] ?? ""
+            let present = try await app.put("phone", as: "bob")
+            for user in ["alice", "bob"] {
+                let answer = try await app.put("phone", as: user, ifMatch: old)
+                #expect(answer.status == 412)
+                #expect(answer.code == "outdated")
+                #expect(answer.generation == present.generation)
+                #expect(answer["ETag"] == present["ETag"])
+            }
+            #expect(try await app.get("phone").json["userId"] == "bob")
+        }
+
+        @Test func put_isA412WithGenerationZero_whenInstallationIsUnknown() async throws {
+            let app = try await RegistryApp.make()
+            for value in ["*", "\"7\""] {
+                let answer = try await app.put("phone", ifMatch: value)
+                #expect(answer.status == 412)
+                #expect(answer.generation == 0)
+            }
+            #expect(try await app.get("phone").status == 404)
+        }
+
+        @Test func star_passes_whenInstallationExists() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            #expect(try await app.put("phone", ifMatch: "*").json["status"] == "unchanged")
+            #expect(try await app.put("phone", as: "alice", ifMatch: "*").json["status"] == "updated")
+        }
+
+        @Test(arguments: ["7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/\"7\"", "", ",", "*, \"7\""])
+        func ifMatch_isA400_whenItCannotBeParsed(value: String) async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            for answer in [try await app.put("phone", ifMatch: value), try await app.delete("phone", ifMatch: value)] {
+                #expect(answer.status == 400)
+                #expect(answer.code == "invalid-header")
+                #expect(answer.faults == ["If-Match invalid-header"])
+            }
+            #expect(try await app.get("phone").status == 200)
+        }
+
+        @Test func onlyOnePut_passes_when16RaceWithTheSameGeneration() async throws {
+            let app = try await RegistryApp.make()
+            let etag = try await app.put("phone")["ETag"] ?? ""
+            let statuses = try await race(16) { try await app.put("phone", as: "user-\($0)", ifMatch: etag).status }
+            #expect(statuses.count { $0 == 200 } == 1)
+            #expect(statuses.count { $0 == 412 } == 15)
+        }
+    }
+}

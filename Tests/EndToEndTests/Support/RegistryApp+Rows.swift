@@ -1,0 +1,32 @@
+import PostgresClient
+import RegistryTestSupport
+
+extension RegistryApp {
+    /// Which version of the row the database holds: another one after every write, whatever it wrote.
+    func rowVersion(_ installID: String) async throws -> String? {
+        try await database.column(
+            """
+            SELECT i.ctid::text || ' ' || i.xmin::text FROM installation i JOIN app ON app.id = app_id
+            WHERE identifier = \(id) AND install_id = \(installID)
+            """, as: String.self
+        ).first
+    }
+
+    /// Sets columns as time or a part of the service would.
+    func update(_ installID: String, _ assignments: PostgresSQL) async throws {
+        _ = try await database.rows(
+            """
+            UPDATE installation SET \(sql: assignments)
+            WHERE install_id = \(installID) AND app_id = (SELECT id FROM app WHERE identifier = \(id))
+            """)
+    }
+
+    /// The installations that hold a token, by its text.
+    func holders(of token: String) async throws -> [String] {
+        try await database.column(
+            """
+            SELECT install_id FROM installation JOIN app ON app.id = app_id
+            WHERE identifier = \(id) AND token = \(token) ORDER BY install_id
+            """)
+    }
+}

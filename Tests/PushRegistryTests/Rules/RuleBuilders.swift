@@ -1,0 +1,85 @@
+@testable import PushRegistry
+
+extension Timestamp {
+    /// So many seconds into the tests' time.
+    static func at(_ seconds: Int64) -> Timestamp {
+        Timestamp(microseconds: (1_900_000_000 + seconds) * 1_000_000)
+    }
+}
+
+extension InstallationKey {
+    static func make(_ installID: String, app: Int32 = 1) -> InstallationKey {
+        InstallationKey(app: AppNumber(app), installID: .make(installID))
+    }
+}
+
+extension InstallID {
+    static func make(_ text: String) -> InstallID { valid { () throws(InvalidValue) in try InstallID(text) } }
+}
+
+extension UserID {
+    static func make(_ text: String) -> UserID { valid { () throws(InvalidValue) in try UserID(text) } }
+}
+
+extension Owner {
+    static func make(_ user: String, session: String? = nil, until: Timestamp? = nil) -> Owner {
+        Owner(
+            userID: .make(user),
+            session: session.map { text in
+                Session(id: valid { () throws(InvalidValue) in try SessionID(text) }, expiresAt: until)
+            })
+    }
+}
+
+extension Device {
+    static func make(
+        _ installID: String = "phone", keychainID: String? = nil, vendorID: String? = nil,
+        deviceModel: String = "iPhone17,3", carrier: String? = nil
+    ) -> Device {
+        Device(
+            installID: .make(installID), keychainID: keychainID, vendorID: vendorID, deviceModel: deviceModel,
+            systemName: "iOS", systemVersion: "26.5", locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin",
+            timeZoneOffset: 3600, carrier: carrier)
+    }
+}
+
+extension App {
+    static func make(touchInterval: ISO8601Duration = .hours(24)) -> App {
+        var draft = AppPolicy.Draft()
+        draft.touchInterval = touchInterval
+        guard let policy = try? AppPolicy(draft), let id = try? AppID("com.example.mail") else {
+            preconditionFailure("a test's policy fits")
+        }
+        return App(number: AppNumber(1), id: id, policy: policy)
+    }
+}
+
+extension Registration {
+    /// - Parameter token: any text; each one is another token.
+    static func make(
+        _ installID: String = "phone", token: String? = nil, owner: Owner? = nil, precondition: Precondition? = nil,
+        device: Device? = nil, of app: App = .make(), actor: String = "service:test"
+    ) -> Registration {
+        let token = valid { () throws(InvalidValue) in try Token(token ?? "token-of-\(installID)", of: .fcm) }
+        let snapshot = Snapshot(settings: NotificationSettings(), device: device ?? .make(installID))
+        return Registration(
+            RegistrationRequest(token: token, keys: nil, snapshot: snapshot), of: app, owner: owner,
+            precondition: precondition, actor: actor, sha256: toyDigest)
+    }
+}
+
+/// 32 bytes that differ where the input does; the domain has no hash function of its own.
+func toyDigest(_ bytes: [UInt8]) -> [UInt8] {
+    (0..<4).flatMap { seed in
+        let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 &+ UInt64(seed)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return withUnsafeBytes(of: hash) { Array($0) }
+    }
+}
+
+private func valid<Value>(_ make: () throws(InvalidValue) -> Value) -> Value {
+    do throws(InvalidValue) {
+        return try make()
+    } catch {
+        preconditionFailure("a test's value is valid: \(error.detail)")
+    }
+}

@@ -1,0 +1,114 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("The registrations of a batch end as if they had come one by one")
+struct BatchTests {
+    @Test func tokens_swap_whenBothInstallationsAreInTheBatch() async throws {
+        try await withStore { store in
+            _ = try await store.writeInOneBatch([.make("A", token: "t1"), .make("B", token: "t2")])
+            let outcomes = try await store.writeInOneBatch([.make("A", token: "t2"), .make("B", token: "t1")])
+            #expect(outcomes.map(\.status) == [.updated, .updated])
+            #expect(try await store.holders() == ["A t2", "B t1"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    @Test func token_endsWithTheLast_whenNewInstallationsClaimItOneAfterTheOther() async throws {
+        try await withStore { store in
+            let outcomes = try await store.writeInOneBatch(
+                ["A", "B", "C"].map { try .make($0, token: "t", user: "user-of-\($0)") })
+            #expect(outcomes.map(\.status) == [.created, .created, .created])
+            #expect(try await store.holders() == ["C t"])
+            let states = try await store.strings(
+                "SELECT install_id || ' ' || state::text FROM installation ORDER BY install_id")
+            #expect(states == ["A superseded", "B superseded", "C active"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    @Test func tokens_moveAlongAChain_whenEachTakesItsNeighbours() async throws {
+        try await withStore { store in
+            let names = ["A", "B", "C", "D"]
+            _ = try await store.writeInOneBatch(names.map { try .make($0, token: "t\($0)") })
+            let moved = zip(names, names.dropFirst() + ["A"])
+            let outcomes = try await store.writeInOneBatch(moved.map { try .make($0, token: "t\($1)") })
+            #expect(outcomes.allSatisfy { $0.status == .updated })
+            #expect(try await store.holders() == ["A tB", "B tC", "C tD", "D tA"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    @Test func token_movesOn_whenItsNewHolderIsOfTheSameBatch() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.writeInOneBatch([
+                .make("new", token: "t"), .make("old", token: "t"), .make("newer", token: "t"),
+            ])
+            #expect(try await store.holders() == ["newer t"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    @Test func batch_isOneTransaction() async throws {
+        try await withStore { store in
+            _ = try await store.writeInOneBatch((0..<100).map { try .make("phone-\($0)") })
+            #expect(try await store.count("SELECT count(DISTINCT xmin::text) FROM installation") == 1)
+            #expect(try await store.count("SELECT count(*) FROM token_event") == 100)
+        }
+    }
+
+    @Test func badOne_failsAlone_andItsNeighboursAreWritten() async throws {
+        try await withStore { store in
+            _ = try await store.database.execute(
+                "ALTER TABLE installation ADD CONSTRAINT good CHECK (carrier IS DISTINCT FROM 'bad')")
+            let outcomes = try await store.writeInOneBatch([
+                .make("A"), .make("B", carrier: "bad"), .make("C"),
+            ])
+            #expect(outcomes.map(\.status) == [.created, nil, .created])
+            guard case .failure(StoreError.failed(let text)) = outcomes[1] else {
+                Issue.record("\(outcomes[1])")
+                return
+            }
+            #expect(!text.contains("token-of-B"))
+            #expect(try await store.strings("SELECT install_id FROM installation ORDER BY 1") == ["A", "C"])
+            #expect(try await store.count("SELECT count(*) FROM token_event") == 2)
+            #expect(try await store.count("SELECT count(*) FROM settings_snapshot") == 2)
+        }
+    }
+
+    @Test func outdatedOne_isRefusedAlone_andItsNeighboursAreWritten() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("A", token: "t"))
+            let outcomes = try await store.writeInOneBatch([
+                .make("B", token: "t", precondition: .exists), .make("A", token: "t", user: "alice"), .make("C"),
+            ])
+            #expect(outcomes.map(\.status) == [nil, .updated, .created])
+            #expect(try await store.holders() == ["A t", "C token-of-C"])
+        }
+    }
+}
+
+extension StoreUnderTest {
+    /// Each installation's steps follow one another without a gap, up to what its row says (R12).
+    func expectCompleteHistory(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let gaps = try await strings(
+            """
+            SELECT install_id FROM (
+                SELECT install_id, generation_before,
+                    lag(generation_after, 1, 0) OVER (PARTITION BY install_id ORDER BY id) AS reached
+                FROM token_event) AS step
+            WHERE generation_before <> reached
+            """)
+        #expect(gaps.isEmpty, sourceLocation: sourceLocation)
+        let unlike = try await strings(
+            """
+            SELECT install_id FROM installation i WHERE NOT EXISTS (
+                SELECT 1 FROM token_event e WHERE e.app_id = i.app_id AND e.install_id = i.install_id
+                AND e.generation_after = i.generation AND e.state = i.state)
+            """)
+        #expect(unlike.isEmpty, sourceLocation: sourceLocation)
+    }
+}

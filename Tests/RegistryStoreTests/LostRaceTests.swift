@@ -1,0 +1,122 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("A registration that loses a race is tried again, and nobody hears of it")
+struct LostRaceTests {
+    /// Another service inserts a row, and commits while `registration` waits for it.
+    private func register(
+        _ registration: Registration, against rival: (installID: String, token: String), in store: StoreUnderTest
+    ) async throws -> RegistrationOutcome {
+        _ = try await store.register(.make("template"))
+        return try await store.database.withTransaction { transaction in
+            _ = try await transaction.execute(
+                """
+                INSERT INTO installation SELECT (jsonb_populate_record(i, jsonb_build_object(
+                    'install_id', \(rival.installID)::text, 'token', \(rival.token)::text,
+                    'token_sha256', sha256(\(rival.token)::text::bytea)::text))).*
+                FROM installation i WHERE install_id = 'template'
+                """)
+            async let outcome = store.register(registration)
+            try await eventually { try await store.waitingSessions() > 0 }
+            try await transaction.commit()
+            return try await outcome
+        }
+    }
+
+    @Test func register_updates_whenAnotherServiceInsertedTheSameInstallation() async throws {
+        try await withStore { store in
+            let outcome = try await register(
+                .make("phone", token: "mine", user: "alice"), against: ("phone", "raced"), in: store)
+            #expect(outcome.status == .updated)
+            #expect(try await store.holders().contains("phone mine"))
+        }
+    }
+
+    @Test func register_takesOver_whenAnotherServiceInsertedTheSameToken() async throws {
+        try await withStore { store in
+            let outcome = try await register(.make("phone", token: "t"), against: ("rival", "t"), in: store)
+            #expect(outcome.status == .created)
+            let holders = try await store.holders()
+            #expect(holders.contains("phone t") && !holders.contains("rival t"))
+            let events = try await store.strings(
+                "SELECT install_id || ' ' || event::text FROM token_event WHERE install_id <> 'template' ORDER BY id")
+            #expect(events == ["rival superseded", "phone takenOver"])
+        }
+    }
+
+    @Test func batch_isWritten_whenItLostADeadlock() async throws {
+        try await withStore { store in
+            _ = try await store.writeInOneBatch([.make("A"), .make("B")])
+            let outcomes = try await store.database.withTransaction { transaction in
+                // The store's session, which waits first, is the one that finds the deadlock and gives way.
+                _ = try await transaction.execute("SET LOCAL deadlock_timeout = '1min'")
+                _ = try await transaction.execute("SELECT 1 FROM installation WHERE install_id = 'B' FOR UPDATE")
+                async let outcomes = store.writeInOneBatch([.make("A", user: "alice"), .make("B", user: "bob")])
+                try await eventually { try await store.waitingSessions() > 0 }
+                _ = try await transaction.execute("SELECT 1 FROM installation WHERE install_id = 'A' FOR UPDATE")
+                try await transaction.commit()
+                return try await outcomes
+            }
+            #expect(outcomes.map(\.status) == [.updated, .updated])
+            try await store.expectCompleteHistory()
+        }
+    }
+}
+
+@Suite("What waits is bounded and refused clearly")
+struct OverloadTests {
+    @Test func register_isRefusedAsOverloaded_whenTheQueueIsFull() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("phone", user: "old"))
+            let registration = try Registration.make("phone", user: "new")
+            try await store.database.withTransaction { transaction in
+                _ = try await transaction.execute("SELECT 1 FROM installation FOR UPDATE")
+                let coalescer = RegistrationCoalescer(loop: store.loop, postgres: store.pool)
+                let running = Task { await coalescer.run() }
+                // Both queues full, and as many again as a look-up and the writers may hold.
+                let errors = await withTaskGroup(of: StoreError?.self) { group in
+                    for _ in 0..<(2 * RegistrationCoalescer.waitingMax + 2_048) {
+                        group.addTask { await coalescer.error(of: registration) }
+                    }
+                    let first = await group.next()
+                    running.cancel()
+                    _ = try? await transaction.commit()
+                    return await group.reduce(into: [first ?? nil]) { $0.append($1) }
+                }
+                #expect(errors.first == .overloaded)
+                #expect(errors.allSatisfy { $0 == nil || $0 == .overloaded || $0 == .unavailable })
+                await running.value
+            }
+        }
+    }
+
+    @Test func register_isUnavailable_onceTheCoalescerHasEnded() async throws {
+        try await withStore { store in
+            let ended = RegistrationCoalescer(loop: store.loop, postgres: store.pool)
+            let task = Task { await ended.run() }
+            task.cancel()
+            await task.value
+            await #expect(throws: StoreError.unavailable) { try await ended.register(.make("phone")) }
+        }
+    }
+}
+
+extension StoreUnderTest {
+    func waitingSessions() async throws -> Int64 {
+        try await count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    }
+}
+
+extension RegistrationCoalescer {
+    fileprivate nonisolated func error(of registration: Registration) async -> StoreError? {
+        do {
+            _ = try await register(registration)
+            return nil
+        } catch {
+            return error as? StoreError
+        }
+    }
+}

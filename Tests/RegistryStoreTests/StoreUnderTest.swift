@@ -1,0 +1,95 @@
+import Crypto
+import EmbeddedPostgres
+import EventLoop
+import Logging
+import Migrations
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// The store on an event loop of its own, and SQL beside it.
+struct StoreUnderTest: Sendable {
+    /// The store's sessions.
+    let pool: PostgresClient
+    let coalescer: RegistrationCoalescer
+    let loop: EventLoop
+    /// Sessions that the store does not use.
+    let database: PostgresClient
+
+    func register(_ registration: Registration) async throws -> RegistrationOutcome {
+        try await coalescer.register(registration)
+    }
+
+    /// The installations that hold a token, `installId token`, in order.
+    func holders() async throws -> [String] {
+        try await database.execute(
+            "SELECT install_id || ' ' || token FROM installation WHERE token IS NOT NULL ORDER BY install_id"
+        ).map { try $0.decode(0) }
+    }
+
+    func strings(_ statement: PostgresStatement) async throws -> [String] {
+        try await database.execute(statement).map { try $0.decode(0) }
+    }
+
+    func count(_ statement: PostgresStatement) async throws -> Int64 {
+        try await database.execute(statement)[0].decode(0)
+    }
+}
+
+/// Lends a store over a server of its own, whose schema is made.
+func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void) async throws {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    try await ThrowawayCluster.with(logger: logger) { [logger] server in
+        let configuration = try PostgresConfiguration(server.connectionString)
+        let loop = EventLoop(name: "store")
+        defer { loop.stop() }
+        let pools = [configuration, try PostgresConfiguration(server.superuserConnectionString)].map {
+            PostgresClient($0, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 4), logger: logger)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for pool in pools { group.addTask { await pool.run() } }
+            let store = StoreUnderTest(
+                pool: pools[0], coalescer: RegistrationCoalescer(loop: loop, postgres: pools[0]), loop: loop,
+                database: pools[1])
+            let migrations = migrationFiles.enumerated().map { index, file in
+                Migration(version: index + 1, name: file.name, sql: file.sql)
+            }
+            _ = try await Migrator(migrations, logger: logger).migrate(configuration)
+            group.addTask { await store.coalescer.run() }
+            try await body(store)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+}
+
+extension Registration {
+    /// - Parameter token: any text; each one is another token.
+    static func make(
+        _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
+        precondition: Precondition? = nil
+    ) throws -> Registration {
+        let device = Device(
+            installID: try InstallID(installID), deviceModel: "iPhone17,3", systemName: "iOS", systemVersion: "26.5",
+            locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600, carrier: carrier)
+        return Registration(
+            RegistrationRequest(
+                token: try Token(token ?? "token-of-\(installID)", of: .fcm), keys: nil,
+                snapshot: Snapshot(settings: NotificationSettings(), device: device)),
+            of: App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard),
+            owner: try user.map { Owner(userID: try UserID($0)) }, precondition: precondition, actor: "service:test",
+            sha256: { Array(SHA256.hash(data: $0)) })
+    }
+}
+
+/// Asks until the answer is yes.
+func eventually(_ isSo: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try await !isSo() {
+        guard ContinuousClock.now < deadline else { throw DeadlineMissed() }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
+
+struct DeadlineMissed: Error {}
