@@ -3,6 +3,8 @@ import Foundation
 extension EngineReport {
     private static let cpuRatioMax = 0.4
     private static let tlsRatioMin = 0.65
+    /// Beyond, others take the cores that the servers and the load need.
+    private static let loadAverageMax = 1.0
     private static let megabytesMax = Report.idleMegabytesMax
 
     var text: String {
@@ -56,9 +58,14 @@ extension EngineReport {
         var notes = [
             "The engine alone, without database and logs; Hummingbird 2 with the same routes. Medians of "
                 + "\(options.rounds) rounds of \(seconds) s in turn, \(options.connections) connections kept alive; CPU is "
-                + "the server process's user and system time. Servers and load share this machine's cores."
+                + "the server process's user and system time. Servers and load share this machine's cores, and the load's "
+                + "one thread pays for TLS as the server does: where it is the narrow place, CPU tells more than rates."
         ]
         if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: ask with --with-hummingbird.") }
+        if loadAverage > Self.loadAverageMax {
+            let load = Self.number(loadAverage)
+            notes.append("The machine was busy (load average \(load)): measure again when it is not.")
+        }
         if failures > 0 { notes.append("\(failures) answers were no success.") }
         return notes
     }

@@ -9,12 +9,17 @@ struct EngineReport: Codable, Sendable {
     let options: RunOptions
     /// How long each run lasted.
     let seconds: Int
+    /// What else the machine did in the minute before (getloadavg(3)).
+    let loadAverage: Double
     /// Resident, with the idle connections.
     var megabytes: [EngineSide: Double] = [:]
     private(set) var runs: [Load: [EngineSide: [EngineMeasurement]]] = [:]
 
     init(options: RunOptions, seconds: Int) {
         (self.options, self.seconds) = (options, seconds)
+        var averages = [0.0]
+        getloadavg(&averages, 1)
+        loadAverage = averages[0]
     }
 
     mutating func add(_ run: EngineMeasurement, to load: Load, _ side: EngineSide) {

@@ -10,7 +10,6 @@ final class TLSClient: @unchecked Sendable {
         self.pointer = pointer
         // One read(2) for all that has come, as recv(2) without TLS.
         SSL_CTX_ctrl(pointer, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-        _ = SSL_CTX_set_mode_(pointer, Int(SSL_MODE_RELEASE_BUFFERS))
         // libssl writes to its sockets without MSG_NOSIGNAL.
         signal(SIGPIPE, SIG_IGN)
     }
@@ -48,22 +47,22 @@ final class TLSChannel: LoadChannel, @unchecked Sendable {
     var hasUnreadBytes: Bool { !hasFailed && SSL_has_pending(ssl) == 1 }
 
     func send(_ bytes: UnsafeRawBufferPointer) -> Int {
-        ERR_clear_error()
-        return result(SSL_write(ssl, bytes.baseAddress, CInt(bytes.count)))
+        result(SSL_write(ssl, bytes.baseAddress, CInt(bytes.count)))
     }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        ERR_clear_error()
-        return result(SSL_read(ssl, buffer.baseAddress, CInt(buffer.count)))
+        result(SSL_read(ssl, buffer.baseAddress, CInt(buffer.count)))
     }
 
-    /// As a system call would put it.
+    /// As a system call would put it. The thread's error queue, which would confuse the next call, is left empty.
     private func result(_ count: CInt) -> Int {
         guard count <= 0 else { return Int(count) }
         switch SSL_get_error(ssl, count) {
         case SSL_ERROR_ZERO_RETURN: return 0
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: errno = EAGAIN
-        default: (hasFailed, errno) = (true, EPROTO)
+        default:
+            ERR_clear_error()
+            (hasFailed, errno) = (true, EPROTO)
         }
         return -1
     }
