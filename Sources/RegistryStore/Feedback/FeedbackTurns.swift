@@ -22,14 +22,17 @@ actor FeedbackTurns {
     ///
     /// - Throws: `StoreError.overloaded`.
     func begin() async throws(StoreError) {
-        guard isTaken else { return isTaken = true }
+        guard isTaken else {
+            isTaken = true
+            return
+        }
         guard waiting.count < Self.waitingMax else { throw .overloaded }
         await withCheckedContinuation { waiting.append($0) }
     }
 
     /// Gives the turn to who waits longest.
     func end() {
-        guard let next = waiting.popFirst() else { return isTaken = false }
-        next.resume()
+        isTaken = !waiting.isEmpty
+        waiting.popFirst()?.resume()
     }
 }
