@@ -77,7 +77,7 @@ struct EngineBenchmark {
     private func load(_ server: EngineServer, _ pool: RequestPool) async throws -> EngineMeasurement {
         let loop = EventLoop(name: "load")
         defer { loop.stop() }
-        let load = HTTPLoad(pool, .random, on: loop)
+        let load = HTTPLoad(RequestSequence(pool, .random), on: loop)
         let outcome = try await load.run(
             port: server.port, connections: options.connections, open: server.open,
             warmUp: .seconds(RunOptions.warmUpSeconds), measured: .seconds(seconds)
