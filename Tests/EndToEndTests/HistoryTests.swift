@@ -36,6 +36,15 @@ extension EndToEnd {
             #expect(unknown.json == ["events": [], "next": .null])
         }
 
+        /// A build for tests and one from the store may be given the same token, under two providers.
+        @Test func changeOfProvider_isARotation_evenWithTheSameToken() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            _ = try await app.put("phone", RegistrationBody.make("phone", provider: "apnsSandbox"), as: "alice")
+            let event = try #require(try await app.events(of: "phone").last)
+            #expect(event.event == "rotated" && event.reason == "tokenChanged")
+        }
+
         @Test func history_isForServicesOnly() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")

@@ -131,7 +131,7 @@ public struct LockedInstallations: Sendable {
     private func explanation(of after: Installation, from current: Installation) -> (EventKind, TokenEvent.Reason) {
         let user = current.owner?.userID
         if user != nil, user != after.owner?.userID { return (.takenOver, .ownerChanged) }
-        if let token = current.tokenSHA256, token != after.tokenSHA256 { return (.rotated, .tokenChanged) }
+        if let address = current.address, address != after.address { return (.rotated, .tokenChanged) }
         if current.state != .active { return (.reactivated, .comeback) }
         return (.registered, user == after.owner?.userID ? .sessionChanged : .ownerChanged)
     }
