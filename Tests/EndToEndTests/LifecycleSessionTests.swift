@@ -61,6 +61,20 @@ extension EndToEnd {
             #expect(again["installations"] == 0 && again["events"] == 0)
         }
 
+        @Test func erasure_takesWhatTheUserLeft_andNothingThatSomebodyElseRegisteredSince() async throws {
+            let app = try await RegistryApp.make()
+            for phone in ["left", "passed-on"] {
+                _ = try await app.put(phone, as: "alice")
+                _ = try await app.logOut(phone, by: .role(.service))
+            }
+            _ = try await app.put("passed-on", as: "bob")
+            _ = try await app.logOut("passed-on", by: .role(.service))
+            #expect(try await app.send("DELETE", "/users/alice").json["installations"] == 1)
+            #expect(try await app.get("left").status == 404)
+            #expect(try await app.get("passed-on").json["state"] == "loggedOut")
+            #expect(try await app.send("DELETE", "/users/bob").json["installations"] == 1)
+        }
+
         @Test func registration_neverOutlivesAnErasure_whenBothRace() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             for round in 0..<20 {

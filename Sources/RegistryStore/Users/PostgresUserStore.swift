@@ -89,11 +89,12 @@ public struct PostgresUserStore: UserStore {
             let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
             let locked = try await transaction.execute(
                 endSessions(of: erasure.userID, in: erasure.app, except: nil) + [
-                    PostgresStatement(UserStatements.lockLeftByUser, app, userID),
+                    PostgresStatement(UserStatements.lockSeenWithUser, app, userID),
+                    PostgresStatement(UserStatements.leftByUser, app, userID),
                     PostgresStatement(RegistrationStatements.now),
                 ])
-            let now = Timestamp(try locked[3][0].decode(0, as: PostgresTimestamp.self))
-            let installations = try locked[2].map { try InstallationColumns.decode($0) }
+            let now = Timestamp(try locked[4][0].decode(0, as: PostgresTimestamp.self))
+            let installations = try locked[3].map { try InstallationColumns.decode($0) }
             let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, at: now))
             return Erasure.Receipt(
                 installations: installations.count, snapshots: removed[1].affectedRows,

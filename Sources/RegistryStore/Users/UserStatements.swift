@@ -25,20 +25,36 @@ enum UserStatements {
         ORDER BY i.app_id, i.install_id FOR UPDATE
         """)
 
-    /// For an erasure: those of the user, and those that nobody came to since the user left them.
-    static let lockLeftByUser = PreparedSQL(
+    /// For an erasure: all that the user may have left. Locked before it is told which of them that are, since what is read in the
+    /// statement that waits for a lock may be older than what it locks.
+    static let lockSeenWithUser = PreparedSQL(
         """
-        WITH wanted AS MATERIALIZED (
-            SELECT i.app_id, i.install_id FROM installation i WHERE i.app_id = $1 AND i.user_id = $2
-            UNION
-            SELECT e.app_id, e.install_id FROM token_event e WHERE e.app_id = $1 AND e.user_id = $2
-        )
-        SELECT \(sql: InstallationColumns.list)
-        FROM wanted w JOIN installation i USING (app_id, install_id)
-        WHERE i.user_id = $2 OR (i.user_id IS NULL AND i.state <> 'active')
+        WITH wanted AS MATERIALIZED (\(sql: seenWithUser))
+        SELECT FROM wanted w JOIN installation i USING (app_id, install_id)
         ORDER BY i.app_id, i.install_id
         FOR UPDATE OF i
         """)
+
+    /// Those of the user, and those that the user registered last and left. What somebody else registered since, and left, tells of
+    /// that one.
+    static let leftByUser = PreparedSQL(
+        """
+        WITH wanted AS MATERIALIZED (\(sql: seenWithUser))
+        SELECT \(sql: InstallationColumns.list)
+        FROM wanted w JOIN installation i USING (app_id, install_id)
+        WHERE i.user_id = $2 OR (i.user_id IS NULL AND i.state <> 'active' AND $2 = (
+            SELECT e.user_id FROM token_event e
+            WHERE e.app_id = i.app_id AND e.install_id = i.install_id
+                AND e.event IN ('registered', 'rotated', 'takenOver', 'reactivated', 'imported')
+            ORDER BY e.id DESC LIMIT 1))
+        ORDER BY i.app_id, i.install_id
+        """)
+
+    private static let seenWithUser: PostgresSQL = """
+        SELECT i.app_id, i.install_id FROM installation i WHERE i.app_id = $1 AND i.user_id = $2
+        UNION
+        SELECT e.app_id, e.install_id FROM token_event e WHERE e.app_id = $1 AND e.user_id = $2
+        """
 
     static let delete = PreparedSQL(
         """
