@@ -29,6 +29,17 @@ enum FeedbackStatements {
         FOR UPDATE OF i
         """)
 
+    /// Whether there is any of these, named or by its token.
+    private static let existsSQL = PreparedSQL(
+        """
+        SELECT EXISTS (
+                SELECT FROM unnest($2::text[]) AS k (install_id)
+                JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id)
+            OR EXISTS (
+                SELECT FROM unnest($3::text[], $4::bytea[]) AS t (provider, token_sha256)
+                JOIN installation i ON \(sql: holdsToken))
+        """)
+
     private static let holdsToken: PostgresSQL =
         "i.app_id = $1 AND i.provider = t.provider::provider AND i.token_sha256 = t.token_sha256"
 
@@ -51,6 +62,13 @@ enum FeedbackStatements {
         return installIDs.isEmpty
             ? PostgresStatement(lockHoldersSQL, feedback.app.rawValue, providers, digests)
             : PostgresStatement(lockSQL, feedback.app.rawValue, installIDs, providers, digests)
+    }
+
+    /// Whether anything is there of what `lock` did not find.
+    static func exists(_ missing: MissingSubjects, in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            existsSQL, app.rawValue, missing.installIDs.map(\.rawValue), missing.addresses.map(\.provider.rawValue),
+            missing.addresses.map(\.sha256))
     }
 
     static func judge(_ installations: [Installation]) -> PostgresStatement {
