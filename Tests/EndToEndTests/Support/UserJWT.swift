@@ -16,8 +16,13 @@ enum UserJWT {
     ///   - life: how many seconds it lasts from now on; it has expired where this is negative.
     static func make(_ user: String, session: String? = nil, age: Int = 0, life: Int = 900) -> RegistryApp.Credential {
         let now = Int(Date().timeIntervalSince1970)
+        return make(user, session: session, issuedAt: now - age, expiresAt: now + life)
+    }
+
+    /// Times are seconds since 1970.
+    static func make(_ user: String, session: String?, issuedAt: Int, expiresAt: Int) -> RegistryApp.Credential {
         let sid = session.map { #","sid":"\#($0)""# } ?? ""
-        let claims = #"{"sub":"\#(user)","iat":\#(now - age),"exp":\#(now + life)\#(sid)}"#
+        let claims = #"{"sub":"\#(user)","iat":\#(issuedAt),"exp":\#(expiresAt)\#(sid)}"#
         let input = base64URL(Data(#"{"alg":"HS256","kid":"tests"}"#.utf8)) + "." + base64URL(Data(claims.utf8))
         let signature = HMAC<SHA256>.authenticationCode(for: Data(input.utf8), using: SymmetricKey(data: secret))
         return .text(input + "." + base64URL(Data(signature)))

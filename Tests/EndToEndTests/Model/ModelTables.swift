@@ -1,0 +1,143 @@
+import Crypto
+import PostgresClient
+import RegistryTestSupport
+
+/// What the database says of one app, in the oracle's terms.
+struct ModelTables: Sendable {
+    private let phones: [String: Oracle.Phone]
+    private let history: [String: [Oracle.Event]]
+    private let sessions: [String: Oracle.Session]
+    private let refusedUsers: Set<String>
+    private let farewells: Set<Oracle.Farewell>
+
+    /// Where the oracle says something else; for people.
+    func differences(from oracle: Oracle) -> [String] {
+        var differences = Self.differences("installation", phones, oracle.phones)
+        differences += Self.differences("history", history, oracle.history)
+        differences += Self.differences("session", sessions, oracle.sessions.mapValues(\.withoutTime))
+        if refusedUsers != Set(oracle.refusedBefore.keys) { differences.append("users: \(refusedUsers)") }
+        let strangers = farewells.symmetricDifference(oracle.farewells.keys)
+        return differences + strangers.map { "logout: \($0)" }
+    }
+
+    private static func differences<Value: Equatable>(
+        _ what: String, _ found: [String: Value], _ due: [String: Value]
+    ) -> [String] {
+        Set(found.keys).union(due.keys).filter { found[$0] != due[$0] }.map { key in
+            "\(what) \(key)\n  is: \(found[key].map { "\($0)" } ?? "-")\n  due: \(due[key].map { "\($0)" } ?? "-")"
+        }
+    }
+}
+
+extension Oracle.Session {
+    /// The service's clock told when it was kept; whether it was counts.
+    fileprivate var withoutTime: Oracle.Session {
+        Oracle.Session(user: user, hasEnded: hasEnded, keptAt: keptAt.map { _ in 0 })
+    }
+}
+
+// MARK: - Reading
+
+extension ModelTables {
+    /// What digests are of: the tokens and users that occur.
+    struct Names: Sendable {
+        private let texts: [String: String]
+
+        init(_ texts: [String]) {
+            self.texts = Dictionary(uniqueKeysWithValues: texts.map { (Self.digest($0), $0) })
+        }
+
+        func text(_ digest: String) -> String { texts[digest] ?? "a stranger: \(digest)" }
+
+        private static func digest(_ text: String) -> String {
+            SHA256.hash(data: Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+    }
+
+    init(of app: RegistryApp, _ names: Names) async throws {
+        let number = try await app.database.column("SELECT id FROM app WHERE identifier = \(app.id)", as: Int32.self)[0]
+        // One after the other: nothing writes meanwhile.
+        phones = try await Self.phones(app.database, number)
+        history = try await Self.history(app.database, number, names)
+        sessions = try await Self.sessions(app.database, number, names)
+        let refused = try await app.database.column(
+            "SELECT encode(user_sha256, 'hex') FROM user_guard WHERE app_id = \(number) AND refused_before IS NOT NULL",
+            as: String.self)
+        refusedUsers = Set(refused.map(names.text))
+        let rows = try await app.database.rows(
+            "SELECT install_id, encode(user_sha256, 'hex'), nullif(session_id, '') FROM installation_logout WHERE app_id = \(number)"
+        )
+        farewells = Set(
+            try rows.map { row in
+                Oracle.Farewell(
+                    phone: try row.decode(0), user: names.text(try row.decode(1)), session: try row.decode(2))
+            })
+    }
+
+    private static func phones(_ database: Database, _ app: Int32) async throws -> [String: Oracle.Phone] {
+        let rows = try await database.rows(
+            """
+            SELECT install_id, provider::text, token, user_id, session_id,
+                (extract(epoch FROM session_expires_at) * 1000000)::bigint,
+                (extract(epoch FROM credential_issued_at) * 1000000)::bigint, state::text, generation,
+                registration_generation, probably_replaced_by, (extract(epoch FROM created_at) * 1000000)::bigint,
+                (extract(epoch FROM registered_at) * 1000000)::bigint,
+                (extract(epoch FROM last_seen_at) * 1000000)::bigint, authorization_status::text, keychain_id, vendor_id,
+                (SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
+            FROM installation i WHERE app_id = \(app)
+            """)
+        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0), try Oracle.Phone($0)) })
+    }
+
+    private static func history(
+        _ database: Database, _ app: Int32, _ names: Names
+    ) async throws -> [String: [Oracle.Event]] {
+        let rows = try await database.rows(
+            """
+            SELECT install_id, event::text, reason, actor, provider::text, encode(token_sha256, 'hex'), user_id,
+                previous_user_id, state::text, generation_before, generation_after
+            FROM token_event WHERE app_id = \(app) ORDER BY id
+            """)
+        let events = try rows.map { (phone: try $0.decode(0, as: String.self), event: try Oracle.Event($0, names)) }
+        return Dictionary(grouping: events, by: \.phone).mapValues { $0.map(\.event) }
+    }
+
+    private static func sessions(
+        _ database: Database, _ app: Int32, _ names: Names
+    ) async throws -> [String: Oracle.Session] {
+        let rows = try await database.rows(
+            """
+            SELECT session_id, encode(user_sha256, 'hex'), ended_at IS NOT NULL, kept_at IS NOT NULL
+            FROM session WHERE app_id = \(app)
+            """)
+        return Dictionary(
+            uniqueKeysWithValues: try rows.map { row in
+                let user = try row.decode(1, as: String?.self).map(names.text)
+                let keptAt: Int64? = try row.decode(3) ? 0 : nil
+                return (try row.decode(0), Oracle.Session(user: user, hasEnded: try row.decode(2), keptAt: keptAt))
+            })
+    }
+}
+
+extension Oracle.Phone {
+    fileprivate init(_ row: PostgresRow) throws {
+        let snapshot = ModelSnapshot(
+            authorization: try row.decode(14), keychain: try row.decode(15), vendor: try row.decode(16))
+        self.init(
+            provider: try row.decode(1), token: try row.decode(2), user: try row.decode(3), session: try row.decode(4),
+            expiresAt: try row.decode(5), issuedAt: try row.decode(6), state: try row.decode(7),
+            generation: try row.decode(8), registrationGeneration: try row.decode(9), replacedBy: try row.decode(10),
+            createdAt: try row.decode(11), registeredAt: try row.decode(12), seenAt: try row.decode(13),
+            snapshot: snapshot, snapshots: Int(try row.decode(17, as: Int64.self)))
+    }
+}
+
+extension Oracle.Event {
+    fileprivate init(_ row: PostgresRow, _ names: ModelTables.Names) throws {
+        self.init(
+            kind: try row.decode(1), reason: try row.decode(2), actor: try row.decode(3), provider: try row.decode(4),
+            token: try row.decode(5, as: String?.self).map(names.text), user: try row.decode(6),
+            previousUser: try row.decode(7), state: try row.decode(8), before: try row.decode(9),
+            after: try row.decode(10))
+    }
+}

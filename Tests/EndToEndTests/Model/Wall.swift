@@ -1,0 +1,27 @@
+import Foundation
+
+/// The wall clock, which service, database and tests share on one machine.
+enum Wall {
+    /// Since 1970.
+    static var microseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    }
+
+    /// Reads `2026-11-21T02:03:04.567891Z`; nil for what is none.
+    static func microseconds(_ text: String) -> Int64? {
+        let parts = text.dropLast().split(separator: ".")
+        guard text.last == "Z", let date = parts.first.flatMap({ try? Date("\($0)Z", strategy: .iso8601) }) else {
+            return nil
+        }
+        let decimals = parts.count > 1 ? (parts[1] + "000000").prefix(6) : "0"
+        return Int64(date.timeIntervalSince1970) * 1_000_000 + (Int64(decimals) ?? 0)
+    }
+
+    static func text(_ microseconds: Int64) -> String {
+        let seconds = Date(timeIntervalSince1970: Double(microseconds / 1_000_000)).formatted(.iso8601)
+        let decimals = String(String(1_000_000 + microseconds % 1_000_000).dropFirst())
+        return "\(seconds.dropLast()).\(decimals)Z"
+    }
+}
