@@ -26,6 +26,9 @@ public struct JSONValue {
         return document.bytes[(Int(node.start) - quotes)..<(Int(node.end) + quotes)]
     }
 
+    /// Where the value stands: a JSON pointer (RFC 6901) from the root of the text.
+    public var pointer: String { JSONPointer.make(to: index, in: document) }
+
     /// Adds a fault at this value.
     public func refuse(_ code: JSONFault.Code, _ detail: String) {
         document.add(code, detail, at: index)

@@ -1,0 +1,61 @@
+extension AudienceField {
+    /// Reads a value of the field from its text.
+    ///
+    /// - Parameters:
+    ///   - text: for an offset its digits, for a flag `true` or `false`.
+    ///   - links: resolve the names of time zones, as they were when installations registered.
+    /// - Throws: `InvalidValue`; for a name that is not on the field's list with the code `unknown-value`.
+    public func value(_ text: String, links: TimeZoneLinks) throws(InvalidValue) -> AudienceValue {
+        switch kind {
+        case .choice(let names): return .text(try Self.choice(text, of: names))
+        case .text: return .text(text)
+        case .locale: return .locale(LocaleIdentifier(text))
+        case .timeZone: return .text(links.resolve(text))
+        case .flag: return .flag(try Self.flag(text))
+        case .version: return .version(try Self.version(text))
+        case .offset: return try Self.offset(Int64(text))
+        case .time: return .time(try Self.time(text))
+        case .presence, .localTime, .location:
+            throw InvalidValue(code: "operator-not-allowed", detail: "This field has no values to compare with.")
+        }
+    }
+
+    /// - Throws: `InvalidValue` where it is no offset of a place on earth.
+    public static func offset(_ seconds: Int64?) throws(InvalidValue) -> AudienceValue {
+        guard let seconds, Device.timeZoneOffsets.contains(seconds) else {
+            let (least, most) = (Device.timeZoneOffsets.lowerBound, Device.timeZoneOffsets.upperBound)
+            throw InvalidValue(code: "out-of-range", detail: "This must be seconds from \(least) to \(most).")
+        }
+        return .offset(seconds)
+    }
+
+    public static func flag(_ text: String) throws(InvalidValue) -> Bool {
+        guard let flag = Bool(text) else {
+            throw InvalidValue(code: "wrong-type", detail: "This must be true or false.")
+        }
+        return flag
+    }
+
+    private static func choice(_ text: String, of names: [String]) throws(InvalidValue) -> String {
+        guard names.contains(text) else {
+            throw InvalidValue(
+                code: "unknown-value", detail: "This must be one of \(names.joined(separator: ", ")).")
+        }
+        return text
+    }
+
+    private static func version(_ text: String) throws(InvalidValue) -> Version {
+        guard let version = Version(text) else {
+            throw InvalidValue(
+                code: "invalid-version", detail: "This must be a version that begins with a digit, such as 17.2.")
+        }
+        return version
+    }
+
+    private static func time(_ text: String) throws(InvalidValue) -> Timestamp {
+        guard let time = Timestamp(text) else {
+            throw InvalidValue(code: "invalid-time", detail: "This must be a time of RFC 3339 with its offset.")
+        }
+        return time
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// All places within a radius, over the ground.
+public struct Circle: Hashable, Sendable {
+    /// Of the sphere that stands for the earth.
+    public static let earthRadiusKm = 6_371.0
+    /// To the antipode and a little more: half of the earth's circumference is 20,015 km.
+    public static let radiusKmMax = 20_038.0
+
+    /// Degrees north, -90 to 90.
+    public let latitude: Double
+    /// Degrees east, -180 to 180.
+    public let longitude: Double
+    public let radiusKm: Double
+
+    /// Nil where one of them is out of range or no number; the radius is above 0.
+    public init?(latitude: Double, longitude: Double, radiusKm: Double) {
+        guard Location.latitudes.contains(latitude), Location.longitudes.contains(longitude), radiusKm > 0,
+            radiusKm <= Self.radiusKmMax
+        else { return nil }
+        self.latitude = latitude
+        self.longitude = longitude
+        self.radiusKm = radiusKm
+    }
+
+    /// Whether a place lies within, by the haversine formula.
+    public func contains(latitude other: Double, longitude otherLongitude: Double) -> Bool {
+        let north = sin(Self.radians(other - latitude) / 2)
+        let east = sin(Self.radians(otherLongitude - longitude) / 2)
+        let square = north * north + cos(Self.radians(latitude)) * cos(Self.radians(other)) * east * east
+        return 2 * Self.earthRadiusKm * asin(min(1, square.squareRoot())) <= radiusKm
+    }
+
+    /// The degrees north that the circle touches, a little more for rounding's sake.
+    public var latitudes: ClosedRange<Double> {
+        let reach = radiusKm / Self.earthRadiusKm * 180 / .pi + 1e-6
+        return max(-90, latitude - reach)...min(90, latitude + reach)
+    }
+
+    private static func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
+}
