@@ -1,0 +1,74 @@
+import PostgresClient
+import PushRegistry
+
+extension AudienceField {
+    /// The column of `installation`, and of the roll-up where it has one, that holds the field; nil for what is made of several.
+    var column: PostgresSQL? {
+        switch self {
+        case .provider: "provider"
+        case .locale: "locale"
+        case .language: "language"
+        case .region: "region"
+        case .timeZone: "time_zone_id"
+        case .systemName: "system_name"
+        case .osVersion: "system_version"
+        case .appVersion: "app_version"
+        case .deviceModel: "device_model"
+        case .carrier: "carrier"
+        case .appStore: "app_store"
+        case .authorizationStatus: "authorization_status"
+        case .soundSetting: "sound_setting"
+        case .badgeSetting: "badge_setting"
+        case .alertSetting: "alert_setting"
+        case .notificationCenterSetting: "notification_center_setting"
+        case .lockScreenSetting: "lock_screen_setting"
+        case .carPlaySetting: "car_play_setting"
+        case .criticalAlertSetting: "critical_alert_setting"
+        case .announcementSetting: "announcement_setting"
+        case .alertStyle: "alert_style"
+        case .showPreviewsSetting: "show_previews_setting"
+        case .providesAppNotificationSettings: "provides_app_notification_settings"
+        case .userID: "user_id"
+        case .lastSeenAt: "last_seen_at"
+        case .createdAt: "created_at"
+        case .utcOffset, .localTime, .location: nil
+        }
+    }
+
+    /// The SQL enum of a closed list.
+    var enumType: PostgresSQL? {
+        switch self {
+        case .provider: "provider"
+        case .authorizationStatus: "authorization_status"
+        case .soundSetting, .badgeSetting, .alertSetting, .notificationCenterSetting, .lockScreenSetting,
+            .carPlaySetting, .criticalAlertSetting, .announcementSetting:
+            "notification_setting"
+        case .alertStyle: "alert_style"
+        case .showPreviewsSetting: "show_previews_setting"
+        default: nil
+        }
+    }
+
+    /// Whether the field needs the zones' offsets of the moment beside the row.
+    var needsZones: Bool { self == .utcOffset || self == .localTime }
+}
+
+/// The offsets of all zones at a moment, as the table expression `zone (zone_name, utc_offset)`.
+enum ZoneOffsets {
+    /// Zones that PostgreSQL does not know have the offset that the device sent.
+    static let utcOffset: PostgresSQL = "coalesce(utc_offset, time_zone_offset)"
+
+    /// Once for each zone and not for each row, hence materialized.
+    static func definition(at asOf: Timestamp) -> PostgresSQL {
+        """
+        zone (zone_name, utc_offset) AS MATERIALIZED (
+            SELECT name, extract(epoch FROM
+                (\(asOf.postgres) AT TIME ZONE name) - (\(asOf.postgres) AT TIME ZONE 'UTC'))::integer
+            FROM \(sql: known))
+        """
+    }
+
+    static let join: PostgresSQL = "LEFT JOIN zone ON zone_name = time_zone_id"
+
+    private static let known: PostgresSQL = "pg_timezone_names"
+}

@@ -1,0 +1,47 @@
+import Foundation
+import PostgresClient
+import PushRegistry
+
+/// What PostgreSQL's planner says that it would do.
+enum AudienceExplanation {
+    static func statement(_ query: PostgresSQL) -> PostgresStatement {
+        PostgresStatement("EXPLAIN (FORMAT JSON) \(sql: query)").unprepared()
+    }
+
+    static let rowsOfTable: PostgresStatement =
+        "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'installation'::regclass"
+
+    /// - Parameters:
+    ///   - text: the plan, as `statement` answers it.
+    ///   - tableRows: how many installations there are of all apps, about.
+    static func plan(_ text: String, tableRows: Int64, isRollUp: Bool) -> AudiencePlan {
+        let plans = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]]
+        let nodes = plans?.first?["Plan"].map(nodes(of:)) ?? []
+        if isRollUp {
+            let leaves = nodes.filter { $0["Relation Name"] != nil }
+            return AudiencePlan(path: .rollUp, estimatedRows: leaves.map(rows).reduce(0, +))
+        }
+        let scans = nodes.filter { ($0["Relation Name"] as? String) == "installation" }
+        let found = nodes.filter(isSelective)
+        guard let scan = scans.first, !found.isEmpty else {
+            return AudiencePlan(path: .scan, estimatedRows: tableRows)
+        }
+        return AudiencePlan(path: .index, estimatedRows: max(rows(scan), found.map(rows).max() ?? 0))
+    }
+
+    /// A look into an index that asks more than which app it is.
+    private static func isSelective(_ node: [String: Any]) -> Bool {
+        guard let condition = node["Index Cond"] as? String else { return false }
+        return condition.contains(" AND ") || !condition.contains("app_id")
+    }
+
+    private static func rows(_ node: [String: Any]) -> Int64 {
+        (node["Plan Rows"] as? NSNumber)?.int64Value ?? 0
+    }
+
+    private static func nodes(of plan: Any) -> [[String: Any]] {
+        guard let node = plan as? [String: Any] else { return [] }
+        let children = node["Plans"] as? [Any] ?? []
+        return [node] + children.flatMap(nodes(of:))
+    }
+}

@@ -1,0 +1,147 @@
+import PostgresClient
+import PushRegistry
+
+/// A filter as SQL over the columns of a row, the same for `installation` and for the roll-up.
+///
+/// Each condition is true or false and never NULL (R16), so that NOT is plain negation.
+struct AudiencePredicate {
+    /// The moment that times and zones are looked at.
+    let asOf: Timestamp
+
+    func sql(_ filter: AudienceFilter) -> PostgresSQL {
+        switch filter {
+        case .all(let parts): joined(parts, " AND ", none: "true")
+        case .any(let parts): joined(parts, " OR ", none: "false")
+        case .not(let part): "NOT \(sql: sql(part))"
+        case .condition(let field, let test): condition(field, test)
+        case .segment: preconditionFailure("segments are expanded before")
+        }
+    }
+
+    private func joined(_ parts: [AudienceFilter], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
+        parts.isEmpty ? none : "(\(sql: parts.map(sql).joined(separator: separator)))"
+    }
+
+    private func condition(_ field: AudienceField, _ test: AudienceTest) -> PostgresSQL {
+        switch test {
+        case .exists: exists(field)
+        case .oneOf(let values): "(\(sql: oneOf(field, values))) IS TRUE"
+        case .ordered(let order, let value): "(\(sql: ordered(field, order, value))) IS TRUE"
+        case .within(let duration):
+            "(\(sql: column(field)) >= \(asOf.preceding(by: duration).postgres)) IS TRUE"
+        case .between(let range): between(range)
+        case .near(let circle): "(\(sql: near(circle))) IS TRUE"
+        }
+    }
+
+    private func column(_ field: AudienceField) -> PostgresSQL {
+        field.column ?? ZoneOffsets.utcOffset
+    }
+
+    private func exists(_ field: AudienceField) -> PostgresSQL {
+        switch field.kind {
+        case .version: "version_key(\(sql: column(field))) IS NOT NULL"
+        case .location: "latitude IS NOT NULL"
+        default: "\(sql: column(field)) IS NOT NULL"
+        }
+    }
+}
+
+// MARK: - Comparing
+
+extension AudiencePredicate {
+    private func oneOf(_ field: AudienceField, _ values: [AudienceValue]) -> PostgresSQL {
+        switch field.kind {
+        case .choice:
+            let type = field.enumType ?? "text"
+            return "\(sql: column(field)) = ANY (\(values.texts)::text[]::\(sql: type)[])"
+        case .locale: return lies(in: values.locales)
+        case .version:
+            // As texts: an array of arrays would have to be of one length.
+            return "array_to_string(version_key(\(sql: column(field))), '.') = ANY (\(values.versions.map(\.text)))"
+        case .offset: return "\(sql: column(field)) = ANY (\(values.offsets))"
+        case .time: return "\(sql: column(field)) = ANY (\(values.times))"
+        case .flag: return "\(sql: column(field)) = ANY (\(values.flags))"
+        case .text, .timeZone, .presence, .localTime, .location:
+            return "\(sql: column(field)) = ANY (\(values.texts))"
+        }
+    }
+
+    /// The locale is one of these or lies in one. What was kept as sent because it is no locale lies in none: it is told by its form.
+    private func lies(in locales: [LocaleIdentifier]) -> PostgresSQL {
+        let exact: PostgresSQL = "locale = ANY (\(locales.map(\.text)))"
+        let prefixes = locales.filter(\.isParsed).map { $0.text + "_" }
+        guard !prefixes.isEmpty else { return exact }
+        return """
+            \(sql: exact) OR locale ^@ ANY (\(prefixes)) AND (locale ~ '^[a-z]+_[A-Z][A-Z]$' OR locale ~ \
+            '^[a-z]{2,3}(_[A-Z][a-z]{3})?(_([A-Z]{2}|[0-9]{3}))?(_([A-Z0-9]{5,8}|[0-9][A-Z0-9]{3}))*$')
+            """
+    }
+
+    private func ordered(_ field: AudienceField, _ order: AudienceOrder, _ value: AudienceValue) -> PostgresSQL {
+        let left = field.kind == .version ? "version_key(\(sql: column(field)))" : column(field)
+        let right: PostgresSQL =
+            switch value {
+            case .version(let version): "\(version.components)"
+            case .offset(let offset): "\(offset)"
+            case .time(let time): "\(time.postgres)"
+            case .text(let text): "\(text)"
+            case .locale(let locale): "\(locale.text)"
+            case .flag(let flag): "\(flag)"
+            }
+        return "\(sql: left) \(sql: order.sql) \(sql: right)"
+    }
+
+    /// Seconds from midnight where the device is: the zone's offset added to UTC's.
+    private func between(_ range: LocalTimeRange) -> PostgresSQL {
+        let utcSeconds = Int64((asOf.microseconds / 1_000_000) % 86_400 + 86_400) % 86_400
+        let seconds: PostgresSQL =
+            "(((\(sql: ZoneOffsets.utcOffset) + \(utcSeconds)) % 86400 + 86400) % 86400)"
+        let (start, end) = (Int64(range.start.seconds), Int64(range.end.seconds))
+        return range.start < range.end
+            ? "(\(sql: seconds) >= \(start) AND \(sql: seconds) < \(end))"
+            : "(\(sql: seconds) >= \(start) OR \(sql: seconds) < \(end))"
+    }
+
+    /// The haversine formula; most places are ruled out by their latitude.
+    private func near(_ circle: Circle) -> PostgresSQL {
+        let latitudes = circle.latitudes
+        return """
+            latitude BETWEEN \(latitudes.lowerBound) AND \(latitudes.upperBound) AND 2 * \(Circle.earthRadiusKm) * \
+            asin(least(1, sqrt(sin(radians(latitude - \(circle.latitude)) / 2) ^ 2 \
+            + cos(radians(\(circle.latitude))) * cos(radians(latitude)) \
+            * sin(radians(longitude - \(circle.longitude)) / 2) ^ 2))) <= \(circle.radiusKm)
+            """
+    }
+}
+
+// MARK: - Values
+
+extension AudienceOrder {
+    fileprivate var sql: PostgresSQL {
+        switch self {
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        }
+    }
+}
+
+extension Version {
+    /// Canonical: version 17.0 is `17`.
+    fileprivate var text: String { components.map(String.init).joined(separator: ".") }
+}
+
+extension [AudienceValue] {
+    fileprivate var texts: [String] { compactMap { if case .text(let text) = $0 { text } else { nil } } }
+    fileprivate var locales: [LocaleIdentifier] {
+        compactMap { if case .locale(let locale) = $0 { locale } else { nil } }
+    }
+    fileprivate var versions: [Version] { compactMap { if case .version(let version) = $0 { version } else { nil } } }
+    fileprivate var offsets: [Int64] { compactMap { if case .offset(let offset) = $0 { offset } else { nil } } }
+    fileprivate var flags: [Bool] { compactMap { if case .flag(let flag) = $0 { flag } else { nil } } }
+    fileprivate var times: [PostgresTimestamp] {
+        compactMap { if case .time(let time) = $0 { time.postgres } else { nil } }
+    }
+}

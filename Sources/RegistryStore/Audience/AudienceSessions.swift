@@ -1,0 +1,90 @@
+import EventLoop
+import PostgresClient
+import PushRegistry
+
+/// How much audiences may take of the database.
+public struct AudienceStoreLimits: Sendable {
+    /// How long finding an answer may take; what takes longer is refused.
+    public var statementTimeout = Duration.seconds(20)
+    /// How long an export may hold its moment: a snapshot holds back vacuum.
+    public var exportDeadline = Duration.seconds(900)
+    /// Connections of each event loop, apart from those of registrations.
+    public var connections = 4
+
+    /// Exports last, so they leave connections for the rest.
+    var exportsMax: Int { max(1, connections / 2) }
+
+    public init() {}
+
+    /// Few wait, and not for long: an audience call is repeated easily, and costs much.
+    public var pool: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: connections)
+        limits.waitersMax = 4 * connections
+        limits.unitTimeout = statementTimeout + .seconds(5)
+        return limits
+    }
+
+    /// How a session begins. It must not take both cores from registrations, hence no parallel workers.
+    public var sessionSettings: [String: String] {
+        [
+            "statement_timeout": "\(Int64(statementTimeout / .milliseconds(1)))", "jit": "off",
+            "max_parallel_workers_per_gather": "0", "default_transaction_read_only": "on",
+            "idle_in_transaction_session_timeout": "\(Int64(exportDeadline / .milliseconds(1)))",
+        ]
+    }
+}
+
+/// Moments of the database, lent for reading.
+struct AudienceSessions {
+    let postgres: PostgresClient
+    let limits: AudienceStoreLimits
+
+    private static let begin = PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    static let commit = PreparedSQL("COMMIT")
+
+    /// The time of the data: a standby that lags shows what was.
+    private static let asOf = PreparedSQL(
+        """
+        SELECT CASE
+            WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN now()
+            ELSE coalesce(pg_last_xact_replay_timestamp(), now()) END
+        """)
+
+    /// Lends a connection within a transaction that sees one moment. Whatever fails, and cancelling, closes the connection: the
+    /// server notices, and stops what it does for it, within a second.
+    func withMoment<Value>(
+        _ body: (PostgresConnection, Timestamp) async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await postgres.withConnection { connection in
+                try await withTaskCancellationHandler {
+                    do {
+                        let opened = try await connection.execute(
+                            [PostgresStatement(Self.begin), PostgresStatement(Self.asOf)], timeout: timeout)
+                        return try await body(connection, Timestamp(try opened[1][0].decode(0)))
+                    } catch {
+                        await connection.close()
+                        throw error
+                    }
+                } onCancel: {
+                    connection.loop.execute { connection.assumeIsolated { $0.close() } }
+                }
+            }
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    var timeout: Duration { postgres.limits.unitTimeout }
+
+    /// What a caller learns: that it asks too much, that too many ask, or what any store says.
+    private static func refusal(_ error: any Error) -> any Error {
+        guard let error = error as? PostgresError else { return error }
+        switch error.kind {
+        case .queryCancelled: return AudienceRefusal.tooExpensive
+        // Whether it was the wait for a connection, or the statement that the server did not end in time.
+        case .timeout: return error.retry == .yes ? StoreError.overloaded : AudienceRefusal.tooExpensive
+        default: return StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of one audience at one moment.
+struct AudienceStatements {
+    let audience: Audience
+    let asOf: Timestamp
+    let source: AudienceSource
+
+    init(_ audience: Audience, at asOf: Timestamp, _ source: AudienceSource) {
+        self.audience = audience
+        self.asOf = asOf
+        self.source = source
+    }
+
+    var count: PostgresSQL {
+        "\(sql: with(audience.filter.fields)) SELECT \(sql: source.count) \(sql: matching(audience.filter.fields))"
+    }
+
+    /// The groups' values, their count, the count of all and the number of groups.
+    func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
+        let used = audience.filter.fields.union(fields)
+        let keys = fields.indices.map { PostgresSQL(identifier: "key\($0)") }
+        let texts = fields.indices.map { PostgresSQL(identifier: "text\($0)") }
+        let values = fields.indices.map { number -> PostgresSQL in
+            let field = fields[number]
+            let key = groupKey(field)
+            return "\(sql: key) AS \(sql: keys[number]), \(sql: groupText(field, key)) AS \(sql: texts[number])"
+        }
+        let order = fields.indices.map { self.order(of: fields[$0], keys[$0]) }.joined(separator: ", ")
+        let grouped: PostgresSQL = """
+            grouped AS (
+                SELECT \(sql: values.joined(separator: ", ")), \(sql: source.count) AS number \(sql: matching(used))
+                GROUP BY \(sql: keys.joined(separator: ", ")))
+            """
+        return """
+            \(sql: with(used, and: grouped))
+            SELECT \(sql: texts.joined(separator: ", ")), number, sum(number) OVER ()::bigint, count(*) OVER ()
+            FROM grouped WHERE number > 0 ORDER BY number DESC, \(sql: order) LIMIT \(Int64(limit))
+            """
+    }
+
+    func page(after: InstallID?, limit: Int) -> PostgresSQL {
+        """
+        \(sql: with(audience.filter.fields))
+        SELECT install_id, provider::text, token, p256dh, auth, generation \(sql: matching(audience.filter.fields))\
+        \(sql: beyond(after)) ORDER BY install_id LIMIT \(Int64(limit))
+        """
+    }
+
+    /// At most 1,000 zones are named for each instant: what is no zone is whatever clients send.
+    func waves(_ time: LocalTime, on day: CalendarDay) -> PostgresSQL {
+        let used = audience.filter.fields.union([.utcOffset, .timeZone])
+        let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
+        let zones: PostgresSQL = """
+            zones AS (
+                SELECT time_zone_id, CASE WHEN zone_name IS NULL THEN time_zone_offset END AS sent_offset,
+                    \(sql: source.count) AS number \(sql: matching(used))
+                GROUP BY 1, 2)
+            """
+        return """
+            \(sql: with(used, and: zones))
+            SELECT instant, sum(number)::bigint, (array_agg(DISTINCT time_zone_id))[1:1000]
+            FROM (
+                SELECT time_zone_id, number, CASE
+                    WHEN sent_offset IS NULL THEN first_instant(\(sql: shown), time_zone_id)
+                    ELSE (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC' END AS instant
+                FROM zones WHERE number > 0) AS w
+            GROUP BY instant ORDER BY instant
+            """
+    }
+
+    func export(_ columns: [ExportColumn], after: InstallID?) -> PostgresSQL {
+        let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
+        let used = audience.filter.fields.union(fields)
+        return """
+            \(sql: with(used)) SELECT install_id, \(sql: columns.map(cell).joined(separator: ", ")) \
+            \(sql: matching(used))\(sql: beyond(after)) ORDER BY install_id
+            """
+    }
+}
+
+// MARK: - Parts
+
+extension AudienceStatements {
+    /// WITH, where there is something to define.
+    private func with(_ fields: Set<AudienceField>, and more: PostgresSQL? = nil) -> PostgresSQL {
+        var definitions: [PostgresSQL] = []
+        if fields.contains(where: \.needsZones) { definitions.append(ZoneOffsets.definition(at: asOf)) }
+        if let more { definitions.append(more) }
+        return definitions.isEmpty ? "" : "WITH \(sql: definitions.joined(separator: ", "))"
+    }
+
+    private func matching(_ fields: Set<AudienceField>) -> PostgresSQL {
+        let zones: PostgresSQL = fields.contains(where: \.needsZones) ? " \(sql: ZoneOffsets.join)" : ""
+        return """
+            FROM \(sql: source.from)\(sql: zones) WHERE \(sql: source.condition) \
+            AND \(sql: AudiencePredicate(asOf: asOf).sql(audience.filter))
+            """
+    }
+
+    private func beyond(_ installID: InstallID?) -> PostgresSQL {
+        installID.map { " AND install_id > \($0.rawValue)" } ?? ""
+    }
+
+    /// What makes a group: equal versions are one, however they are written.
+    private func groupKey(_ field: AudienceField) -> PostgresSQL {
+        let column = field.column ?? ZoneOffsets.utcOffset
+        return field.kind == .version ? "version_key(\(sql: column))" : column
+    }
+
+    /// What a group is shown as: of several spellings of a version the first, which is the shortest one with nothing behind the number.
+    private func groupText(_ field: AudienceField, _ key: PostgresSQL) -> PostgresSQL {
+        guard field.kind == .version, let column = field.column else { return "(\(sql: key))::text" }
+        return "min(\(sql: column)) FILTER (WHERE \(sql: key) IS NOT NULL)"
+    }
+
+    /// Versions and numbers in their own order, the rest as texts.
+    private func order(of field: AudienceField, _ name: PostgresSQL) -> PostgresSQL {
+        switch field.kind {
+        case .version, .offset, .flag: "\(sql: name) NULLS LAST"
+        default: "\(sql: name)::text COLLATE \"C\" NULLS LAST"
+        }
+    }
+
+    /// A value as text, in UTF-8; times are left to be written by Swift.
+    private func cell(_ column: ExportColumn) -> PostgresSQL {
+        switch column {
+        case .installID: "install_id"
+        case .token: "token"
+        case .generation: "generation::text"
+        case .userID: "user_id"
+        case .p256dh: "p256dh"
+        case .auth: "auth"
+        case .field(.location): "latitude || ' ' || longitude"
+        case .field(.localTime):
+            """
+            to_char(\(asOf.postgres) AT TIME ZONE 'UTC' + \(sql: ZoneOffsets.utcOffset) * interval '1 second', 'HH24:MI')
+            """
+        case .field(.utcOffset): "\(sql: ZoneOffsets.utcOffset)::text"
+        case .field(.providesAppNotificationSettings): "provides_app_notification_settings::text"
+        case .field(let field): field.column ?? ""
+        }
+    }
+}

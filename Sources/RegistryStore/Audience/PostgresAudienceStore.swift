@@ -1,0 +1,202 @@
+import PostgresClient
+import PushRegistry
+import Synchronization
+
+/// Audiences in PostgreSQL, on connections of their own. One lives on each event loop.
+public struct PostgresAudienceStore: AudienceStore {
+    private let sessions: AudienceSessions
+    private let places: ExportPlaces
+
+    /// - Parameter postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
+    public init(postgres: PostgresClient, limits: AudienceStoreLimits) {
+        sessions = AudienceSessions(postgres: postgres, limits: limits)
+        places = ExportPlaces(countMax: limits.exportsMax)
+    }
+
+    public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
+        try await answer(audience, explains: explains) {
+            $0.count
+        } decode: { rows, asOf, plan in
+            AudienceCount(asOf: asOf, count: try rows[0].decode(0), plan: plan)
+        }
+    }
+
+    public func breakDown(
+        _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
+    ) async throws -> AudienceBreakdown {
+        try await answer(audience, by: fields, explains: explains) {
+            $0.groups(by: fields, limit: limit)
+        } decode: { rows, asOf, plan in
+            let groups = try rows.map { row in
+                AudienceBreakdown.Group(
+                    values: try fields.indices.map { try row.decode($0) }, count: try row.decode(fields.count))
+            }
+            let (total, all) =
+                try rows.first.map { row in
+                    (try row.decode(fields.count + 1, as: Int64.self), try row.decode(fields.count + 2, as: Int64.self))
+                } ?? (0, 0)
+            return AudienceBreakdown(
+                asOf: asOf, total: total, groups: groups, restGroups: all - Int64(groups.count), plan: plan)
+        }
+    }
+
+    public func page(
+        _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
+    ) async throws -> AudiencePage {
+        // One more than asked for tells whether another page follows.
+        try await answer(audience, readsRows: true, explains: explains) {
+            $0.page(after: after, limit: limit + 1)
+        } decode: { rows, asOf, plan in
+            AudiencePage(
+                asOf: asOf, items: try rows.prefix(limit).map(AudiencePage.Item.init), hasMore: rows.count > limit,
+                plan: plan)
+        }
+    }
+
+    public func waves(
+        _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
+    ) async throws -> AudienceWaves {
+        try await answer(audience, by: [.timeZone], explains: explains) {
+            $0.waves(time, on: day)
+        } decode: { rows, asOf, plan in
+            let waves = try rows.map { row in
+                AudienceWaves.Wave(
+                    at: Timestamp(try row.decode(0)), count: try row.decode(1), timeZones: try row.decode(2))
+            }
+            return AudienceWaves(asOf: asOf, waves: waves, plan: plan)
+        }
+    }
+
+    public func identityKey(of app: AppNumber) async throws -> [UInt8] {
+        try await sessions.withMoment { connection, _ in
+            let results = try await connection.execute([
+                PostgresStatement(Self.identityKey, app.rawValue), PostgresStatement(AudienceSessions.commit),
+            ])
+            // A standby that lags does not have a new app yet.
+            guard let row = results[0].first else { throw StoreError.unavailable }
+            return try row.decode(0)
+        }
+    }
+
+    private static let identityKey = PreparedSQL("SELECT identity_key FROM app WHERE id = $1")
+
+    /// Asks one question of one moment.
+    ///
+    /// - Parameters:
+    ///   - fields: what it is about besides the filter's fields.
+    ///   - readsRows: whether it wants the installations themselves.
+    private func answer<Value>(
+        _ audience: Audience, by fields: [AudienceField] = [], readsRows: Bool = false, explains: Bool,
+        _ question: (AudienceStatements) -> PostgresSQL,
+        decode: (PostgresResult, Timestamp, AudiencePlan?) throws -> Value
+    ) async throws -> Value {
+        try await sessions.withMoment { connection, asOf in
+            let source = AudienceSource.installations(audience, at: asOf)
+            let sql = question(AudienceStatements(audience, at: asOf, source))
+            let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.statement(sql)] : []
+            let results = try await connection.execute(
+                [PostgresStatement(sql).unprepared()] + explanation + [PostgresStatement(AudienceSessions.commit)],
+                timeout: sessions.timeout)
+            let plan =
+                explains
+                ? AudienceExplanation.plan(
+                    try results[2][0].decode(0), tableRows: try results[1][0].decode(0), isRollUp: source.isRollUp)
+                : nil
+            return try decode(results[0], asOf, plan)
+        }
+    }
+}
+
+// MARK: - Exports
+
+extension PostgresAudienceStore {
+    public func makeExportPlace() throws -> any Sendable {
+        try places.take()
+    }
+
+    public func export(
+        _ audience: Audience, _ columns: [ExportColumn], after: InstallID?,
+        _ consume: (any ExportRows) async throws -> Void
+    ) async throws {
+        let end = ContinuousClock.now + sessions.limits.exportDeadline
+        try await sessions.withMoment { connection, asOf in
+            let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
+            let cursor = ExportCursor(connection: connection, timeout: sessions.limits.exportDeadline)
+            var rows = try await cursor.open(statements.export(columns, after: after))
+            while true {
+                guard ContinuousClock.now < end else { throw AudienceRefusal.exportExpired }
+                guard rows.count == ExportCursor.rowsPerFetch else { break }
+                async let next = cursor.fetch()
+                do {
+                    try await consume(ExportResult(rows, columns))
+                } catch {
+                    // The fetch under way would be waited for.
+                    await connection.close()
+                    throw error
+                }
+                rows = try await next
+            }
+            if !rows.isEmpty { try await consume(ExportResult(rows, columns)) }
+            _ = try await connection.execute(PostgresStatement(AudienceSessions.commit))
+        }
+    }
+}
+
+/// A query whose rows come piece by piece: planned once, so that each piece goes on where the last one ended.
+private struct ExportCursor: Sendable {
+    /// About 300 KB: enough to hide the round trip behind the writing, little enough to be kept twice.
+    static let rowsPerFetch = 1_000
+
+    let connection: PostgresConnection
+    let timeout: Duration
+
+    private static let fetchSQL = PreparedSQL("FETCH 1000 FROM export")
+
+    /// The cursor's plan is made for all rows and not for the first ones.
+    func open(_ query: PostgresSQL) async throws(PostgresError) -> PostgresResult {
+        let milliseconds = "\(Int64(timeout / .milliseconds(1)))"
+        let results = try await connection.execute(
+            [
+                "SELECT set_config('statement_timeout', \(milliseconds), true), set_config('cursor_tuple_fraction', '1', true)",
+                PostgresStatement("DECLARE export NO SCROLL CURSOR FOR \(sql: query)").unprepared(),
+                PostgresStatement(Self.fetchSQL).unprepared(),
+            ], timeout: timeout)
+        return results[2]
+    }
+
+    func fetch() async throws(PostgresError) -> PostgresResult {
+        try await connection.execute(PostgresStatement(Self.fetchSQL).unprepared(), timeout: timeout)
+    }
+}
+
+/// The exports that may run at once on one loop.
+private final class ExportPlaces: Sendable {
+    private let count = Atomic<Int>(0)
+    private let countMax: Int
+
+    init(countMax: Int) {
+        self.countMax = countMax
+    }
+
+    /// - Throws: `StoreError.overloaded` when all are taken.
+    func take() throws(StoreError) -> any Sendable {
+        guard count.wrappingAdd(1, ordering: .relaxed).newValue <= countMax else {
+            count.wrappingSubtract(1, ordering: .relaxed)
+            throw .overloaded
+        }
+        return Place(of: self)
+    }
+
+    /// Free again when nobody holds it any more, whatever became of the answer that it was for.
+    private final class Place: Sendable {
+        private let places: ExportPlaces
+
+        init(of places: ExportPlaces) {
+            self.places = places
+        }
+
+        deinit {
+            places.count.wrappingSubtract(1, ordering: .relaxed)
+        }
+    }
+}
