@@ -10,6 +10,8 @@ public struct RegistryService: Sendable {
     let users: any UserStore
     let feedback: any FeedbackStore
     let events: any EventStore
+    let audiences: any AudienceStore
+    let segments: any SegmentStore
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
@@ -26,13 +28,16 @@ public struct RegistryService: Sendable {
     ///   - metrics: the text of `GET /metrics`.
     public init(
         store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
-        directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks, limits: CallLimits,
+        audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
+        links: TimeZoneLinks, limits: CallLimits,
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
         self.users = users
         self.feedback = feedback
         self.events = events
+        self.audiences = audiences
+        self.segments = segments
         self.directory = directory
         self.admin = admin
         self.links = links
@@ -55,6 +60,8 @@ public struct RegistryService: Sendable {
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
             logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
             postFeedback, listHistory, listTokenHistory, listChanges,
+            countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
+            listSegments, putSegment, getSegment, deleteSegment,
             listApps, putApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText,
         ]

@@ -63,7 +63,7 @@ extension ConfigReader {
     }
 
     /// A wait of a millisecond to an hour, nil if nobody set it.
-    fileprivate func deadline(_ key: String) throws -> Duration? {
+    func deadline(_ key: String) throws -> Duration? {
         guard let text = string(forKey: ConfigKey(key)) else { return nil }
         guard let deadline = Duration(setting: text), deadline >= .milliseconds(1), deadline <= .seconds(3_600) else {
             throw ValidationError("\(key) is a time such as 500ms, 30s or 2m, at most 60m, not \(text).")

@@ -51,6 +51,13 @@ struct Database: Sendable {
         }
     }
 
+    /// The sessions that read audiences. Their questions are any, so the planner may do whatever it finds best.
+    func audienceConfiguration(_ settings: AudienceSettings) throws -> PostgresConfiguration {
+        try PostgresConfiguration(
+            settings.readDatabaseURL ?? connectionString, applicationName: "push-registry audiences",
+            settings: settings.limits.sessionSettings)
+    }
+
     private var migrator: Migrator {
         get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
     }

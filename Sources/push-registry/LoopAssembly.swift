@@ -22,6 +22,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let postgres: PostgresClient
         let store: PostgresInstallationStore
         let directory: PostgresAppDirectory
+        /// Audiences have connections of their own: however much they ask, registrations have theirs.
+        let audiencePostgres: PostgresClient
+        let audiences: PostgresAudienceStore
     }
 
     private let parts: [LoopParts]
@@ -33,18 +36,23 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let logger: Logger
 
     init(
-        _ database: Database, loops: [EventLoop], admin: AdminKey, metrics: PrometheusRegistry, accessLogInterval: Int,
-        logger: Logger
+        _ database: Database, _ audiences: AudienceSettings, loops: [EventLoop], admin: AdminKey,
+        metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
     ) throws {
         let configuration = try database.serviceConfiguration
+        let audienceConfiguration = try database.audienceConfiguration(audiences)
         parts = loops.map { loop in
             let postgres = PostgresClient(
                 configuration, on: loop,
                 limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoop),
                 name: loop.name, logger: logger)
+            let audiencePostgres = PostgresClient(
+                audienceConfiguration, on: loop, limits: audiences.limits.pool, name: "\(loop.name)-audiences",
+                logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
-                directory: PostgresAppDirectory(postgres: postgres))
+                directory: PostgresAppDirectory(postgres: postgres), audiencePostgres: audiencePostgres,
+                audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
         self.admin = admin
         self.metrics = metrics
@@ -61,7 +69,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let service = RegistryService(
             store: parts.store, users: PostgresUserStore(postgres: parts.postgres),
             feedback: PostgresFeedbackStore(postgres: parts.postgres),
-            events: PostgresEventStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
+            events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
+            segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, limits: limits, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
@@ -87,6 +96,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             await withDiscardingTaskGroup { group in
                 for parts in parts {
                     group.addTask { await parts.postgres.run() }
+                    group.addTask { await parts.audiencePostgres.run() }
                     group.addTask { await parts.store.run() }
                     group.addTask { await parts.directory.run() }
                 }

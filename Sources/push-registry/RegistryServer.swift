@@ -47,8 +47,8 @@ struct RegistryServer {
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         let assembly = try LoopAssembly(
-            database, loops: loops, admin: admin, metrics: metrics, accessLogInterval: settings.accessLogInterval,
-            logger: logger)
+            database, settings.audiences, loops: loops, admin: admin, metrics: metrics,
+            accessLogInterval: settings.accessLogInterval, logger: logger)
         let server = try HTTPServer(
             httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }

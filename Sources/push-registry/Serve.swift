@@ -29,13 +29,15 @@ struct Serve: AsyncParsableCommand {
     var tlsKey: String?
 
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
+    @OptionGroup(title: "Audiences") var audiences: AudienceOptions
 
     @Flag(help: "Create the app com.example.demo with a key and print curl lines to try. For trying out only.")
     var demo = false
 
     func run() async throws {
         let flags = ["listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey]
-        let settings = try await common.settings(flags.merging(connections.flags) { own, _ in own })
+        let more = connections.flags.merging(audiences.flags) { own, _ in own }
+        let settings = try await common.settings(flags.merging(more) { own, _ in own })
         try await RegistryServer(settings, logger: ProcessLogging.start(settings)).run(demo: demo)
     }
 }

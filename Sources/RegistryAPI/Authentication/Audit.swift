@@ -33,6 +33,12 @@ struct Audit: Sendable {
                 ]))
     }
 
+    /// Somebody begins to read, or has read, many installations at once.
+    func read(_ what: String, _ more: Logger.Metadata, by call: AppCall, in request: ServerRequest) {
+        let who: Logger.Metadata = ["app": "\(call.app.id)", "actor": "\(call.caller.actor)"]
+        logger.notice("\(what)", metadata: metadata(request, who.merging(more) { first, _ in first }))
+    }
+
     private func metadata(_ request: ServerRequest, _ more: Logger.Metadata) -> Logger.Metadata {
         more.merging([
             "address": "\(request.clientAddress)", "method": "\(request.method.rawValue)",

@@ -44,7 +44,7 @@ struct Caller {
     /// Whom an event names: role and key, never the user.
     var actor: String {
         guard let keyID else { return "admin" }
-        let role: Role = isService ? .service : roles.contains(.client) ? .client : .sender
+        let role = [Role.service, .client, .sender, .marketing].first(where: roles.contains) ?? .client
         return "\(role.rawValue):\(keyID)"
     }
 }

@@ -28,6 +28,13 @@ enum APIError: Error {
     case outdated(generation: Int64)
     /// R7.
     case sessionEnded
+    case unknownSegment
+    /// A segment that would lead back to itself, with the places that do so.
+    case segmentCycle([JSONFault])
+    case segmentInUse
+    case tooManySegments
+    /// An audience that takes longer to find than it may.
+    case tooExpensive
     case store(StoreError)
 }
 
@@ -102,6 +109,18 @@ extension APIError {
         case .sessionEnded:
             Problem(
                 .conflict, code: "session-ended", detail: "This session was logged out. Sign in and register again.")
+        case .unknownSegment:
+            Problem(.notFound, code: "unknown-segment", detail: "The app has no such segment.")
+        case .segmentCycle:
+            Problem(.badRequest, code: "segment-cycle", detail: "The segment would lead back to itself.")
+        case .segmentInUse:
+            Problem(.conflict, code: "segment-in-use", detail: "Another segment names this one.")
+        case .tooManySegments:
+            Problem(.conflict, code: "too-many-segments", detail: "The app has as many segments as it may have.")
+        case .tooExpensive:
+            Problem(
+                .unprocessableContent, code: "filter-too-expensive",
+                detail: "Finding this audience takes longer than it may. Ask for less; explain tells how it is found.")
         case .store(.unavailable):
             Problem(
                 .serviceUnavailable, code: "database-unavailable", detail: "The database is away. Try again.",
@@ -130,6 +149,9 @@ extension APIError {
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
         case ChangesRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
+        case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
+        case SegmentRefusal.inUse: self = .segmentInUse
+        case SegmentRefusal.tooMany: self = .tooManySegments
         default: return nil
         }
     }

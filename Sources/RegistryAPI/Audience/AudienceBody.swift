@@ -1,0 +1,69 @@
+import PushRegistry
+import StrictJSON
+
+/// The body of an audience call: `{filter, include?, explain?}` and what the call has besides.
+struct AudienceBody<Options> {
+    /// Segments are named in it still.
+    let filter: AudienceFilter
+    let include: AudienceInclude
+    let explains: Bool
+    let options: Options
+
+    /// - Parameters:
+    ///   - members: the names of the call's own members; `explain` is one where the call tells how it found its answer.
+    ///   - read: reads them; a fault that it adds, and nil, refuse the body.
+    /// - Throws: every fault of the body; an unknown member is one.
+    static func parse(
+        _ body: [UInt8], links: TimeZoneLinks, members: [StaticString] = [],
+        _ read: (JSONObject) throws -> Options?
+    ) throws -> AudienceBody {
+        let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
+        guard let root = document.root.object() else { throw JSONFaults(document.faults) }
+        root.refuseMembers(otherThan: ["filter", "include"] + members)
+        let filter = root.required("filter").map { FilterReader(links: links).filter($0) }
+        let include = root.include()
+        let explains = root.boolean("explain") ?? false
+        let options = try read(root)
+        try document.check()
+        guard let filter, let options else { preconditionFailure("A value that is missing is a fault.") }
+        return AudienceBody(filter: filter, include: include, explains: explains, options: options)
+    }
+}
+
+enum AudienceLimits {
+    /// A filter of 1,000 texts of 256 characters fits.
+    static let bodyBytesMax = 1024 * 1024
+    static let segmentBytesMax = 256 * 1024
+    static let jsonDepthMax = 32
+}
+
+extension JSONObject {
+    /// A member that must be there. Of one that is `null` the document has told.
+    func required(_ name: StaticString) -> JSONValue? {
+        if let value = value(name) { return value }
+        let isNull = members.contains { $0.name == name.description }
+        if !isNull { refuse(name, .required, "This member is required.") }
+        return nil
+    }
+
+    /// `reachable` by default.
+    fileprivate func include() -> AudienceInclude {
+        guard let value = value("include"), let name = value.text() else { return .reachable }
+        guard let include = AudienceInclude(rawValue: name) else {
+            value.refuse(.unknownValue, AudienceInclude.expected)
+            return .reachable
+        }
+        return include
+    }
+
+    /// A discretionary page size.
+    func limit(_ standard: Int = PageLimits.standard) -> Int? {
+        guard value("limit") != nil else { return standard }
+        let allowed = Int64(PageLimits.allowed.lowerBound)...Int64(PageLimits.allowed.upperBound)
+        return integer("limit", in: allowed).map { Int($0) }
+    }
+}
+
+extension AudienceInclude {
+    static var expected: String { "This must be one of \(allCases.map(\.rawValue).joined(separator: ", "))." }
+}

@@ -1,0 +1,125 @@
+import PushRegistry
+import StrictJSON
+
+/// Reads the condition on one field of a filter.
+struct ConditionReader {
+    let field: AudienceField
+    let links: TimeZoneLinks
+
+    /// A bare value is `eq`, a bare array `in`, an object holds operators.
+    func condition(_ value: JSONValue) -> AudienceFilter {
+        switch value.kind {
+        case .object: operators(value)
+        case .array: test(.in, value)
+        case .null: .everybody
+        case .string, .number, .boolean: test(.eq, value)
+        }
+    }
+
+    private func operators(_ value: JSONValue) -> AudienceFilter {
+        let members = value.object()?.members ?? []
+        if members.isEmpty { value.refuse(.emptyCondition, "A condition has at least one operator.") }
+        return .allOf(
+            members.map { member in
+                guard let name = AudienceOperator(rawValue: member.name) else {
+                    member.value.refuse(.unknownMember, "No such operator is known.")
+                    return .everybody
+                }
+                return test(name, member.value)
+            })
+    }
+
+    private func test(_ name: AudienceOperator, _ value: JSONValue) -> AudienceFilter {
+        guard field.operators.contains(name) else {
+            let allowed = field.operators.map(\.rawValue).sorted().joined(separator: ", ")
+            value.refuse(.operatorNotAllowed, "Of \(field.rawValue) one may ask \(allowed).")
+            return .everybody
+        }
+        switch name {
+        case .eq: return .oneOf(field, [self.value(value)].compactMap { $0 })
+        case .ne: return .negation(.oneOf(field, [self.value(value)].compactMap { $0 }))
+        case .in: return .oneOf(field, values(value))
+        case .nin: return .negation(.oneOf(field, values(value)))
+        case .gt, .gte, .lt, .lte:
+            return condition(name.order.flatMap { order in self.value(value).map { .ordered(order, $0) } })
+        case .exists: return exists(value)
+        case .within: return condition(duration(value).map { .within($0) })
+        case .between: return condition(range(value).map { .between($0) })
+        case .near: return condition(circle(value).map { .near($0) })
+        }
+    }
+
+    private func condition(_ test: AudienceTest?) -> AudienceFilter {
+        test.map { .condition(field, $0) } ?? .everybody
+    }
+
+    private func exists(_ value: JSONValue) -> AudienceFilter {
+        guard value.kind != .null, let isThere = value.boolean() else { return .everybody }
+        return isThere ? .condition(field, .exists) : .negation(.condition(field, .exists))
+    }
+}
+
+// MARK: - Values
+
+extension ConditionReader {
+    private func values(_ value: JSONValue) -> [AudienceValue] {
+        guard value.kind != .null, let array = value.array(elementsMax: .max) else { return [] }
+        return array.compactMap { self.value($0) }
+    }
+
+    /// Nil where it is none, of which the document tells.
+    private func value(_ value: JSONValue) -> AudienceValue? {
+        switch (field.kind, value.kind) {
+        case (_, .null): nil
+        case (.offset, _):
+            value.integer().flatMap { seconds in
+                reading(value) { () throws(InvalidValue) in try AudienceField.offset(seconds) }
+            }
+        case (.flag, _): value.boolean().map { .flag($0) }
+        default:
+            value.text().flatMap { text in
+                reading(value) { () throws(InvalidValue) in try field.value(text, links: links) }
+            }
+        }
+    }
+
+    private func duration(_ value: JSONValue) -> ISO8601Duration? {
+        value.text().flatMap { text in reading(value) { () throws(InvalidValue) in try ISO8601Duration(text) } }
+    }
+
+    private func range(_ value: JSONValue) -> LocalTimeRange? {
+        guard value.kind != .null, let array = value.array(elementsMax: 2) else { return nil }
+        let bounds = array.map { bound in
+            bound.text().flatMap { text in reading(bound) { () throws(InvalidValue) in try LocalTime(text) } }
+        }
+        guard bounds.count == 2 else {
+            value.refuse(.required, "This needs two times of day: from and to.")
+            return nil
+        }
+        guard let start = bounds[0], let end = bounds[1] else { return nil }
+        return reading(value) { () throws(InvalidValue) in try LocalTimeRange(start, end) }
+    }
+
+    private func circle(_ value: JSONValue) -> Circle? {
+        guard value.kind != .null, let object = value.object() else { return nil }
+        object.refuseMembers(otherThan: ["latitude", "longitude", "radiusKm"])
+        let latitude = object.double("latitude", .required, in: Location.latitudes)
+        let longitude = object.double("longitude", .required, in: Location.longitudes)
+        let radius = object.double("radiusKm", .required, in: 0...Circle.radiusKmMax)
+        guard let latitude, let longitude, let radius else { return nil }
+        guard let circle = Circle(latitude: latitude, longitude: longitude, radiusKm: radius) else {
+            object.refuse("radiusKm", .outOfRange, "This must be above 0.")
+            return nil
+        }
+        return circle
+    }
+
+    private func reading<Value>(_ value: JSONValue, _ read: () throws(InvalidValue) -> Value) -> Value? {
+        do throws(InvalidValue) {
+            return try read()
+        } catch {
+            value.refuse(error)
+            return nil
+        }
+    }
+}

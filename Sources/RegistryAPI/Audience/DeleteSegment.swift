@@ -1,0 +1,18 @@
+// DELETE /v1/apps/{app}/segments/{name}
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+
+extension RegistryService {
+    /// Idempotent. What another segment names stays.
+    var deleteSegment: Route {
+        Route(.delete, Self.segmentPattern) { request in
+            let call = try await appCall(request, allowing: [.marketing])
+            if let name = try? SegmentName(request.parameters["name"]) {
+                try await segments.delete(name, of: call.app.number)
+            }
+            return ServerResponse(.noContent)
+        }
+    }
+}

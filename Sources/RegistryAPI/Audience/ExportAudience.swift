@@ -1,0 +1,114 @@
+// POST /v1/apps/{app}/audience/export
+
+import HTTPServer
+import HTTPTypes
+import Logging
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    /// Streams an audience of any size. Memory stays flat: what the client does not take is not read. Where anything fails midway the
+    /// connection is reset, so that a proper end is the end.
+    var exportAudience: Route {
+        Route(.post, Self.audiencePattern + "/export", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
+            let call = try await appCall(request, allowing: Self.audienceRoles)
+            let bytes = try request.jsonBody()
+            let names = try await names(for: call)
+            let body = try AudienceBody.parse(bytes, links: links, members: ["format", "fields", "after"]) { root in
+                try ExportOptions(root, names, call.caller)
+            }
+            let (audience, options) = (try await audience(body, of: call.app), body.options)
+            let place = try audiences.makeExportPlace()
+            audit.read("audience export begun", options.metadata, by: call, in: request)
+            return ServerResponse(
+                .ok, fields: [.contentType: options.format.mediaType, .cacheControl: "no-store"],
+                body: .stream { writer in
+                    defer { withExtendedLifetime(place) {} }
+                    let rows = try await export(audience, options, names, to: writer)
+                    audit.read("audience export ended", ["rows": "\(rows)"], by: call, in: request)
+                })
+        }
+    }
+
+    /// - Returns: how many rows there were.
+    private func export(
+        _ audience: Audience, _ options: ExportOptions, _ names: InstallationNames, to writer: ResponseBodyWriter
+    ) async throws -> Int {
+        let encoder = ExportEncoder(options.fields, options.format, names)
+        var count = 0
+        try await writer.write(encoder.header)
+        try await audiences.export(audience, encoder.columns, after: options.after) { rows in
+            for start in stride(from: 0, to: rows.count, by: Self.rowsPerWrite) {
+                var bytes: [UInt8] = []
+                bytes.reserveCapacity(Self.rowsPerWrite * 384)
+                encoder.append(rows, start..<min(start + Self.rowsPerWrite, rows.count), to: &bytes)
+                try await writer.write(bytes)
+            }
+            count += rows.count
+        }
+        return count
+    }
+
+    /// About a third of a millisecond's work, after which others get their turn.
+    private static let rowsPerWrite = 100
+}
+
+/// The members `format`, `fields` and `after`.
+struct ExportOptions: Sendable {
+    let format: ExportFormat
+    let fields: [ExportField]
+    let after: InstallID?
+
+    /// Nil where a fault was added.
+    ///
+    /// - Throws: `APIError.forbidden` where the caller asks for what is kept from it.
+    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(APIError) {
+        let format = Self.format(root)
+        let after = root.cursor("after", names)
+        let fields = try Self.fields(root, format ?? .ndjson, caller)
+        guard let format, let fields else { return nil }
+        self.format = format
+        self.fields = fields
+        self.after = after
+    }
+
+    private static func format(_ root: JSONObject) -> ExportFormat? {
+        guard let value = root.value("format") else { return .ndjson }
+        guard let name = value.text() else { return nil }
+        guard let format = ExportFormat(rawValue: name) else {
+            let names = ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            value.refuse(.unknownValue, "This must be one of \(names).")
+            return nil
+        }
+        return format
+    }
+
+    private static func fields(
+        _ root: JSONObject, _ format: ExportFormat, _ caller: Caller
+    ) throws(APIError) -> [ExportField]? {
+        let isSender = caller.has(any: [.sender])
+        guard let value = root.value("fields") else { return ExportField.standard(sender: isSender, format) }
+        guard let array = value.array(elementsMax: .max) else { return nil }
+        var fields: [ExportField] = []
+        for element in array {
+            guard let name = element.text() else { continue }
+            guard let field = ExportField(name), field != .id || !isSender else {
+                element.refuse(.unknownField, "No such field is known.")
+                continue
+            }
+            guard isSender || !field.isForSenders else {
+                throw .forbidden(
+                    "The fields token, keys, installId, generation and userId need a key with the role sender.")
+            }
+            if field == .keys, format == .csv { element.refuse(.unknownField, "Keys are in NDJSON only.") }
+            if fields.contains(field) { element.refuse(.duplicateMember, "The field is named before.") }
+            fields.append(field)
+        }
+        if !array.contains(where: { _ in true }) { value.refuse(.required, "This needs at least one field.") }
+        return fields
+    }
+
+    var metadata: Logger.Metadata {
+        ["format": "\(format.rawValue)", "fields": "\(fields.map(\.name).joined(separator: ","))"]
+    }
+}

@@ -1,0 +1,137 @@
+import HTTPServer
+import HTTPWire
+import PushRegistry
+
+/// A flat filter in a query (fine print 36): `locale=de_DE&osVersion.gte=17.2&carrier.in=A,B&include=active`.
+///
+/// All must hold. A parameter that is repeated is a list; commas separate in `.in`, `.nin` and `.between` alone.
+struct FilterQuery {
+    private(set) var filter = AudienceFilter.everybody
+    private(set) var include = AudienceInclude.reachable
+
+    private let links: TimeZoneLinks
+    private var faults: [ParameterFault] = []
+
+    /// - Throws: `APIError.invalidParameters` with every fault; an unknown parameter is one.
+    init(_ request: ServerRequest, links: TimeZoneLinks) throws {
+        self.links = links
+        var names: [String] = []
+        var values: [String: [String]] = [:]
+        for item in try request.head.queryItems() {
+            if values[item.name] == nil { names.append(item.name) }
+            values[item.name, default: []].append(item.value)
+        }
+        filter = .allOf(names.map { parameter($0, values[$0] ?? []) })
+        if filter.width > AudienceFilter.widthMax {
+            refuse(
+                "", InvalidValue(code: "too-wide", detail: "A filter has at most \(AudienceFilter.widthMax) values."))
+        }
+        guard faults.isEmpty else { throw APIError.invalidParameters(faults) }
+    }
+
+    private mutating func parameter(_ name: String, _ values: [String]) -> AudienceFilter {
+        switch name {
+        case "include": return include(values)
+        case "segment": return .allOf(values.map { segment($0) })
+        default:
+            let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let field = AudienceField(rawValue: String(parts[0])),
+                let test = parts.count == 1 ? .eq : AudienceOperator(rawValue: String(parts[1])), test != .near
+            else { return refuse(name, "unknown-parameter", "No such parameter is known.") }
+            guard field.operators.contains(test) else {
+                return refuse(name, "operator-not-allowed", "This cannot be asked of \(field.rawValue).")
+            }
+            return condition(field, test, name, values)
+        }
+    }
+
+    private mutating func include(_ values: [String]) -> AudienceFilter {
+        guard values.count == 1, let include = AudienceInclude(rawValue: values[0]) else {
+            return refuse("include", "unknown-value", AudienceInclude.expected)
+        }
+        self.include = include
+        return .everybody
+    }
+
+    private mutating func segment(_ text: String) -> AudienceFilter {
+        reading("segment") { () throws(InvalidValue) in
+            .segment(SegmentReference(name: try SegmentName(text), place: "segment"))
+        } ?? .everybody
+    }
+
+    private mutating func condition(
+        _ field: AudienceField, _ test: AudienceOperator, _ name: String, _ values: [String]
+    ) -> AudienceFilter {
+        switch test {
+        case .eq: return .oneOf(field, list(field, name, values))
+        case .ne: return .negation(.oneOf(field, list(field, name, values)))
+        case .in: return .oneOf(field, list(field, name, values.flatMap(Self.elements)))
+        case .nin: return .negation(.oneOf(field, list(field, name, values.flatMap(Self.elements))))
+        case .near: return .everybody
+        case .gt, .gte, .lt, .lte, .exists, .within, .between:
+            guard values.count == 1 else {
+                return refuse(name, "invalid-parameter", "This parameter may be given once.")
+            }
+            return single(field, test, name, values[0])
+        }
+    }
+
+    private mutating func single(
+        _ field: AudienceField, _ test: AudienceOperator, _ name: String, _ text: String
+    ) -> AudienceFilter {
+        let links = links
+        return reading(name) { () throws(InvalidValue) in
+            switch test {
+            case .exists:
+                let condition = AudienceFilter.condition(field, .exists)
+                return try AudienceField.flag(text) ? condition : .negation(condition)
+            case .within: return .condition(field, .within(try ISO8601Duration(text)))
+            case .between:
+                let bounds = Self.elements(text)
+                guard bounds.count == 2 else {
+                    throw InvalidValue(code: "invalid-local-time", detail: "This needs two times of day: 09:00,21:00.")
+                }
+                return .condition(field, .between(try LocalTimeRange(LocalTime(bounds[0]), LocalTime(bounds[1]))))
+            default:
+                guard let order = test.order else { return .everybody }
+                return .condition(field, .ordered(order, try field.value(text, links: links)))
+            }
+        } ?? .everybody
+    }
+
+    private static func elements(_ text: String) -> [String] {
+        text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    private mutating func list(_ field: AudienceField, _ name: String, _ texts: [String]) -> [AudienceValue] {
+        let links = links
+        return texts.compactMap { text in
+            reading(name) { () throws(InvalidValue) in
+                guard text.unicodeScalars.count <= Device.textScalarsMax else {
+                    throw InvalidValue(
+                        code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
+                }
+                return try field.value(text, links: links)
+            }
+        }
+    }
+
+    /// The value, or nil and one fault more.
+    private mutating func reading<Value>(_ name: String, _ read: () throws(InvalidValue) -> Value) -> Value? {
+        do throws(InvalidValue) {
+            return try read()
+        } catch {
+            refuse(name, error)
+            return nil
+        }
+    }
+
+    private mutating func refuse(_ name: String, _ reason: InvalidValue) {
+        faults.append(.query(name, reason.code, reason.detail))
+    }
+
+    private mutating func refuse(_ name: String, _ code: String, _ detail: String) -> AudienceFilter {
+        faults.append(.query(name, code, detail))
+        return .everybody
+    }
+}

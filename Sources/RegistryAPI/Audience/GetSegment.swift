@@ -1,0 +1,18 @@
+// GET /v1/apps/{app}/segments/{name}
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var getSegment: Route {
+        Route(.get, Self.segmentPattern) { request in
+            let call = try await appCall(request, allowing: Self.audienceRoles)
+            guard let name = try? SegmentName(request.parameters["name"]),
+                let segment = try await segments.segment(name, of: call.app.number)
+            else { throw APIError.unknownSegment }
+            return .json(JSONWriter(segment))
+        }
+    }
+}

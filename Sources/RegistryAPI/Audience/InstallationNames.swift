@@ -1,0 +1,99 @@
+import Crypto
+import Foundation
+import PushRegistry
+
+/// What installations and places among them are called towards a caller: by their own ids for senders, by opaque ones for marketing,
+/// who must not learn the former.
+enum InstallationNames {
+    case open(AppNumber)
+    case opaque(OpaqueNames)
+
+    /// The place behind an installation, to go on from.
+    func cursor(_ installID: some ContiguousBytes) -> [UInt8] {
+        switch self {
+        case .open(let app): Array("\(app.rawValue).".utf8) + installID.withUnsafeBytes { Array($0) }
+        case .opaque(let names): names.cursor(installID)
+        }
+    }
+
+    /// Nil for what is no cursor of this app and this kind of caller.
+    func installID(at cursor: String) -> InstallID? {
+        switch self {
+        case .open(let app):
+            let prefix = "\(app.rawValue)."
+            return cursor.hasPrefix(prefix) ? try? InstallID(String(cursor.dropFirst(prefix.count))) : nil
+        case .opaque(let names): return names.installID(at: cursor)
+        }
+    }
+}
+
+/// Ids and cursors that tell nothing without the app's key.
+struct OpaqueNames {
+    /// 128 bits of the digest: no two installations of a fleet share them.
+    private static let idBytes = 16
+
+    private let idKey: SymmetricKey
+    private let cursorKey: SymmetricKey
+
+    /// - Parameter key: the app's, known to the service and to nobody else.
+    init(key: [UInt8]) {
+        let key = SymmetricKey(data: key)
+        idKey = Self.derived(key, for: "installation id")
+        cursorKey = Self.derived(key, for: "cursor")
+    }
+
+    private static func derived(_ key: SymmetricKey, for use: String) -> SymmetricKey {
+        SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(use.utf8), using: key))
+    }
+
+    /// The same for an installation at all times; 32 hexadecimal digits.
+    func id(_ installID: some ContiguousBytes) -> [UInt8] {
+        let digest = installID.withUnsafeBytes { HMAC<SHA256>.authenticationCode(for: $0, using: idKey) }
+        let digits = Array("0123456789abcdef".utf8)
+        return digest.prefix(Self.idBytes).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    }
+
+    /// The installation's id, sealed.
+    func cursor(_ installID: some ContiguousBytes) -> [UInt8] {
+        let sealed = installID.withUnsafeBytes { try? AES.GCM.seal($0, using: cursorKey).combined }
+        guard let sealed else { preconditionFailure("a key of 256 bits seals everything") }
+        return Base64URL.text(of: sealed)
+    }
+
+    func installID(at cursor: String) -> InstallID? {
+        guard let bytes = Base64URL(cursor)?.bytes, let box = try? AES.GCM.SealedBox(combined: bytes),
+            let opened = try? AES.GCM.open(box, using: cursorKey)
+        else { return nil }
+        return try? InstallID(String(decoding: opened, as: UTF8.self))
+    }
+}
+
+extension Base64URL {
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// Without padding (RFC 4648, section 5).
+    static func text(of bytes: some Collection<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 4 / 3 + 3)
+        var (bits, bitCount) = (UInt32(0), 0)
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6 {
+                bitCount -= 6
+                text.append(digits[Int(bits >> UInt32(bitCount) & 63)])
+            }
+            bits &= (1 << UInt32(bitCount)) - 1
+        }
+        if bitCount > 0 { text.append(digits[Int(bits << UInt32(6 - bitCount) & 63)]) }
+        return text
+    }
+}
+
+extension RegistryService {
+    /// How the caller knows installations.
+    func names(for call: AppCall) async throws -> InstallationNames {
+        if call.caller.has(any: [.sender]) { return .open(call.app.number) }
+        return .opaque(OpaqueNames(key: try await audiences.identityKey(of: call.app.number)))
+    }
+}

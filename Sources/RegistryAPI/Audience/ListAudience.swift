@@ -1,0 +1,95 @@
+// POST /v1/apps/{app}/audience/installations
+
+import HTTPServer
+import HTTPTypes
+import Logging
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var listAudience: Route {
+        Route(.post, Self.audiencePattern + "/installations", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
+            let call = try await appCall(request, allowing: Self.audienceRoles)
+            let bytes = try request.jsonBody()
+            let names = try await names(for: call)
+            let body = try AudienceBody.parse(bytes, links: links, members: ["limit", "after", "explain"]) { root in
+                PageOptions(root, names)
+            }
+            let page = try await audiences.page(
+                try await audience(body, of: call.app), after: body.options.after, limit: body.options.limit,
+                explains: body.explains)
+            audit.read("audience listed", ["installations": "\(page.items.count)"], by: call, in: request)
+            return .json(JSONWriter(page, names))
+        }
+    }
+}
+
+/// The members `limit` and `after`.
+private struct PageOptions {
+    let limit: Int
+    let after: InstallID?
+
+    /// Nil where a fault was added.
+    init?(_ root: JSONObject, _ names: InstallationNames) {
+        guard let limit = root.limit() else { return nil }
+        self.limit = limit
+        after = root.cursor("after", names)
+    }
+}
+
+extension JSONObject {
+    /// A place to go on from; a fault is added for what is none.
+    func cursor(_ name: StaticString, _ names: InstallationNames) -> InstallID? {
+        guard let value = value(name), let text = value.string(scalarsMax: 4 * Device.textScalarsMax) else {
+            return nil
+        }
+        guard let place = names.installID(at: text) else {
+            value.refuse(.invalidCursor, "This is no cursor of this list.")
+            return nil
+        }
+        return place
+    }
+}
+
+extension JSONWriter {
+    /// `{asOf, installations: […], next}`.
+    fileprivate init(_ page: AudiencePage, _ names: InstallationNames) {
+        self.init(capacity: 256 * (page.items.count + 1))
+        object { writer in
+            writer.member("asOf", page.asOf.description)
+            writer.name("installations")
+            writer.array { writer in
+                for item in page.items { writer.item(item, names) }
+            }
+            let last = page.hasMore ? page.items.last : nil
+            writer.member(
+                "next",
+                last.map { String(decoding: names.cursor(Array($0.installID.rawValue.utf8)), as: UTF8.self) })
+            writer.member(page.plan)
+        }
+    }
+
+    private mutating func item(_ item: AudiencePage.Item, _ names: InstallationNames) {
+        object { writer in
+            switch names {
+            case .opaque(let names):
+                let id = names.id(Array(item.installID.rawValue.utf8))
+                writer.member("id", String(decoding: id, as: UTF8.self))
+            case .open:
+                writer.member("installId", item.installID.rawValue)
+                writer.member("provider", item.provider)
+                writer.member("token", item.token?.text)
+                writer.member("generation", item.generation)
+                if let keys = item.keys { writer.keys(keys) }
+            }
+        }
+    }
+
+    private mutating func keys(_ keys: WebPushKeys) {
+        name("keys")
+        object { writer in
+            writer.member("p256dh", keys.p256dh)
+            writer.member("auth", keys.auth)
+        }
+    }
+}

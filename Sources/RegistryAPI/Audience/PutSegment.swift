@@ -1,0 +1,81 @@
+// PUT /v1/apps/{app}/segments/{name}
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    static let segmentsPattern = "/v1/apps/{app}/segments"
+    static let segmentPattern = segmentsPattern + "/{name}"
+
+    /// Saves a filter, in the place of what was saved under the name.
+    var putSegment: Route {
+        Route(.put, Self.segmentPattern, bodyBytesMax: AudienceLimits.segmentBytesMax) { request in
+            let call = try await appCall(request, allowing: [.marketing])
+            let body = try SegmentBody.parse(try request.jsonBody(), links: links)
+            let name = try request.identifier("name", SegmentName.init)
+            let isNew = try await segments.put(
+                name, filter: body.text, description: body.description, uses: Set(body.filter.segments.map(\.name)),
+                in: call.app.number
+            ) { definitions in
+                try check(body.filter, savedAs: name, definitions)
+            }
+            guard let segment = try await segments.segment(name, of: call.app.number) else {
+                throw APIError.unknownSegment
+            }
+            return .json(JSONWriter(segment), status: isNew ? .created : .ok)
+        }
+    }
+
+    /// - Throws: `APIError.segmentCycle`; `JSONFaults` for segments that are not there.
+    private func check(
+        _ filter: AudienceFilter, savedAs name: SegmentName, _ definitions: [SegmentName: String]
+    ) throws {
+        var expansion = SegmentExpansion(try definitions.mapValues(savedFilter))
+        let faults = expansion.expand(filter, savedAs: name).faults.map(JSONFault.init)
+        if faults.contains(where: { $0.code == .segmentCycle }) { throw APIError.segmentCycle(faults) }
+        if !faults.isEmpty { throw JSONFaults(faults) }
+    }
+}
+
+/// `{filter, description?}`.
+private struct SegmentBody {
+    static let descriptionScalarsMax = 1_024
+
+    let filter: AudienceFilter
+    /// The filter as it was sent.
+    let text: String
+    let description: String?
+
+    static func parse(_ body: [UInt8], links: TimeZoneLinks) throws -> SegmentBody {
+        let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
+        guard let root = document.root.object() else { throw JSONFaults(document.faults) }
+        root.refuseMembers(otherThan: ["filter", "description"])
+        let value = root.required("filter")
+        let filter = value.map { FilterReader(links: links).filter($0) }
+        let description = root.string("description", scalarsMax: descriptionScalarsMax)
+        try document.check()
+        guard let value, let filter else { preconditionFailure("A filter that is missing is a fault.") }
+        return SegmentBody(
+            filter: filter, text: String(decoding: value.rawBytes, as: UTF8.self), description: description)
+    }
+}
+
+extension JSONWriter {
+    /// `{name, filter, description, updatedAt}`.
+    init(_ segment: Segment) {
+        self.init(capacity: segment.filter.utf8.count + 256)
+        member(segment)
+    }
+
+    mutating func member(_ segment: Segment) {
+        object { writer in
+            writer.member("name", segment.name.rawValue)
+            writer.name("filter")
+            writer.raw(segment.filter.utf8)
+            writer.member("description", segment.description)
+            writer.member("updatedAt", segment.updatedAt.description)
+        }
+    }
+}
