@@ -84,6 +84,7 @@ let package = Package(
                 .embedInCode("0001_create_registry.sql"),
                 .embedInCode("0002_create_session.sql"),
                 .embedInCode("0003_create_change_feed.sql"),
+                .embedInCode("0004_create_rollup.sql"),
                 .embedInCode("0006_create_segment.sql"),
             ],
             swiftSettings: strict),
