@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -29,6 +30,37 @@ extension EndToEnd {
                 #expect(statuses.allSatisfy { [200, 201, 409].contains($0) }, "\(statuses)")
             }
             #expect(try await app.installations(of: "alice").isEmpty)
+        }
+
+        /// Of a session, of a user, and of one installation.
+        @Test func logout_isForgotten_onceItIsOlderThanTheAppRemembers() async throws {
+            var policy = UserJWT.policy
+            policy["sessionTombstones"] = "P2D"
+            let app = try await RegistryApp.make(policy: policy)
+            let session = UserJWT.make("alice", session: "s1")
+            let (user, phone) = (UserJWT.make("bob", age: 260_000), UserJWT.make("carol", session: "s3"))
+            _ = try await app.endSession("s1")
+            _ = try await app.send("POST", "/users/bob/logout", [:])
+            _ = try await app.put("phone-2", by: phone)
+            _ = try await app.logOut("phone-2", by: phone)
+            for (hours, status) in [(0, 409), (47, 409), (2, 200)] {
+                try await app.waitSinceLogouts(hours: hours)
+                for (number, credential) in [session, user, phone].enumerated() {
+                    let answer = try await app.put("phone-\(number)", by: credential).status
+                    #expect(answer == status || answer == 201 && status == 200, "\(number) after \(hours): \(answer)")
+                }
+            }
+            #expect(try await app.endSession("s1").json["loggedOut"] == 1)
+            #expect(try await app.put("phone-0", by: session).code == "session-ended")
+        }
+
+        /// The same session id under two users is unusual, not impossible.
+        @Test func userLogout_endsASession_thatWasFirstSeenWithAnotherUser() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice", session: "shared")
+            _ = try await app.put("phone", as: "bob", session: "shared")
+            _ = try await app.send("POST", "/users/bob/logout", [:])
+            #expect(try await app.put("phone", as: "bob", session: "shared").code == "session-ended")
         }
 
         @Test func userLogout_sparesOneSession_andRefusesOlderCredentials() async throws {
@@ -94,6 +126,19 @@ extension EndToEnd {
 extension RegistryApp {
     fileprivate func endSession(_ id: String) async throws -> HTTPResponse {
         try await send("DELETE", "/sessions/\(id)")
+    }
+
+    /// Lets time go by since whatever was logged out.
+    fileprivate func waitSinceLogouts(hours: Int) async throws {
+        let age: PostgresSQL = "make_interval(hours => \(Int32(hours)))"
+        for update: PostgresSQL in [
+            "session SET ended_at = ended_at - \(sql: age)",
+            "user_guard SET refused_before = refused_before - \(sql: age)",
+            "installation_logout SET logged_out_at = logged_out_at - \(sql: age)",
+        ] {
+            _ = try await database.rows(
+                PostgresStatement("UPDATE \(sql: update) WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))"))
+        }
     }
 
     /// The ids of a user's installations.

@@ -60,7 +60,7 @@ public struct LockedInstallations: Sendable {
     public mutating func register(_ registration: Registration) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = present[registration.key]
         if let refusal = registration.precondition?.refusal(of: current) { throw refusal }
-        if registration.beginsBinding(on: current), signOuts.forbid(registration) { throw .sessionEnded }
+        if registration.beginsBinding(on: current), signOuts.forbid(registration, at: now) { throw .sessionEnded }
         guard let current else { return create(registration) }
         return registration.says(nothingNewTo: current)
             ? touch(current, by: registration) : update(current, by: registration)

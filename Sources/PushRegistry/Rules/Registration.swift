@@ -9,6 +9,8 @@ public struct Registration: Sendable {
     public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
     public let touchInterval: ISO8601Duration
+    /// How long it is remembered that a session was ended.
+    public let sessionTombstones: ISO8601Duration
     /// Of the token's canonical text.
     public let tokenSHA256: [UInt8]
     /// Of the snapshot's canonical bytes.
@@ -29,6 +31,7 @@ public struct Registration: Sendable {
         self.credentialIssuedAt = credentialIssuedAt
         self.precondition = precondition
         touchInterval = app.policy.touchInterval
+        sessionTombstones = app.policy.sessionTombstones
         self.actor = actor
         tokenSHA256 = sha256(Array(request.token.text.utf8))
         snapshotDigest = Array(sha256(request.snapshot.canonicalBytes).prefix(Self.digestBytes))

@@ -28,6 +28,11 @@ public struct SessionEnd: Sendable {
         return (after, event)
     }
 
+    /// The sessions of those that are concerned. They end with the user's logout, with whomever they were seen first.
+    public func sessions(of installations: [Installation]) -> Set<SessionID> {
+        Set(installations.compactMap(\.owner).filter(concerns).compactMap(\.session?.id))
+    }
+
     private func concerns(_ owner: Owner) -> Bool {
         switch scope {
         case .session(let id): owner.session?.id == id

@@ -41,38 +41,41 @@ public struct SignOuts: Sendable {
 
     /// When all sessions of a user were ended.
     public var users: [User: Timestamp] = [:]
-    /// Sessions that were ended, wherever they register.
-    public var endedSessions: Set<Session> = []
+    /// When sessions were ended, wherever they register.
+    public var endedSessions: [Session: Timestamp] = [:]
     /// When a user's other sessions were ended and this one was excepted.
     public var keptSessions: [Session: Timestamp] = [:]
     public var installations: [OnInstallation: Timestamp] = [:]
 
     public init() {}
 
-    /// Whether the registration comes from a session that has ended, or with a credential from before a logout.
-    func forbid(_ registration: Registration) -> Bool {
+    /// Whether the registration comes from a session that has ended, or with a credential from before a logout. What is older
+    /// than the app remembers does not count.
+    func forbid(_ registration: Registration, at now: Timestamp) -> Bool {
         guard let owner = registration.owner else { return false }
-        return hasEnded(owner, registration) || isFromBeforeLogout(owner, registration)
+        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: registration.sessionTombstones) }
+        return ends(owner, of: registration).contains(where: isRemembered)
+            || logouts(after: registration, by: owner).contains(where: isRemembered)
     }
 
-    private func hasEnded(_ owner: Owner, _ registration: Registration) -> Bool {
-        guard let session = owner.session else { return false }
-        let logout = OnInstallation(key: registration.key, userID: owner.userID, sessionID: session.id)
-        return installations[logout] != nil
-            || endedSessions.contains(Session(app: registration.key.app, sessionID: session.id))
+    /// When the session was ended: on this installation, or everywhere.
+    private func ends(_ owner: Owner, of registration: Registration) -> [Timestamp] {
+        guard let session = owner.session else { return [] }
+        let here = OnInstallation(key: registration.key, userID: owner.userID, sessionID: session.id)
+        let everywhere = Session(app: registration.key.app, sessionID: session.id)
+        return [installations[here], endedSessions[everywhere]].compactMap(\.self)
     }
 
-    /// A credential says to the second when it was issued; one without that is not protected.
-    private func isFromBeforeLogout(_ owner: Owner, _ registration: Registration) -> Bool {
-        guard let issuedAt = registration.credentialIssuedAt else { return false }
-        let here = OnInstallation(key: registration.key, userID: owner.userID, sessionID: nil)
-        if let logout = installations[here], issuedAt.isInEarlierSecond(than: logout) { return true }
+    /// The logouts that came after the credential was issued. It says to the second when that was; one that does not is not protected.
+    private func logouts(after registration: Registration, by owner: Owner) -> [Timestamp] {
+        guard let issuedAt = registration.credentialIssuedAt else { return [] }
         let app = registration.key.app
-        guard let logout = users[User(app: app, userID: owner.userID)], issuedAt.isInEarlierSecond(than: logout) else {
-            return false
-        }
+        let here = installations[OnInstallation(key: registration.key, userID: owner.userID, sessionID: nil)]
         let kept = owner.session.flatMap { keptSessions[Session(app: app, sessionID: $0.id)] }
-        return kept.map { $0 < logout } ?? true
+        let everywhere = users[User(app: app, userID: owner.userID)].flatMap { logout in
+            kept.map { $0 < logout } ?? true ? logout : nil
+        }
+        return [here, everywhere].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
     }
 }
 

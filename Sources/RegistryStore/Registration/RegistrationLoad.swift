@@ -61,7 +61,7 @@ extension SignOuts {
         }
         for row in sessions {
             let session = Session(app: AppNumber(try row.decode(0)), sessionID: try SessionID(row.decode(1)))
-            if try row.decode(2) { endedSessions.insert(session) }
+            endedSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
             keptSessions[session] = try row.decode(3, as: PostgresTimestamp?.self).map(Timestamp.init)
         }
         for row in logouts {

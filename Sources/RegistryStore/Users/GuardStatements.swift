@@ -32,7 +32,7 @@ enum GuardStatements {
 
     static let shareSessions = PreparedSQL(
         """
-        SELECT s.app_id, s.session_id, s.ended_at IS NOT NULL, s.kept_at
+        SELECT s.app_id, s.session_id, s.ended_at, s.kept_at
         FROM (SELECT DISTINCT app_id, session_id FROM unnest($1::integer[], $2::text[]) AS k (app_id, session_id)) AS k
         JOIN session s USING (app_id, session_id)
         ORDER BY s.app_id, s.session_id
@@ -48,11 +48,14 @@ enum GuardStatements {
             AND l.user_sha256 = user_digest(k.user_id) AND l.session_id IN ('', coalesce(k.session_id, ''))
         """)
 
-    /// A session that was never seen is ended as well.
-    static let endSession = PreparedSQL(
+    /// A session that was never seen is ended as well, and one that was ended long ago anew: that may be forgotten by now.
+    static let endSessions = PreparedSQL(
         """
-        INSERT INTO session AS s (app_id, session_id, ended_at) VALUES ($1, $2, clock_timestamp())
-        ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = coalesce(s.ended_at, excluded.ended_at)
+        INSERT INTO session AS s (app_id, session_id, ended_at)
+        SELECT DISTINCT $1::integer, k.session_id, clock_timestamp() FROM unnest($2::text[]) AS k (session_id)
+        ORDER BY k.session_id
+        ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
+        WHERE s.ended_at IS NULL OR s.ended_at < now()
         """)
 
     /// Credentials from before now are refused. It has the user's row alone from here to the commit.
@@ -63,7 +66,7 @@ enum GuardStatements {
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = excluded.refused_before
         """)
 
-    /// The sessions that the user was seen with, but the one of `$3`.
+    /// The sessions that were first seen with the user, but the one of `$3`.
     static let endSessionsOfUser = PreparedSQL(
         """
         WITH ending AS MATERIALIZED (

@@ -47,11 +47,13 @@ public struct PostgresUserStore: UserStore {
         try await transaction { transaction in
             let results = try await transaction.execute(locks(end) + [PostgresStatement(RegistrationStatements.now)])
             let now = Timestamp(try results[results.count - 1][0].decode(0, as: PostgresTimestamp.self))
-            let outcomes = try results[results.count - 2].compactMap { row in
-                end.outcome(for: try InstallationColumns.decode(row), at: now)
-            }
+            let installations = try results[results.count - 2].map { try InstallationColumns.decode($0) }
+            let outcomes = installations.compactMap { end.outcome(for: $0, at: now) }
             if !outcomes.isEmpty {
-                try await transaction.commit(after: [unbind(outcomes.map(\.after)), append(outcomes.map(\.event))])
+                try await transaction.commit(after: [
+                    endSessions(end.sessions(of: installations), in: end.app), unbind(outcomes.map(\.after)),
+                    append(outcomes.map(\.event)),
+                ])
             }
             return outcomes.count
         }
@@ -63,13 +65,17 @@ public struct PostgresUserStore: UserStore {
         switch end.scope {
         case .session(let id):
             return [
-                PostgresStatement(GuardStatements.endSession, app, id.rawValue),
+                endSessions([id], in: end.app),
                 PostgresStatement(UserStatements.lockOfSession, app, id.rawValue),
             ]
         case .user(let userID, let kept):
             return endSessions(of: userID, in: end.app, except: kept)
                 + [PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue)]
         }
+    }
+
+    private func endSessions(_ ids: Set<SessionID>, in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(GuardStatements.endSessions, app.rawValue, ids.map(\.rawValue))
     }
 
     private func endSessions(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
@@ -97,8 +103,8 @@ public struct PostgresUserStore: UserStore {
             let installations = try locked[3].map { try InstallationColumns.decode($0) }
             let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, at: now))
             return Erasure.Receipt(
-                installations: installations.count, snapshots: removed[1].affectedRows,
-                events: removed[2].affectedRows, erasedAt: now)
+                installations: installations.count, snapshots: removed[2].affectedRows,
+                events: removed[3].affectedRows, erasedAt: now)
         }
     }
 
@@ -107,7 +113,9 @@ public struct PostgresUserStore: UserStore {
     ) -> [PostgresStatement] {
         let apps = installations.map(\.key.app.rawValue)
         let installIDs = installations.map(\.key.installID.rawValue)
+        let sessions = Set(installations.compactMap(\.owner?.session?.id))
         return [
+            endSessions(sessions, in: erasure.app),
             PostgresStatement(UserStatements.delete, apps, installIDs),
             PostgresStatement(UserStatements.deleteSnapshots, apps, installIDs),
             PostgresStatement(UserStatements.forget, erasure.app.rawValue, erasure.userID.rawValue),

@@ -10,12 +10,14 @@ struct ModelApp: Sendable {
     private var random: ModelRandom
     private var oracle: Oracle
 
-    /// How long may go by between two rounds: below the touch interval, and twice above it.
+    /// How long may go by between two rounds: below the touch interval, and above it. No sum of them is how long logouts are remembered.
     private static let pauseHours: [Int64] = [3, 26, 60]
 
     /// - Parameter clients: how many call at the same time.
     init(in registry: Registry, _ world: ModelClient.World, clients count: Int, seed: UInt64) async throws {
-        app = try await RegistryApp.make(in: registry, policy: UserJWT.policy)
+        var policy = UserJWT.policy
+        policy["sessionTombstones"] = "PT70H30M"
+        app = try await RegistryApp.make(in: registry, policy: policy)
         self.world = world
         names = ModelTables.Names(world.tokens + world.users)
         random = ModelRandom(seed: seed)
@@ -68,7 +70,10 @@ struct ModelApp: Sendable {
                 state_changed_at = state_changed_at - make_interval(hours => \(Int32(hours))),
                 credential_issued_at = credential_issued_at - make_interval(hours => \(Int32(hours)))
             """,
-            "UPDATE session SET kept_at = kept_at - make_interval(hours => \(Int32(hours)))",
+            """
+            UPDATE session SET kept_at = kept_at - make_interval(hours => \(Int32(hours))),
+                ended_at = ended_at - make_interval(hours => \(Int32(hours)))
+            """,
             "UPDATE user_guard SET refused_before = refused_before - make_interval(hours => \(Int32(hours)))",
             "UPDATE installation_logout SET logged_out_at = logged_out_at - make_interval(hours => \(Int32(hours)))",
         ]

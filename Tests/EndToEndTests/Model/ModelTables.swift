@@ -30,9 +30,9 @@ struct ModelTables: Sendable {
 }
 
 extension Oracle.Session {
-    /// The service's clock told when it was kept; whether it was counts.
+    /// The service's clock told when it was ended and kept; whether it was counts.
     fileprivate var withoutTime: Oracle.Session {
-        Oracle.Session(user: user, hasEnded: hasEnded, keptAt: keptAt.map { _ in 0 })
+        Oracle.Session(user: user, endedAt: endedAt.map { _ in 0 }, keptAt: keptAt.map { _ in 0 })
     }
 }
 
@@ -113,8 +113,9 @@ extension ModelTables {
         return Dictionary(
             uniqueKeysWithValues: try rows.map { row in
                 let user = try row.decode(1, as: String?.self).map(names.text)
+                let endedAt: Int64? = try row.decode(2) ? 0 : nil
                 let keptAt: Int64? = try row.decode(3) ? 0 : nil
-                return (try row.decode(0), Oracle.Session(user: user, hasEnded: try row.decode(2), keptAt: keptAt))
+                return (try row.decode(0), Oracle.Session(user: user, endedAt: endedAt, keptAt: keptAt))
             })
     }
 }

@@ -73,8 +73,8 @@ extension Oracle {
         tell(kind, reason, by: actor, id, from: phone, to: after, previousUser: phone.user)
     }
 
-    mutating func endSession(_ session: String) -> Answer {
-        sessions[session, default: Session()].hasEnded = true
+    mutating func endSession(_ session: String, at moment: Moment) -> Answer {
+        sessions[session, default: Session()].endedAt = moment.sent
         let bound = phones.filter { $0.value.session == session }.map(\.key)
         for id in bound { unbind(id, "sessionEnded", "sessionEnded", by: actors.service) }
         return Answer(200, ["loggedOut": .number(Int64(bound.count))])
@@ -91,7 +91,13 @@ extension Oracle {
         // Later than any before, even of a call that was sent later and carried out before.
         let now = max(moment.sent, (refusedBefore[user] ?? 0) + 1)
         refusedBefore[user] = now
-        for (id, session) in sessions where session.user == user && id != kept { sessions[id]?.hasEnded = true }
+        for (id, session) in sessions where session.user == user && id != kept && session.endedAt == nil {
+            sessions[id]?.endedAt = now
+        }
+        // Those that are bound, with whomever they were seen first.
+        for phone in phones.values where phone.user == user && phone.session != kept {
+            if let session = phone.session { sessions[session, default: Session()].endedAt = now }
+        }
         if let kept { sessions[kept, default: Session(user: user)].keptAt = now }
     }
 

@@ -7,7 +7,9 @@ extension Oracle {
         if let ifMatch = registration.ifMatch, !(present.map { ifMatch.holds(for: $0.generation) } ?? false) {
             return .outdated(present?.generation ?? 0)
         }
-        guard mayBind(registration, over: present) else { return Answer(409, ["code": .text("session-ended")]) }
+        guard mayBind(registration, over: present, at: moment) else {
+            return Answer(409, ["code": .text("session-ended")])
+        }
         guard let present else { return create(registration, at: moment) }
         if isAlike(registration, present) { return touch(registration.phone, present, at: moment) }
         return update(present, by: registration, at: moment)
@@ -19,23 +21,29 @@ extension Oracle {
         sessions[session] = Session(user: user)
     }
 
-    /// R7: who begins a binding must not come from what was logged out.
-    private func mayBind(_ registration: ModelRegistration, over present: Phone?) -> Bool {
+    /// R7: who begins a binding must not come from what was logged out, as long as that is remembered.
+    private func mayBind(_ registration: ModelRegistration, over present: Phone?, at moment: Moment) -> Bool {
         let credential = registration.credential
         guard let user = credential.user else { return true }
         if let present, present.user == user, present.session == credential.session { return true }
+        var signOuts: [Int64?] = []
         if let session = credential.session {
-            if sessions[session]?.hasEnded == true { return false }
-            if farewells[Farewell(phone: registration.phone, user: user, session: session)] != nil { return false }
+            signOuts.append(sessions[session]?.endedAt)
+            signOuts.append(farewells[Farewell(phone: registration.phone, user: user, session: session)])
         }
-        guard let issuedAt = credential.issuedAt else { return true }
-        if let farewell = farewells[Farewell(phone: registration.phone, user: user, session: nil)],
-            issuedAt.isInEarlierSecond(than: farewell)
-        {
-            return false
+        if let issuedAt = credential.issuedAt {
+            let here = farewells[Farewell(phone: registration.phone, user: user, session: nil)]
+            let everywhere = refusal(of: user, credential.session)
+            signOuts += [here, everywhere].filter { $0.map(issuedAt.isInEarlierSecond) ?? false }
         }
-        guard let refusal = refusedBefore[user], issuedAt.isInEarlierSecond(than: refusal) else { return true }
-        return credential.session.flatMap { sessions[$0]?.keptAt }.map { $0 >= refusal } ?? false
+        return !signOuts.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }
+    }
+
+    /// When all the user's sessions were ended, unless this one was excepted.
+    private func refusal(of user: String, _ session: String?) -> Int64? {
+        guard let refusal = refusedBefore[user] else { return nil }
+        let wasKept = session.flatMap { sessions[$0]?.keptAt }.map { $0 >= refusal } ?? false
+        return wasKept ? nil : refusal
     }
 
     /// R2: it says nothing that is not known.

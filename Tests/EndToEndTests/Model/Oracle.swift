@@ -41,7 +41,7 @@ struct Oracle: Hashable, Sendable {
     struct Session: Hashable, Sendable {
         /// Nil for one that was ended without having been seen.
         var user: String?
-        var hasEnded = false
+        var endedAt: Int64?
         var keptAt: Int64?
     }
 
@@ -69,6 +69,8 @@ struct Oracle: Hashable, Sendable {
     }
 
     static let touchInterval: Int64 = 24 * 3_600 * 1_000_000
+    /// Of the app's policy.
+    static let tombstones: Int64 = (70 * 3_600 + 1_800) * 1_000_000
 
     let actors: Actors
     var phones: [String: Phone] = [:]
@@ -124,7 +126,7 @@ struct Oracle: Hashable, Sendable {
         case .remove(let phone, let credential, let ifMatch): remove(phone, by: credential, ifMatch)
         case .logOut(let phone, let credential, let keepsAnonymous, let ifMatch):
             logOut(phone, by: credential, keepsAnonymous: keepsAnonymous, ifMatch, at: moment)
-        case .endSession(let session): endSession(session)
+        case .endSession(let session): endSession(session, at: moment)
         case .logOutUser(let user, let kept): logOutUser(user, except: kept, at: moment)
         case .erase(let user): erase(user, at: moment)
         case .feedback(let items): judge(items, at: moment)
@@ -134,7 +136,10 @@ struct Oracle: Hashable, Sendable {
     /// Lets time go by: everything was so much longer ago.
     mutating func age(by microseconds: Int64) {
         for id in phones.keys { phones[id]?.age(by: microseconds) }
-        for id in sessions.keys { sessions[id]?.keptAt? -= microseconds }
+        for id in sessions.keys {
+            sessions[id]?.endedAt? -= microseconds
+            sessions[id]?.keptAt? -= microseconds
+        }
         for user in refusedBefore.keys { refusedBefore[user]? -= microseconds }
         for farewell in farewells.keys { farewells[farewell]? -= microseconds }
     }
