@@ -73,6 +73,12 @@ struct VerifierTests {
             ["times"], "UPDATE installation SET last_seen_at = last_seen_at - interval '1 day' WHERE install_id = 'b'",
             undone: "UPDATE installation SET last_seen_at = last_seen_at + interval '1 day' WHERE install_id = 'b'"),
         Damage(
+            ["times"],
+            "UPDATE installation SET state_changed_at = state_changed_at - interval '9 days' WHERE install_id = 'b'",
+            undone:
+                "UPDATE installation SET state_changed_at = state_changed_at + interval '9 days' WHERE install_id = 'b'"
+        ),
+        Damage(
             ["app"], "UPDATE installation SET app_id = app_id + 1000 WHERE install_id = 'eventless'",
             undone: "UPDATE installation SET app_id = app_id - 1000 WHERE install_id = 'eventless'"),
         Damage(
@@ -84,6 +90,9 @@ struct VerifierTests {
         Damage(
             ["event-tells-row"], "UPDATE installation SET generation = generation + 1 WHERE install_id = 'b'",
             undone: "UPDATE installation SET generation = generation - 1 WHERE install_id = 'b'"),
+        Damage(
+            ["event-tells-row"], "UPDATE installation SET user_id = 'mallory' WHERE install_id = 'b'",
+            undone: "UPDATE installation SET user_id = 'bob' WHERE install_id = 'b'"),
         Damage(
             ["event-without-token"],
             "UPDATE token_event SET actor = (SELECT token FROM installation WHERE install_id = 'b') WHERE event = 'rotated'",
@@ -99,8 +108,52 @@ struct VerifierTests {
                 WHERE event = 'rotated'
                 """),
         Damage(
+            ["snapshot-owner"], "UPDATE settings_snapshot SET install_id = 'gone' WHERE install_id = 'b'",
+            undone: "UPDATE settings_snapshot SET install_id = 'b' WHERE install_id = 'gone'"),
+        Damage(
             ["newest-snapshot"], "UPDATE installation SET carrier = 'Another' WHERE install_id = 'b'",
             undone: "UPDATE installation SET carrier = NULL WHERE install_id = 'b'"),
+        Damage(
+            ["session-ended"], "UPDATE session SET ended_at = now() - interval '399 days' WHERE session_id = 's1'",
+            undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
+        Damage(
+            [], "UPDATE session SET ended_at = now() - interval '403 days' WHERE session_id = 's1'",
+            undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
+        Damage(
+            ["user-logged-out"], "UPDATE user_guard SET refused_before = now() WHERE user_sha256 = user_digest('dora')",
+            undone: "UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = user_digest('dora')"),
+        Damage(
+            ["user-logged-out"],
+            """
+            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days' WHERE install_id = 'd')
+            UPDATE user_guard SET refused_before = now() - interval '8 days' WHERE user_sha256 = user_digest('dora')
+            """,
+            undone: """
+                WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
+                UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = user_digest('dora')
+                """),
+        Damage(
+            ["installation-logged-out"],
+            "INSERT INTO installation_logout SELECT app_id, 'd', user_digest('dora'), 's1', now() FROM installation WHERE install_id = 'd'",
+            undone: "DELETE FROM installation_logout"),
+        Damage(
+            ["installation-logged-out"],
+            """
+            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days' WHERE install_id = 'd')
+            INSERT INTO installation_logout
+            SELECT app_id, 'd', user_digest('dora'), '', now() - interval '8 days' FROM installation WHERE install_id = 'd'
+            """,
+            undone: """
+                WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
+                DELETE FROM installation_logout
+                """),
+        Damage(
+            ["logout-time"], "UPDATE session SET kept_at = now() + interval '1 hour' WHERE session_id = 's1'",
+            undone: "UPDATE session SET kept_at = NULL WHERE session_id = 's1'"),
+        Damage(
+            ["user-digest"],
+            "INSERT INTO session SELECT app_id, 's2', 'alice' FROM installation WHERE install_id = 'd'",
+            undone: "DELETE FROM session WHERE session_id = 's2'"),
         Damage(
             ["partitions"],
             "DO $$ BEGIN EXECUTE 'ALTER TABLE token_event_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM') || ' RENAME TO hidden'; END $$",
@@ -123,6 +176,7 @@ extension TestStores {
         try await installations.remove(
             Removal(key: key("c"), requester: .service, precondition: nil, actor: "service:test"))
         try await register("c", token: "cccccccccccccccc")
+        try await register("d", token: "dddddddddddddddd", as: "dora", session: "s1")
         try await register("eventless", token: "eeeeeeeeeeeeeeee")
         _ = try await sql("DELETE FROM token_event WHERE install_id = 'eventless'")
         _ = try await sql("DELETE FROM settings_snapshot WHERE install_id = 'eventless'")

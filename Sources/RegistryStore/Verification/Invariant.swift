@@ -29,7 +29,7 @@ public struct Invariant: Sendable {
     static let examplesMax: Int64 = 5
 
     /// All that holds of the data so far.
-    public static let all = installations + history + schema
+    public static let all = installations + history + sessions + schema
 }
 
 // MARK: - Installations
@@ -69,10 +69,10 @@ extension Invariant {
             WHERE generation < registration_generation OR registration_generation <= 0
             """),
         Invariant(
-            "times", "R2", "an installation was made, then registered, then seen",
+            "times", "R2", "an installation was made, then registered, then seen; its state changed since it was made",
             """
             SELECT app_id || '/' || install_id FROM installation
-            WHERE created_at > registered_at OR registered_at > last_seen_at
+            WHERE created_at > registered_at OR registered_at > last_seen_at OR created_at > state_changed_at
             """),
         Invariant(
             "app", "R1", "an installation belongs to an app",
@@ -100,15 +100,17 @@ extension Invariant {
                     AND NOT (generation_before = 0 AND generation_after > reached)
             """),
         Invariant(
-            "event-tells-row", "R12", "the last event leads to the row's generation, state and token",
+            "event-tells-row", "R12", "the last event leads to the row's generation, state, token and owner",
             """
             SELECT i.app_id || '/' || i.install_id
             FROM (
-                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider, token_sha256
+                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider, token_sha256,
+                    user_id
                 FROM token_event ORDER BY app_id, install_id, id DESC) AS e
             JOIN installation i USING (app_id, install_id)
             WHERE i.generation <> e.generation_after OR i.state <> e.state OR i.provider <> e.provider
                 OR i.token_sha256 IS NOT NULL AND i.token_sha256 IS DISTINCT FROM e.token_sha256
+                OR i.user_id IS DISTINCT FROM e.user_id
             """),
         Invariant(
             "event-without-token", "R14", "no event holds a token, only its SHA-256",
@@ -129,6 +131,13 @@ extension Invariant {
             """
             SELECT 'event ' || min(id) || ' and ' || count(*) - 1 || ' more' FROM token_event
             WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot()) HAVING count(*) > 0
+            """),
+        Invariant(
+            "snapshot-owner", "20", "there is no settings snapshot of an installation that is gone",
+            """
+            SELECT s.app_id || '/' || s.install_id FROM settings_snapshot s
+            WHERE NOT EXISTS (SELECT FROM installation i WHERE i.app_id = s.app_id AND i.install_id = s.install_id)
+            GROUP BY s.app_id, s.install_id
             """),
         Invariant(
             "newest-snapshot", "R2", "the newest settings snapshot is what the row says",

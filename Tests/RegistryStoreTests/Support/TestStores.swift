@@ -63,7 +63,7 @@ struct TestStores: Sendable {
 extension TestStores {
     @discardableResult
     func register(
-        _ installID: String, token: String, as user: String? = nil, keychain: String? = nil
+        _ installID: String, token: String, as user: String? = nil, session: String? = nil, keychain: String? = nil
     ) async throws -> RegistrationOutcome {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
@@ -71,9 +71,11 @@ extension TestStores {
         let request = RegistrationRequest(
             token: try Token(token, of: .apns), keys: nil,
             snapshot: Snapshot(settings: NotificationSettings(), device: device))
+        let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
         return try await installations.register(
             Registration(
-                request, of: app, owner: try user.map { Owner(userID: try UserID($0)) }, precondition: nil,
+                request, of: app, owner: try user.map { Owner(userID: try UserID($0), session: session) },
+                precondition: nil,
                 actor: "service:test", sha256: Self.sha256))
     }
 

@@ -1,0 +1,68 @@
+import PostgresClient
+
+/// What is remembered of logouts, and that no binding stands against it (R7).
+///
+/// A binding that began when its session's end was already forgotten stands rightly. How long an end is remembered is the app's policy
+/// of now: after that was prolonged, these may accuse a binding that was rightful when it began.
+extension Invariant {
+    static let sessions = [
+        Invariant(
+            "session-ended", "R7", "no installation is bound to a session that has ended",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM session s JOIN installation i USING (app_id, session_id)
+            WHERE i.registered_at < s.ended_at + (\(sql: tombstones("s")))
+            """),
+        Invariant(
+            "user-logged-out", "R7",
+            "no installation is bound to its user since before the user's logout, or by an older credential",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM user_guard u
+            JOIN installation i ON i.app_id = u.app_id AND user_digest(i.user_id) = u.user_sha256
+            LEFT JOIN session s ON s.app_id = i.app_id AND s.session_id = i.session_id
+            WHERE u.refused_before IS NOT NULL AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
+                AND (i.registered_at < u.refused_before
+                    OR i.credential_issued_at < date_trunc('second', u.refused_before)
+                        AND i.registered_at < u.refused_before + (\(sql: tombstones("u"))))
+            """),
+        Invariant(
+            "installation-logged-out", "R7", "no installation is bound to a user and session that logged out there",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM installation_logout l
+            JOIN installation i ON i.app_id = l.app_id AND i.install_id = l.install_id
+                AND user_digest(i.user_id) = l.user_sha256
+            WHERE i.registered_at < l.logged_out_at + (\(sql: tombstones("l")))
+                AND (l.session_id = i.session_id
+                    OR l.session_id = '' AND i.credential_issued_at < date_trunc('second', l.logged_out_at))
+            """),
+        Invariant(
+            "logout-time", "R7", "no logout is of a time to come: it would refuse everybody until then",
+            """
+            SELECT 'session ' || app_id || '/' || session_id FROM session
+            WHERE greatest(ended_at, kept_at) > \(sql: soon)
+            UNION ALL
+            SELECT 'user ' || app_id || '/' || encode(user_sha256, 'hex') FROM user_guard WHERE refused_before > \(sql: soon)
+            UNION ALL
+            SELECT app_id || '/' || install_id FROM installation_logout WHERE logged_out_at > \(sql: soon)
+            """),
+        Invariant(
+            "user-digest", "20", "of a user who logged out a SHA-256 is kept, nothing else",
+            """
+            SELECT 'session ' || app_id || '/' || session_id FROM session WHERE octet_length(user_sha256) <> 32
+            UNION ALL
+            SELECT 'user of ' || app_id FROM user_guard WHERE octet_length(user_sha256) <> 32
+            UNION ALL
+            SELECT app_id || '/' || install_id FROM installation_logout WHERE octet_length(user_sha256) <> 32
+            """),
+    ]
+
+    /// What commits while the check begins is later than its own time.
+    private static let soon: PostgresSQL = "now() + interval '1 minute'"
+
+    /// How long the app of the row remembers a logout.
+    private static func tombstones(_ row: PostgresSQL) -> PostgresSQL {
+        "SELECT coalesce(policy ->> 'sessionTombstones', 'P400D')::interval FROM app WHERE app.id = \(sql: row).app_id"
+    }
+}
