@@ -95,10 +95,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 for parts in parts {
-                    group.addTask { await parts.postgres.run() }
-                    group.addTask { await parts.audiencePostgres.run() }
-                    group.addTask { await parts.store.run() }
-                    group.addTask { await parts.directory.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.postgres.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.audiencePostgres.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.store.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                 }
             }
         }

@@ -14,7 +14,7 @@ public actor RegistrationCoalescer {
     /// Registrations in one transaction: enough to share its cost, few enough to hold their locks for milliseconds.
     static let writeMax = 128
     /// Transactions under way at once, so that one writes while another waits for the disk.
-    static let writers = 2
+    static let writers = 1
 
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
