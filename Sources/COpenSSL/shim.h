@@ -14,6 +14,10 @@ static inline long SSL_CTX_set_mode_(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
 }
 
+static inline long SSL_CTX_set_read_ahead_(SSL_CTX *context, int isOn) {
+    return SSL_CTX_set_read_ahead(context, isOn);
+}
+
 static const uint64_t SSL_OP_NO_RENEGOTIATION_ = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t SSL_OP_NO_COMPRESSION_ = SSL_OP_NO_COMPRESSION;
 static const uint64_t SSL_OP_CIPHER_SERVER_PREFERENCE_ = SSL_OP_CIPHER_SERVER_PREFERENCE;

@@ -22,6 +22,11 @@ final class TLSContext: @unchecked Sendable {
     private func setRules() {
         _ = SSL_CTX_set_min_proto_version_(pointer, TLS1_2_VERSION)
         SSL_CTX_set_cipher_list(pointer, "ECDHE+AESGCM:ECDHE+CHACHA20")
+        // libssl's own order begins with 256 bits, which no request here needs.
+        SSL_CTX_set_ciphersuites(
+            pointer, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
+        // A record is taken from memory in one piece, not its header first.
+        _ = SSL_CTX_set_read_ahead_(pointer, 1)
         let options = SSL_OP_NO_RENEGOTIATION_ | SSL_OP_NO_COMPRESSION_ | SSL_OP_CIPHER_SERVER_PREFERENCE_
         _ = SSL_CTX_set_options(pointer, options | SSL_OP_PRIORITIZE_CHACHA_)
         let modes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS

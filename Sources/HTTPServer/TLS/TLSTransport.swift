@@ -52,7 +52,7 @@ final class TLSTransport: Transport {
     /// Decrypts one record, or goes on with the handshake, whose answers are sent at once.
     private func decrypt(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
         guard !hasFailed else { return .failed }
-        ERR_clear_error()
+        forgetOldErrors()
         let count = SSL_read(ssl, buffer.baseAddress, CInt(buffer.count))
         let error = SSL_get_error(ssl, count)
         if error == SSL_ERROR_SSL || error == SSL_ERROR_SYSCALL { hasFailed = true }
@@ -77,7 +77,7 @@ final class TLSTransport: Transport {
     private func encrypt(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var taken = 0
         while taken < bytes.count {
-            ERR_clear_error()
+            forgetOldErrors()
             let count = SSL_write(ssl, bytes.baseAddress! + taken, CInt(bytes.count - taken))
             guard count > 0 else {
                 hasFailed = true
@@ -117,7 +117,7 @@ final class TLSTransport: Transport {
     /// Says `close_notify`: what was sent before is then known to be all (RFC 8446 section 6.1).
     func finishWriting() {
         if !hasFailed, !isHandshaking {
-            ERR_clear_error()
+            forgetOldErrors()
             SSL_shutdown(ssl)
             _ = sendCiphertext()
         }
@@ -126,5 +126,10 @@ final class TLSTransport: Transport {
 
     func close(reset: Bool) {
         socket.close(reset: reset)
+    }
+
+    /// `SSL_get_error` judges by the thread's queue. Looking is cheaper than emptying what is empty as a rule.
+    private func forgetOldErrors() {
+        if ERR_peek_error() != 0 { ERR_clear_error() }
     }
 }
