@@ -1,63 +1,27 @@
 import PostgresClient
 
-/// The columns of a set-based statement: for each its SQL and how its array is bound from the rows of a batch.
+/// The columns of a set-based statement as SQL:
 ///
 ///     INSERT INTO t (\(columns.names)) SELECT \(columns.values) FROM \(columns.unnest)
-package struct BatchColumns<Row>: Sendable {
-    package struct Column: Sendable {
+package struct ColumnList: Sendable {
+    struct Column: Sendable {
         let name: String
         /// The type of the array's elements as they are sent.
         let type: String
         /// The column's own type, where it is another: an enum's label or an array's text is cast.
         let cast: String?
-        let bind: @Sendable (inout PostgresBinds, [Row]) -> Void
-        /// Binds one row's value by itself, in the column's own type or as its text: for COPY.
-        let bindAlone: @Sendable (inout PostgresBinds, Row) -> Void
-
-        init<Value: PostgresArrayElement & SendableMetatype>(
-            _ name: StaticString, _ type: StaticString, cast: StaticString? = nil,
-            _ value: @escaping @Sendable (Row) -> Value
-        ) {
-            self.name = name.description
-            self.type = type.description
-            self.cast = cast?.description
-            bind = { binds, rows in binds.bind(rows.map(value)) }
-            bindAlone = { binds, row in binds.bind(value(row)) }
-        }
-
-        /// A column of texts: within a batch each value is an array literal, alone it is an array.
-        init(
-            _ name: StaticString, alone: @escaping @Sendable (Row) -> [String],
-            asText: @escaping @Sendable (Row) -> String
-        ) {
-            self.init(
-                name: name.description, type: "text", cast: "text[]",
-                bind: { binds, rows in binds.bind(rows.map(asText)) },
-                bindAlone: { binds, row in binds.bind(alone(row)) })
-        }
-
-        private init(
-            name: String, type: String, cast: String?, bind: @escaping @Sendable (inout PostgresBinds, [Row]) -> Void,
-            bindAlone: @escaping @Sendable (inout PostgresBinds, Row) -> Void
-        ) {
-            (self.name, self.type, self.cast, self.bind, self.bindAlone) = (name, type, cast, bind, bindAlone)
-        }
-
-        /// The same column of rows that this row is part of.
-        func part<Whole>(_ part: @escaping @Sendable (Whole) -> Row) -> BatchColumns<Whole>.Column {
-            .init(
-                name: name, type: type, cast: cast, bind: { [bind] binds, rows in bind(&binds, rows.map(part)) },
-                bindAlone: { [bindAlone] binds, row in bindAlone(&binds, part(row)) })
-        }
     }
 
     let columns: [Column]
 
-    init(_ columns: [Column]) {
-        self.columns = columns
+    static func + (left: ColumnList, right: ColumnList) -> ColumnList {
+        ColumnList(columns: left.columns + right.columns)
     }
 
     package var names: PostgresSQL { sql(columns.map(\.name)) }
+
+    /// The columns of one of several tables.
+    func names(of table: String) -> PostgresSQL { sql(columns.map { "\(table).\($0.name)" }) }
 
     /// What `unnest` gives for each column, in the column's own type.
     var values: PostgresSQL {
@@ -72,19 +36,59 @@ package struct BatchColumns<Row>: Sendable {
                 + columns.map(\.name).joined(separator: ", ") + ")")
     }
 
+    private func sql(_ parts: [String]) -> PostgresSQL {
+        PostgresSQL(stringLiteral: parts.joined(separator: ", "))
+    }
+}
+
+/// Columns of a set-based statement, with how their arrays are bound from the rows of a batch.
+package struct BatchColumns<Row>: Sendable {
+    package struct Column: Sendable {
+        let column: ColumnList.Column
+        let bind: @Sendable (inout PostgresBinds, [Row]) -> Void
+        /// Binds one row's value by itself, in the column's own type or as its text: for COPY.
+        let bindAlone: @Sendable (inout PostgresBinds, Row) -> Void
+
+        init<Value: PostgresArrayElement & SendableMetatype>(
+            _ name: StaticString, _ type: StaticString, cast: StaticString? = nil,
+            _ value: @escaping @Sendable (Row) -> Value
+        ) {
+            column = ColumnList.Column(name: name.description, type: type.description, cast: cast?.description)
+            bind = { binds, rows in binds.bind(rows.map(value)) }
+            bindAlone = { binds, row in binds.bind(value(row)) }
+        }
+
+        /// A column of texts: within a batch each value is an array literal, alone it is an array.
+        init(
+            _ name: StaticString, alone: @escaping @Sendable (Row) -> [String],
+            asText: @escaping @Sendable (Row) -> String
+        ) {
+            column = ColumnList.Column(name: name.description, type: "text", cast: "text[]")
+            bind = { binds, rows in binds.bind(rows.map(asText)) }
+            bindAlone = { binds, row in binds.bind(alone(row)) }
+        }
+    }
+
+    package let list: ColumnList
+    private let columns: [Column]
+
+    init(_ columns: [Column]) {
+        self.columns = columns
+        list = ColumnList(columns: columns.map(\.column))
+    }
+
     /// Binds the values of one row, in the columns' order: what COPY in binary form takes.
     package func bind(_ row: Row, to binds: inout PostgresBinds) {
         for column in columns { column.bindAlone(&binds, row) }
     }
 
-    func statement(_ prepared: PreparedSQL, _ rows: [Row]) -> PostgresStatement {
-        PostgresStatement(prepared) { binds in
-            for column in columns { column.bind(&binds, rows) }
-        }
+    /// Binds an array for each column.
+    func bind(_ rows: [Row], to binds: inout PostgresBinds) {
+        for column in columns { column.bind(&binds, rows) }
     }
 
-    private func sql(_ parts: [String]) -> PostgresSQL {
-        PostgresSQL(stringLiteral: parts.joined(separator: ", "))
+    func statement(_ prepared: PreparedSQL, _ rows: [Row]) -> PostgresStatement {
+        PostgresStatement(prepared) { bind(rows, to: &$0) }
     }
 }
 

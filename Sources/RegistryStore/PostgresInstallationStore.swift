@@ -84,7 +84,7 @@ public struct PostgresInstallationStore: InstallationStore {
 enum InstallationStatements {
     /// What `InstallationRecord` is read from.
     static let recordColumns: PostgresSQL = """
-        \(sql: InstallationColumns.list), i.token, statement_timestamp(), \(sql: SnapshotColumns.batch.names)
+        \(sql: InstallationColumns.list), i.token, statement_timestamp(), \(sql: SnapshotColumns.batch.list.names)
         """
 
     static let read = PreparedSQL(
@@ -106,7 +106,7 @@ enum InstallationStatements {
 
     static let snapshots = PreparedSQL(
         """
-        SELECT id, at, \(sql: SnapshotColumns.batch.names) FROM settings_snapshot
+        SELECT id, at, \(sql: SnapshotColumns.batch.list.names) FROM settings_snapshot
         WHERE app_id = $1 AND install_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4
         """)
 }

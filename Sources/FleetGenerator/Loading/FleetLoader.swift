@@ -70,10 +70,10 @@ public struct FleetLoader: Sendable {
     }
 
     private static let installations = PostgresStatement(
-        "COPY installation (\(sql: InstallationRow.batch.names)) FROM STDIN (FORMAT binary)")
+        "COPY installation (\(sql: InstallationRow.columns.names)) FROM STDIN (FORMAT binary)")
     private static let events = PostgresStatement(
-        "COPY token_event (\(sql: TokenEvent.batch.names)) FROM STDIN (FORMAT binary)")
+        "COPY token_event (\(sql: TokenEvent.batch.list.names)) FROM STDIN (FORMAT binary)")
     private static let snapshots = PostgresStatement(
-        "COPY settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.names)) FROM STDIN (FORMAT binary)"
+        "COPY settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.list.names)) FROM STDIN (FORMAT binary)"
     )
 }

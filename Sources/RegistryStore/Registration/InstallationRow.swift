@@ -41,8 +41,37 @@ package struct InstallationRow: Sendable {
     ])
 
     /// Every column of the table.
-    package static let batch = BatchColumns<InstallationRow>(
-        binding.columns + SnapshotColumns.batch.columns.map { $0.part(\.snapshot) })
+    package static let columns = binding.list + SnapshotColumns.batch.list
+
+    /// A statement over all `columns`.
+    static func statement(_ prepared: PreparedSQL, _ rows: [InstallationRow]) -> PostgresStatement {
+        statement(prepared, binding, rows)
+    }
+
+    /// What a registration that leaves the binding alone writes before the snapshot, and of which row.
+    private static let sight = BatchColumns<InstallationRow>([
+        .init("app_id", "integer") { $0.installation.key.app.rawValue },
+        .init("install_id", "text") { $0.installation.key.installID.rawValue },
+        .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt.postgres },
+        .init("registration_digest", "bytea") { $0.registrationDigest },
+        .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest },
+    ])
+    static let sightAndSnapshot = sight.list + SnapshotColumns.batch.list
+
+    /// A statement over `sightAndSnapshot`.
+    static func sightStatement(_ prepared: PreparedSQL, _ rows: [InstallationRow]) -> PostgresStatement {
+        statement(prepared, sight, rows)
+    }
+
+    /// The snapshots are taken out once, not for each of their columns.
+    private static func statement(
+        _ prepared: PreparedSQL, _ columns: BatchColumns<InstallationRow>, _ rows: [InstallationRow]
+    ) -> PostgresStatement {
+        PostgresStatement(prepared) { binds in
+            columns.bind(rows, to: &binds)
+            SnapshotColumns.batch.bind(rows.map(\.snapshot), to: &binds)
+        }
+    }
 }
 
 extension TokenEvent {

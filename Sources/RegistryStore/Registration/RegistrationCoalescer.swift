@@ -13,8 +13,10 @@ public actor RegistrationCoalescer {
     static let lookUpMax = 512
     /// Registrations in one transaction: enough to share its cost, few enough to hold their locks for milliseconds.
     static let writeMax = 128
-    /// Transactions under way at once, so that one writes while another waits for the disk.
-    static let writers = 1
+    /// Transactions under way at once. As a rule it is one, so that batches grow; a second one goes past one that takes
+    /// longer than `patience`, for it waits for a lock that somebody holds.
+    static let transactionsMax = 2
+    static let patience = Duration.milliseconds(25)
 
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -23,6 +25,8 @@ public actor RegistrationCoalescer {
     private let meters = StoreMeters()
     private var arrivals = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: lookUpMax)
     private var changes = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: writeMax)
+    private var transactionCount = 0
+    private var nextWrite: CheckedContinuation<Void, Never>?
 
     public init(loop: EventLoop, postgres: PostgresClient) {
         self.loop = loop
@@ -42,9 +46,7 @@ public actor RegistrationCoalescer {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.lookUpArrivals() }
-                for _ in 0..<Self.writers {
-                    group.addTask { await self.writeChanges() }
-                }
+                group.addTask { await self.writeChanges() }
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.finish() } }
@@ -94,13 +96,31 @@ public actor RegistrationCoalescer {
     }
 
     private func writeChanges() async {
-        while !changes.isFinished {
-            await withCheckedContinuation { changes.park($0) }
-            let batch = takeDistinctInstallations()
-            guard !batch.isEmpty else { continue }
-            meters.wrote(batch.count)
-            await transactions.write(batch)
+        let patience = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.mayWriteNext() } }
+        await withDiscardingTaskGroup { group in
+            while !changes.isFinished {
+                await withCheckedContinuation { changes.park($0) }
+                let batch = takeDistinctInstallations()
+                guard !batch.isEmpty else { continue }
+                transactionCount += 1
+                group.addTask(executorPreference: loop) { await self.write(batch) }
+                patience.set(after: Self.patience)
+                await withCheckedContinuation { nextWrite = $0 }
+            }
         }
+    }
+
+    private func write(_ batch: [PendingRegistration]) async {
+        meters.wrote(batch.count)
+        await transactions.write(batch)
+        transactionCount -= 1
+        mayWriteNext()
+    }
+
+    private func mayWriteNext() {
+        guard transactionCount < Self.transactionsMax else { return }
+        nextWrite?.resume()
+        nextWrite = nil
     }
 
     /// An installation occurs once in a batch, so that each of its registrations finds what the one before left.
@@ -117,26 +137,37 @@ public actor RegistrationCoalescer {
     }
 }
 
-/// A registration that somebody awaits.
+/// A registration that somebody awaits. It moves from queue to queue, so it is small.
 struct PendingRegistration: Sendable {
-    let registration: Registration
-    /// Of all that the registration says: its binding and its snapshot.
-    let digest: [UInt8]
-    /// Whether the look-up found the installation as its last registration left it.
+    private let content: Content
+    /// Whether the look-up found the installation as its last registration left it, with the same token.
     var wasKnown = false
-    private let continuation: CheckedContinuation<RegistrationOutcome, any Error>
 
-    init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {
-        self.registration = registration
-        digest = RegistrationDigest.make(registration)
-        self.continuation = continuation
+    private final class Content: Sendable {
+        let registration: Registration
+        let digest: [UInt8]
+        let continuation: CheckedContinuation<RegistrationOutcome, any Error>
+
+        init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {
+            self.registration = registration
+            self.continuation = continuation
+            digest = RegistrationDigest.make(registration)
+        }
     }
 
+    init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {
+        content = Content(registration, continuation)
+    }
+
+    var registration: Registration { content.registration }
+    /// Of all that the registration says: its binding and its snapshot.
+    var digest: [UInt8] { content.digest }
+
     func finish(_ result: Result<RegistrationOutcome, RegistrationRefusal>) {
-        continuation.resume(with: result.mapError { $0 as any Error })
+        content.continuation.resume(with: result.mapError { $0 as any Error })
     }
 
     func refuse(_ error: StoreError) {
-        continuation.resume(throwing: error)
+        content.continuation.resume(throwing: error)
     }
 }

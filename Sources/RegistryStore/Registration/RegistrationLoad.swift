@@ -4,20 +4,24 @@ import PushRegistry
 /// What a transaction locks and reads before the rules decide, in one unit: users, sessions, installations.
 struct RegistrationLoad {
     private let registrations: [Registration]
-    /// Those that may begin a binding (R7).
+    /// Those that may concern more than their own installation.
+    private let wide: [Registration]
+    /// Those of them that may begin a binding (R7).
     private let guarded: [Registration]
 
-    init(_ batch: [PendingRegistration], guarding keys: Set<InstallationKey>) {
+    /// - Parameter wide: the installations whose registrations may concern others.
+    init(_ batch: [PendingRegistration], wide keys: Set<InstallationKey>) {
         registrations = batch.map(\.registration)
-        guarded = registrations.filter { keys.contains($0.key) && $0.owner != nil }
+        wide = registrations.filter { keys.contains($0.key) }
+        guarded = wide.filter { $0.owner != nil }
     }
 
     var statements: [PostgresStatement] {
         let lock = PostgresStatement(
             RegistrationStatements.lock, registrations.map(\.key.app.rawValue),
             registrations.map(\.key.installID.rawValue),
-            registrations.map(\.token.provider.rawValue), registrations.map(\.tokenSHA256),
-            registrations.map(\.snapshot.device.keychainID))
+            wide.map(\.key.app.rawValue), wide.map(\.token.provider.rawValue), wide.map(\.tokenSHA256),
+            wide.map(\.snapshot.device.keychainID))
         let now = PostgresStatement(RegistrationStatements.now)
         guard !guarded.isEmpty else { return [lock, now] }
         return guards + [lock, now, installationLogouts]

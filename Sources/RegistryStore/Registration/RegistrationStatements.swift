@@ -7,7 +7,7 @@ enum RegistrationStatements {
     /// registration, that is not active or that seems replaced is left to a transaction.
     static let lookUp = PreparedSQL(
         """
-        SELECT k.position, i.registration_digest, i.generation, i.last_seen_at, statement_timestamp()
+        SELECT k.position, i.registration_digest, i.generation, i.last_seen_at, statement_timestamp(), i.token_sha256
         FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS k (app_id, install_id, position)
         JOIN installation i USING (app_id, install_id)
         WHERE i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL
@@ -15,8 +15,9 @@ enum RegistrationStatements {
 
     static let now = PreparedSQL("SELECT clock_timestamp()")
 
-    /// Locks, in the order of their keys, the installations themselves, the holders of the tokens (R4), and whom a new
-    /// installation may replace (R5; at most 16 of a keychain id, which a hostile client can share at will).
+    /// Locks, in the order of their keys, the installations themselves ($1, $2) and, of those that may concern others, the
+    /// holders of the tokens (R4) and whom a new installation may replace (R5; at most 16 of a keychain id, which a
+    /// hostile client can share at will).
     static let lock = PreparedSQL(
         """
         WITH wanted AS MATERIALIZED (
@@ -25,12 +26,12 @@ enum RegistrationStatements {
             JOIN installation i USING (app_id, install_id)
             UNION
             SELECT i.app_id, i.install_id
-            FROM unnest($1::integer[], $3::text[], $4::bytea[]) AS t (app_id, provider, token_sha256)
+            FROM unnest($3::integer[], $4::text[], $5::bytea[]) AS t (app_id, provider, token_sha256)
             JOIN installation i ON i.app_id = t.app_id AND i.provider = t.provider::provider
                 AND i.token_sha256 = t.token_sha256
             UNION
             SELECT o.app_id, o.install_id
-            FROM unnest($1::integer[], $5::text[]) AS d (app_id, keychain_id)
+            FROM unnest($3::integer[], $6::text[]) AS d (app_id, keychain_id)
             CROSS JOIN LATERAL (
                 SELECT i.app_id, i.install_id FROM installation i
                 WHERE i.app_id = d.app_id AND i.keychain_id = d.keychain_id LIMIT 16) AS o
@@ -71,29 +72,43 @@ enum RegistrationStatements {
 
     static let update = PreparedSQL(
         """
-        UPDATE installation i SET (\(sql: InstallationRow.batch.names)) = ROW (\(sql: InstallationRow.batch.values))
-        FROM \(sql: InstallationRow.batch.unnest)
+        UPDATE installation i SET (\(sql: InstallationRow.columns.names)) = ROW (\(sql: InstallationRow.columns.values))
+        FROM \(sql: InstallationRow.columns.unnest)
         WHERE i.app_id = k.app_id AND i.install_id = k.install_id
+        """)
+
+    /// R2: another snapshot under the same binding, which the history of settings gains at once.
+    static let updateSnapshots = PreparedSQL(
+        """
+        WITH updated AS (
+            UPDATE installation i
+            SET (\(sql: InstallationRow.sightAndSnapshot.names)) = ROW (\(sql: InstallationRow.sightAndSnapshot.values))
+            FROM \(sql: InstallationRow.sightAndSnapshot.unnest)
+            WHERE i.app_id = k.app_id AND i.install_id = k.install_id
+            RETURNING i.last_seen_at, i.app_id, i.install_id, \(sql: SnapshotColumns.batch.list.names(of: "i"))
+        )
+        INSERT INTO settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.list.names))
+        SELECT * FROM updated
         """)
 
     static let insert = PreparedSQL(
         """
-        INSERT INTO installation (\(sql: InstallationRow.batch.names))
-        SELECT \(sql: InstallationRow.batch.values) FROM \(sql: InstallationRow.batch.unnest)
+        INSERT INTO installation (\(sql: InstallationRow.columns.names))
+        SELECT \(sql: InstallationRow.columns.values) FROM \(sql: InstallationRow.columns.unnest)
         """)
 
     /// R12.
     static let appendEvents = PreparedSQL(
         """
-        INSERT INTO token_event (\(sql: TokenEvent.batch.names))
-        SELECT \(sql: TokenEvent.batch.values) FROM \(sql: TokenEvent.batch.unnest)
+        INSERT INTO token_event (\(sql: TokenEvent.batch.list.names))
+        SELECT \(sql: TokenEvent.batch.list.values) FROM \(sql: TokenEvent.batch.list.unnest)
         """)
 
     /// The history of settings: what these installations have just been given.
     static let appendSnapshots = PreparedSQL(
         """
-        INSERT INTO settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.names))
-        SELECT i.last_seen_at, i.app_id, i.install_id, \(sql: SnapshotColumns.batch.names)
+        INSERT INTO settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.list.names))
+        SELECT i.last_seen_at, i.app_id, i.install_id, \(sql: SnapshotColumns.batch.list.names)
         FROM unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
         JOIN installation i USING (app_id, install_id)
         """)

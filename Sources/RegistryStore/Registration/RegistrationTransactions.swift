@@ -15,7 +15,8 @@ struct RegistrationTransactions: Sendable {
     enum Finding {
         /// It changes nothing, and this is its answer.
         case unchanged(RegistrationOutcome)
-        /// The installation is as its last registration left it; this one says something else, or is to be recorded.
+        /// The installation is as its last registration left it and holds the token; this one says something else, or is
+        /// to be recorded.
         case known
         /// It is new, or was changed by other ways.
         case unknown
@@ -30,16 +31,18 @@ struct RegistrationTransactions: Sendable {
         var findings = [Finding](repeating: .unknown, count: batch.count)
         for row in rows {
             let position = try row.decode(0, as: Int.self) - 1
-            findings[position] = try outcome(of: batch[position], as: row).map(Finding.unchanged) ?? .known
+            findings[position] = try finding(of: batch[position], as: row)
         }
         return findings
     }
 
-    private func outcome(of pending: PendingRegistration, as row: PostgresRow) throws -> RegistrationOutcome? {
-        let isSame = row.withBytes(1) { digest in digest.withUnsafeBytes { $0.elementsEqual(pending.digest) } }
-        guard isSame == true else { return nil }
-        return pending.registration.outcomeIfUnchanged(
+    private func finding(of pending: PendingRegistration, as row: PostgresRow) throws -> Finding {
+        guard row.holds(pending.digest, at: 1) else {
+            return row.holds(pending.registration.tokenSHA256, at: 5) ? .known : .unknown
+        }
+        let outcome = pending.registration.outcomeIfUnchanged(
             generation: try row.decode(2), lastSeenAt: Timestamp(try row.decode(3)), now: Timestamp(try row.decode(4)))
+        return outcome.map(Finding.unchanged) ?? .known
     }
 
     /// Writes a batch; each of its registrations is answered in the end.
@@ -69,13 +72,13 @@ struct RegistrationTransactions: Sendable {
         _ batch: [PendingRegistration], attemptsMax: Int
     ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
         var attempts = 1
-        // What the look-up found is bound as it was, as a rule, and needs no lock of user or session.
-        var guarded = Set(batch.filter { !$0.wasKnown && $0.registration.owner != nil }.map(\.registration.key))
+        // What the look-up found concerns nobody else, as a rule: one lock is enough.
+        var wide = Set(batch.filter { !$0.wasKnown }.map(\.registration.key))
         while true {
             do {
-                return try await transaction(batch, guarding: guarded)
-            } catch let error as UnguardedBindings {
-                guarded.formUnion(error.keys)
+                return try await transaction(batch, wide: wide)
+            } catch let error as OthersConcerned {
+                wide.formUnion(error.keys)
             } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
                 meters.retried()
@@ -84,16 +87,16 @@ struct RegistrationTransactions: Sendable {
     }
 
     private func transaction(
-        _ batch: [PendingRegistration], guarding guarded: Set<InstallationKey>
+        _ batch: [PendingRegistration], wide: Set<InstallationKey>
     ) async throws -> [Result<RegistrationOutcome, RegistrationRefusal>] {
         try await postgres.withTransaction { transaction in
-            let load = RegistrationLoad(batch, guarding: guarded)
+            let load = RegistrationLoad(batch, wide: wide)
             let results = try await transaction.execute(load.statements)
             var locked = try load.decode(results)
-            let unguarded = batch.map(\.registration).filter {
-                $0.beginsBinding(on: locked[$0.key]) && !guarded.contains($0.key)
+            let widened = batch.map(\.registration).filter {
+                !wide.contains($0.key) && $0.concernsOthers(than: locked[$0.key])
             }
-            guard unguarded.isEmpty else { throw UnguardedBindings(keys: unguarded.map(\.key)) }
+            guard widened.isEmpty else { throw OthersConcerned(keys: widened.map(\.key)) }
             let outcomes = batch.map { pending in
                 Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
             }
@@ -103,10 +106,18 @@ struct RegistrationTransactions: Sendable {
     }
 }
 
-/// R7: registrations that begin a binding, of which that became known only under the installations' locks. The locks of
-/// their users and sessions come before those, so the transaction starts again.
-private struct UnguardedBindings: Error {
+/// Registrations of which it became known only under the installations' locks that they concern others too: the token's
+/// holder (R4), whom a new installation replaces (R5), a user and session (R7). Those locks come before, or in one order
+/// with, the installations' own, so the transaction starts again.
+private struct OthersConcerned: Error {
     let keys: [InstallationKey]
+}
+
+extension PostgresRow {
+    /// Whether a column is just these bytes.
+    fileprivate func holds(_ bytes: [UInt8], at column: Int) -> Bool {
+        withBytes(column) { span in span.withUnsafeBytes { $0.elementsEqual(bytes) } } == true
+    }
 }
 
 extension PostgresError {

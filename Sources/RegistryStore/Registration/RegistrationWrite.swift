@@ -7,28 +7,33 @@ struct RegistrationWrite {
     private var released: [Installation] = []
     private var replaced: [Installation] = []
     private var touched: [Installation] = []
+    private var refreshed: [InstallationRow] = []
     private var updated: [InstallationRow] = []
     private var inserted: [InstallationRow] = []
     private let events: [TokenEvent]
-    private let newSnapshots: [InstallationKey]
+    private var newSnapshots: Set<InstallationKey>
 
     init(_ batch: [PendingRegistration], _ locked: LockedInstallations) {
         events = locked.events
-        newSnapshots = locked.newSnapshots
+        newSnapshots = Set(locked.newSnapshots)
         let pending = Dictionary(uniqueKeysWithValues: batch.map { ($0.registration.key, $0) })
         let claimed = Set(batch.map(\.registration.address))
         for (before, after) in locked.changed {
             if let old = before?.address, old != after.address, claimed.contains(old) { released.append(after) }
             if let pending = pending[after.key], locked.isRewritten(after.key) {
-                append(InstallationRow(after, pending), isNew: before == nil)
+                append(InstallationRow(after, pending), replacing: before)
             } else if let before {
                 append(after, unlike: before)
             }
         }
     }
 
-    private mutating func append(_ row: InstallationRow, isNew: Bool) {
-        if isNew { inserted.append(row) } else { updated.append(row) }
+    private mutating func append(_ row: InstallationRow, replacing before: Installation?) {
+        guard let before else { return inserted.append(row) }
+        guard row.installation.isBound(exactlyAs: before), newSnapshots.remove(before.key) != nil else {
+            return updated.append(row)
+        }
+        refreshed.append(row)
     }
 
     /// An installation whose snapshot stays.
@@ -42,11 +47,14 @@ struct RegistrationWrite {
         if !released.isEmpty { statements.append(release) }
         if !replaced.isEmpty { statements.append(markReplaced) }
         if !touched.isEmpty { statements.append(touch) }
+        if !refreshed.isEmpty {
+            statements.append(InstallationRow.sightStatement(RegistrationStatements.updateSnapshots, refreshed))
+        }
         if !updated.isEmpty {
-            statements.append(InstallationRow.batch.statement(RegistrationStatements.update, updated))
+            statements.append(InstallationRow.statement(RegistrationStatements.update, updated))
         }
         if !inserted.isEmpty {
-            statements.append(InstallationRow.batch.statement(RegistrationStatements.insert, inserted))
+            statements.append(InstallationRow.statement(RegistrationStatements.insert, inserted))
         }
         if !events.isEmpty {
             statements.append(TokenEvent.batch.statement(RegistrationStatements.appendEvents, events))
@@ -77,6 +85,15 @@ struct RegistrationWrite {
         PostgresStatement(
             RegistrationStatements.appendSnapshots, newSnapshots.map(\.app.rawValue),
             newSnapshots.map(\.installID.rawValue))
+    }
+}
+
+extension Installation {
+    /// Whether two states of an installation differ in their snapshots and sights alone.
+    fileprivate func isBound(exactlyAs other: Installation) -> Bool {
+        var same = other
+        (same.lastSeenAt, same.snapshotDigest, same.lineage) = (lastSeenAt, snapshotDigest, lineage)
+        return same == self
     }
 }
 

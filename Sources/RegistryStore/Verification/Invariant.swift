@@ -152,8 +152,7 @@ extension Invariant {
     ]
 
     private static func snapshot(_ table: String) -> PostgresSQL {
-        PostgresSQL(
-            stringLiteral: SnapshotColumns.batch.columns.map { "\(table).\($0.name)" }.joined(separator: ", "))
+        SnapshotColumns.batch.list.names(of: table)
     }
 }
 
