@@ -1,0 +1,66 @@
+import PushRegistry
+import Testing
+
+@Suite("Segments stand for their filters, and never for themselves (fine print 35, 41)")
+struct SegmentExpansionTests {
+    private func name(_ text: String) throws -> SegmentName { try SegmentName(text) }
+
+    private func naming(_ text: String) throws -> AudienceFilter {
+        .segment(SegmentReference(name: try name(text), place: "/\(text)"))
+    }
+
+    private func reference(_ text: String) throws -> SegmentReference {
+        SegmentReference(name: try name(text), place: "/\(text)")
+    }
+
+    private func values(_ count: Int) -> AudienceFilter {
+        .condition(.carrier, .oneOf((0..<count).map { .text("\($0)") }))
+    }
+
+    @Test func segment_isReplaced_whereverItStands() throws {
+        var expansion = SegmentExpansion([
+            try name("a"): .not(try naming("b")), try name("b"): values(2), try name("everybody"): .everybody,
+        ])
+        let (filter, faults) = expansion.expand(.any([try naming("a"), .all([try naming("b"), try naming("everybody")])]))
+        #expect(filter == .any([.not(values(2)), values(2)]) && faults.isEmpty)
+    }
+
+    @Test func fault_names_thePlaceThatWasSent() throws {
+        var expansion = SegmentExpansion([
+            try name("a"): try naming("b"), try name("b"): try naming("a"), try name("c"): .everybody,
+        ])
+        #expect(expansion.expand(try naming("a")).faults == [.cycle(try reference("a"))])
+        #expect(
+            expansion.expand(.all([try naming("x"), try naming("y")])).faults
+                == [.unknown(try reference("x")), .unknown(try reference("y"))])
+        #expect(expansion.expand(try naming("c"), savedAs: try name("c")).faults == [.cycle(try reference("c"))])
+        #expect(expansion.expand(try naming("c")).faults == [])
+    }
+
+    @Test func width_counts_eachTimeASegmentIsNamed() throws {
+        var expansion = SegmentExpansion([try name("a"): values(500)])
+        #expect(expansion.expand(.any([try naming("a"), .not(try naming("a"))])).faults == [])
+        #expect(expansion.expand(.any([try naming("a"), try naming("a"), values(1)])).faults == [.tooWide])
+    }
+
+    /// 2 to the power of 15 values: nobody may have to make them to find out.
+    @Test func doubling_isRefused_beforeItIsDone() throws {
+        var definitions = [try name("s0"): values(1)]
+        for step in 1...15 {
+            definitions[try name("s\(step)")] = .all([try naming("s\(step - 1)"), .not(try naming("s\(step - 1)"))])
+        }
+        var expansion = SegmentExpansion(definitions)
+        #expect(expansion.expand(try naming("s15")).faults == [.tooWide])
+        #expect(expansion.expand(try naming("s9")).faults == [])
+    }
+
+    @Test func nesting_ends_atItsLimit() throws {
+        var definitions = [try name("s0"): values(1)]
+        for step in 1...SegmentExpansion.nestingMax {
+            definitions[try name("s\(step)")] = .all([try naming("s\(step - 1)")])
+        }
+        var expansion = SegmentExpansion(definitions)
+        #expect(expansion.expand(try naming("s15")).faults == [])
+        #expect(expansion.expand(try naming("s16")).faults == [.tooDeep(try reference("s16"))])
+    }
+}

@@ -1,0 +1,87 @@
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import Testing
+
+@Suite("An audience is what its definition says, whatever the filter (R13, R16)")
+struct AudiencePropertyTests {
+    private let links: TimeZoneLinks
+
+    init() throws {
+        links = try TimeZoneLinks()
+    }
+
+    @Test func answers_agreeWithTheOracle_forRandomFilters() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        try await TestStores.with { stores in
+            var dice = Dice(seed: seed)
+            let fleet = try await stores.makeFleet(250, &dice)
+            let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+            var partial = 0
+            for number in 0..<250 {
+                let audience = Audience(
+                    app: stores.app.number, filter: RandomFilter(links: links).make(&dice),
+                    include: dice.element(of: AudienceInclude.allCases))
+                let note = "seed \(seed), filter \(number): \(audience)"
+                let found = try await ids(audience, in: audiences)
+                let answer = try await audiences.count(audience, explains: false)
+                let oracle = AudienceOracle(asOf: answer.asOf, links: links)
+                let expected = fleet.filter { oracle.holds(audience, $0) }
+                #expect(Int(answer.count) == expected.count, "\(note)")
+                #expect(found == expected.map(\.installID.rawValue).sorted(), "\(note)")
+                try await checkGroups(audience, expected, in: audiences, &dice, note)
+                if !expected.isEmpty, expected.count < fleet.count / 2 { partial += 1 }
+            }
+            // Filters that nobody or everybody passes would show little.
+            #expect(partial > 50, "seed \(seed)")
+        }
+    }
+
+    /// By the paths that list: pages and export.
+    private func ids(_ audience: Audience, in audiences: PostgresAudienceStore) async throws -> [String] {
+        var listed: [String] = []
+        var page: AudiencePage
+        repeat {
+            let last = try listed.last.map { try InstallID($0) }
+            page = try await audiences.page(audience, after: last, limit: 97, explains: false)
+            listed += page.items.map(\.installID.rawValue)
+        } while page.hasMore
+        let exported = Lines()
+        try await audiences.export(audience, [.field(.locale)], after: nil) { exported.add($0) }
+        #expect(exported.ids == listed)
+        return listed
+    }
+
+    private func checkGroups(
+        _ audience: Audience, _ expected: [FleetMember], in audiences: PostgresAudienceStore, _ dice: inout Dice,
+        _ note: String
+    ) async throws {
+        let discrete = AudienceField.allCases.filter(\.isDiscrete)
+        let fields = Array(discrete.shuffled(using: &dice).prefix(1 + dice.below(3)))
+        let answer = try await audiences.breakDown(audience, by: fields, limit: 1_000, explains: false)
+        let oracle = AudienceOracle(asOf: answer.asOf, links: links)
+        let groups = Dictionary(grouping: expected) { member in fields.map { oracle.key($0, member) } }
+        #expect(answer.groups.map { Int($0.count) } == groups.values.map(\.count).sorted(by: >), "\(note) by \(fields)")
+        #expect(Int(answer.total) == expected.count && answer.restCount == 0 && answer.restGroups == 0, "\(note)")
+        for group in answer.groups {
+            let key = zip(fields, group.values).map { field, text in shown(field, text) }
+            #expect(groups[key]?.count == Int(group.count), "\(note) by \(fields): \(key)")
+        }
+    }
+
+    private func shown(_ field: AudienceField, _ text: String?) -> String? {
+        guard field.kind == .version else { return text }
+        return text.flatMap { Version($0) }.map { "version \($0.components)" }
+    }
+}
+
+/// The ids of an export's rows.
+final class Lines {
+    private(set) var ids: [String] = []
+
+    func add(_ rows: any ExportRows) {
+        for row in 0..<rows.count {
+            ids += rows.withInstallID(row) { [String(decoding: $0.withUnsafeBytes { Array($0) }, as: UTF8.self)] } ?? []
+        }
+    }
+}
