@@ -49,6 +49,18 @@ extension AudienceField {
         }
     }
 
+    /// The dimension of the roll-up that tells the field; nil where only the installations themselves do.
+    var dimension: RollUpDimensions? {
+        switch self {
+        case .provider: .provider
+        case .locale: .locale
+        case .timeZone, .utcOffset, .localTime: .timeZone
+        case .systemName, .osVersion: .osVersion
+        case .authorizationStatus: .authorization
+        default: nil
+        }
+    }
+
     /// Whether the field needs the zones' offsets of the moment beside the row.
     var needsZones: Bool { self == .utcOffset || self == .localTime }
 }
@@ -70,5 +82,5 @@ enum ZoneOffsets {
 
     static let join: PostgresSQL = "LEFT JOIN zone ON zone_name = time_zone_id"
 
-    private static let known: PostgresSQL = "pg_timezone_names"
+    private static let known: PostgresSQL = "known_time_zone"
 }

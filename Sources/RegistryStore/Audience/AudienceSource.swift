@@ -11,6 +11,31 @@ struct AudienceSource {
     /// How many installations a group of rows stands for; never NULL.
     let count: PostgresSQL
 
+    /// Where these fields are found, the filter's among them: in the roll-up if it tells them all.
+    static func counting(
+        _ audience: Audience, by fields: Set<AudienceField>, at asOf: Timestamp
+    ) -> AudienceSource {
+        let used = audience.filter.fields.union(fields)
+        let dimensions = used.compactMap(\.dimension)
+        guard dimensions.count == used.count else { return installations(audience, at: asOf) }
+        return rollUp(audience, by: RollUpDimensions(dimensions), at: asOf)
+    }
+
+    private static func rollUp(
+        _ audience: Audience, by dimensions: RollUpDimensions, at asOf: Timestamp
+    ) -> AudienceSource {
+        let scope: RollUp.Scope =
+            switch audience.include {
+            case .reachable: .reachable
+            case .active: .active
+            case .all: .all
+            }
+        let relation = RollUp.relation(of: audience.app, by: dimensions, scope: scope, asOf: asOf.postgres)
+        return AudienceSource(
+            isRollUp: true, from: "\(sql: relation) AS cell", condition: "true",
+            count: "coalesce(sum(count), 0)::bigint")
+    }
+
     /// The rows of installations: answers everything.
     static func installations(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
         AudienceSource(

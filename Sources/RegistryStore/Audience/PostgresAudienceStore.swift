@@ -91,7 +91,8 @@ public struct PostgresAudienceStore: AudienceStore {
         decode: (PostgresResult, Timestamp, AudiencePlan?) throws -> Value
     ) async throws -> Value {
         try await sessions.withMoment { connection, asOf in
-            let source = AudienceSource.installations(audience, at: asOf)
+            let source: AudienceSource =
+                readsRows ? .installations(audience, at: asOf) : .counting(audience, by: Set(fields), at: asOf)
             let sql = question(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.statement(sql)] : []
             let results = try await connection.execute(

@@ -8,7 +8,9 @@ struct AudienceValueTests {
         #expect(try LocalTime(text).seconds == seconds)
     }
 
-    @Test(arguments: ["", "9:00", "09", "24:01", "25:00", "09:60", "09:00:60", "09:00:00:00", "0９:00", "-1:00", "09:00 "])
+    @Test(arguments: [
+        "", "9:00", "09", "24:01", "25:00", "09:60", "09:00:60", "09:00:00:00", "0９:00", "-1:00", "09:00 ",
+    ])
     func localTime_isRefused_whenItIsNone(text: String) {
         #expect(throws: InvalidValue.self) { try LocalTime(text) }
     }

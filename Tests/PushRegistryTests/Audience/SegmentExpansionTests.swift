@@ -21,7 +21,8 @@ struct SegmentExpansionTests {
         var expansion = SegmentExpansion([
             try name("a"): .not(try naming("b")), try name("b"): values(2), try name("everybody"): .everybody,
         ])
-        let (filter, faults) = expansion.expand(.any([try naming("a"), .all([try naming("b"), try naming("everybody")])]))
+        let (filter, faults) = expansion.expand(
+            .any([try naming("a"), .all([try naming("b"), try naming("everybody")])]))
         #expect(filter == .any([.not(values(2)), values(2)]) && faults.isEmpty)
     }
 

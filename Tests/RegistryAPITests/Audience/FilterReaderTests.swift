@@ -40,7 +40,9 @@ struct FilterReaderTests {
         #expect(try read(#"{"carrier":{"nin":["A",""]}}"#) == .not(list))
         #expect(try read(#"{"carrier":{"exists":true}}"#) == .condition(.carrier, .exists))
         #expect(try read(#"{"carrier":{"exists":false}}"#) == .not(.condition(.carrier, .exists)))
-        for (name, order) in [("gt", AudienceOrder.greater), ("gte", .greaterOrEqual), ("lt", .less), ("lte", .lessOrEqual)] {
+        for (name, order) in [
+            ("gt", AudienceOrder.greater), ("gte", .greaterOrEqual), ("lt", .less), ("lte", .lessOrEqual),
+        ] {
             let expected = AudienceFilter.condition(.osVersion, .ordered(order, try version("17.2")))
             #expect(try read(#"{"osVersion":{"\#(name)":"17.2"}}"#) == expected)
         }
@@ -73,7 +75,8 @@ struct FilterReaderTests {
 
     @Test func members_mustAllHold_andSoMustOperators() throws {
         let filter = try read(
-            #"{"osVersion":{"gte":"17","lt":"18"},"any":[{"locale":"de"},{"not":{"segment":"a.b"}}],"userId":{"exists":true}}"#)
+            #"{"osVersion":{"gte":"17","lt":"18"},"any":[{"locale":"de"},{"not":{"segment":"a.b"}}],"userId":{"exists":true}}"#
+        )
         let segment = SegmentReference(name: try SegmentName("a.b"), place: "/filter/any/1/not/segment")
         #expect(
             filter
@@ -90,7 +93,8 @@ struct FilterReaderTests {
     }
 
     @Test func localTime_wrapsOverMidnight_andEndsAt24() throws {
-        guard case .condition(.localTime, .between(let range)) = try read(#"{"localTime":{"between":["22:00","06:30"]}}"#)
+        guard
+            case .condition(.localTime, .between(let range)) = try read(#"{"localTime":{"between":["22:00","06:30"]}}"#)
         else { return #expect(Bool(false)) }
         #expect(range.contains(79_200) && range.contains(0) && range.contains(23_399))
         #expect(!range.contains(23_400) && !range.contains(79_199))
@@ -126,10 +130,22 @@ struct FilterReaderTests {
         (#"{"lastSeenAt":{"within":"P1M"}}"#, "/filter/lastSeenAt/within invalid-duration"),
         (#"{"lastSeenAt":{"gt":"2026-11-21T03:00:00"}}"#, "/filter/lastSeenAt/gt invalid-time"),
         (#"{"location":{"near":{"latitude":1,"longitude":2}}}"#, "/filter/location/near/radiusKm required"),
-        (#"{"location":{"near":{"latitude":1,"longitude":2,"radiusKm":0}}}"#, "/filter/location/near/radiusKm out-of-range"),
-        (#"{"location":{"near":{"latitude":91,"longitude":2,"radiusKm":1}}}"#, "/filter/location/near/latitude out-of-range"),
-        (#"{"location":{"near":{"latitude":1,"longitude":2,"radiusKm":20039}}}"#, "/filter/location/near/radiusKm out-of-range"),
-        (#"{"location":{"near":{"latitude":1,"longitude":2,"radiusKm":1,"km":1}}}"#, "/filter/location/near/km unknown-member"),
+        (
+            #"{"location":{"near":{"latitude":1,"longitude":2,"radiusKm":0}}}"#,
+            "/filter/location/near/radiusKm out-of-range"
+        ),
+        (
+            #"{"location":{"near":{"latitude":91,"longitude":2,"radiusKm":1}}}"#,
+            "/filter/location/near/latitude out-of-range"
+        ),
+        (
+            #"{"location":{"near":{"latitude":1,"longitude":2,"radiusKm":20039}}}"#,
+            "/filter/location/near/radiusKm out-of-range"
+        ),
+        (
+            #"{"location":{"near":{"latitude":1,"longitude":2,"radiusKm":1,"km":1}}}"#,
+            "/filter/location/near/km unknown-member"
+        ),
         (#"{"segment":"two words"}"#, "/filter/segment invalid-segment-name"),
         (#"{"all":{}}"#, "/filter/all wrong-type"),
         (#"{"any":["x"]}"#, "/filter/any/0 wrong-type"),
@@ -145,7 +161,8 @@ struct FilterReaderTests {
         #expect(
             faults(#"{"filter":{"any":[{"locale":"de"},{"osVersion":{"gte":"x"},"foo":1}]},"include":"some","limt":1}"#)
                 == [
-                    "/limt unknown-member", "/filter/any/1/osVersion/gte invalid-version", "/filter/any/1/foo unknown-member",
+                    "/limt unknown-member", "/filter/any/1/osVersion/gte invalid-version",
+                    "/filter/any/1/foo unknown-member",
                     "/include unknown-value",
                 ])
         #expect(faults("{}") == ["/filter required"])

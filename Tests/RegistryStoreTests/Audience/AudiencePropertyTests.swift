@@ -11,31 +11,39 @@ struct AudiencePropertyTests {
         links = try TimeZoneLinks()
     }
 
-    @Test func answers_agreeWithTheOracle_forRandomFilters() async throws {
+    @Test(arguments: [AudienceField.allCases, Self.ofTheRollUp])
+    func answers_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await TestStores.with { stores in
             var dice = Dice(seed: seed)
             let fleet = try await stores.makeFleet(250, &dice)
+            // Some of the roll-up is folded, the rest is not.
+            _ = try await stores.sql("SELECT fold_rollup(150)")
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
             var partial = 0
             for number in 0..<250 {
                 let audience = Audience(
-                    app: stores.app.number, filter: RandomFilter(links: links).make(&dice),
+                    app: stores.app.number, filter: RandomFilter(links: links, fields: fields).make(&dice),
                     include: dice.element(of: AudienceInclude.allCases))
                 let note = "seed \(seed), filter \(number): \(audience)"
                 let found = try await ids(audience, in: audiences)
-                let answer = try await audiences.count(audience, explains: false)
+                let answer = try await audiences.count(audience, explains: true)
                 let oracle = AudienceOracle(asOf: answer.asOf, links: links)
                 let expected = fleet.filter { oracle.holds(audience, $0) }
                 #expect(Int(answer.count) == expected.count, "\(note)")
+                if fields == Self.ofTheRollUp { #expect(answer.plan?.path == .rollUp) }
                 #expect(found == expected.map(\.installID.rawValue).sorted(), "\(note)")
-                try await checkGroups(audience, expected, in: audiences, &dice, note)
+                try await checkGroups(audience, expected, in: audiences, fields, &dice, note)
                 if !expected.isEmpty, expected.count < fleet.count / 2 { partial += 1 }
             }
             // Filters that nobody or everybody passes would show little.
             #expect(partial > 50, "seed \(seed)")
         }
     }
+
+    private static let ofTheRollUp: [AudienceField] = [
+        .provider, .locale, .timeZone, .utcOffset, .localTime, .systemName, .osVersion, .authorizationStatus,
+    ]
 
     /// By the paths that list: pages and export.
     private func ids(_ audience: Audience, in audiences: PostgresAudienceStore) async throws -> [String] {
@@ -53,10 +61,10 @@ struct AudiencePropertyTests {
     }
 
     private func checkGroups(
-        _ audience: Audience, _ expected: [FleetMember], in audiences: PostgresAudienceStore, _ dice: inout Dice,
-        _ note: String
+        _ audience: Audience, _ expected: [FleetMember], in audiences: PostgresAudienceStore,
+        _ choice: [AudienceField], _ dice: inout Dice, _ note: String
     ) async throws {
-        let discrete = AudienceField.allCases.filter(\.isDiscrete)
+        let discrete = choice.filter(\.isDiscrete)
         let fields = Array(discrete.shuffled(using: &dice).prefix(1 + dice.below(3)))
         let answer = try await audiences.breakDown(audience, by: fields, limit: 1_000, explains: false)
         let oracle = AudienceOracle(asOf: answer.asOf, links: links)

@@ -4,6 +4,7 @@ import PushRegistry
 /// Filters of all shapes, about the values of random fleets.
 struct RandomFilter {
     let links: TimeZoneLinks
+    var fields = AudienceField.allCases
 
     func make(_ dice: inout Dice, depth: Int = 4) -> AudienceFilter {
         switch depth > 1 ? dice.below(6) : 5 {
@@ -19,7 +20,7 @@ struct RandomFilter {
     }
 
     private func condition(_ dice: inout Dice) -> AudienceFilter {
-        let field = dice.element(of: AudienceField.allCases)
+        let field = dice.element(of: fields)
         return .condition(field, test(field, &dice))
     }
 

@@ -33,7 +33,8 @@ struct Dice: RandomNumberGenerator {
 /// Few values, so that random filters meet random installations; among them all that is odd.
 enum Traits {
     static let locales = [
-        "de", "de_DE", "de_AT", "den", "den_CA", "zh_Hans", "zh_Hans_CN", "zh_Hant_TW", "ca_ES_VALENCIA", "es_419", "de_1",
+        "de", "de_DE", "de_AT", "den", "den_CA", "zh_Hans", "zh_Hans_CN", "zh_Hant_TW", "ca_ES_VALENCIA", "es_419",
+        "de_1",
         "de_DE_x", "deutsch", "", "de_Latn",
     ]
     static let zones = [
@@ -42,11 +43,14 @@ enum Traits {
     ]
     static let offsets: [Int32] = [0, 3_600, -12_600, 19_800, 64_800, -64_800, 1]
     static let versions = [
-        "17", "17.0", "17.10", "17.9", "17.2.1", "0", "0.0", "18.1 beta", "17..2", "99999999999999999999.1", "beta", "", "17.0.0.1",
+        "17", "17.0", "17.10", "17.9", "17.2.1", "0", "0.0", "18.1 beta", "17..2", "99999999999999999999.1", "beta", "",
+        "17.0.0.1",
         "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.5", "007", "100",
     ]
     static let texts = ["iOS", "Android", "", "it's \"quoted\"", "a,b", "unknown", "Größe"]
-    static let places = [(52.52, 13.4), (0.0, 0.0), (-90.0, 0.0), (90.0, 45.0), (10.0, 179.99), (10.0, -179.99), (51.5, -0.13)]
+    static let places = [
+        (52.52, 13.4), (0.0, 0.0), (-90.0, 0.0), (90.0, 45.0), (10.0, 179.99), (10.0, -179.99), (51.5, -0.13),
+    ]
 }
 
 /// An installation as the oracle knows it.
@@ -98,7 +102,8 @@ struct FleetMember {
         return Device(
             installID: try InstallID(installID), appVersion: dice.optional(of: Traits.versions),
             deviceModel: dice.element(of: Traits.texts), systemName: dice.element(of: Traits.texts),
-            systemVersion: dice.element(of: Traits.versions), locale: LocaleIdentifier(dice.element(of: Traits.locales)),
+            systemVersion: dice.element(of: Traits.versions),
+            locale: LocaleIdentifier(dice.element(of: Traits.locales)),
             language: dice.optional(of: Traits.texts), region: dice.optional(of: Traits.texts),
             timeZoneID: dice.element(of: Traits.zones), timeZoneOffset: dice.element(of: Traits.offsets),
             carrier: dice.optional(of: Traits.texts), appStore: dice.optional(of: Traits.texts),

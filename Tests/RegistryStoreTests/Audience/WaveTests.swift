@@ -1,0 +1,99 @@
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import Testing
+
+@Suite("It is the same time of day everywhere, whatever clocks do (fine print 40)")
+struct WaveTests {
+    /// Zones, the offset that is sent with them, a day, and when it is 02:30 there then.
+    private static let instants: [(zone: String, offset: Int32, day: String, instant: String)] = [
+        // Before, at and after the spring's change: in the gap the time moves forward with the clocks.
+        ("Europe/Berlin", 0, "2026-03-28", "2026-03-28T01:30:00Z"),
+        ("Europe/Berlin", 0, "2026-03-29", "2026-03-29T01:30:00Z"),
+        ("Europe/Berlin", 0, "2026-03-30", "2026-03-30T00:30:00Z"),
+        // In autumn the first of two.
+        ("Europe/Berlin", 0, "2026-10-25", "2026-10-25T00:30:00Z"),
+        ("Europe/Berlin", 0, "2026-10-26", "2026-10-26T01:30:00Z"),
+        ("America/New_York", 0, "2026-03-08", "2026-03-08T07:30:00Z"),
+        // Half an hour, and three quarters of one.
+        ("Asia/Kolkata", 0, "2026-11-22", "2026-11-21T21:00:00Z"),
+        ("Asia/Kathmandu", 0, "2026-11-22", "2026-11-21T20:45:00Z"),
+        ("Australia/Lord_Howe", 0, "2026-11-22", "2026-11-21T15:30:00Z"),
+        // The day that Samoa left out.
+        ("Pacific/Apia", 0, "2011-12-30", "2011-12-30T12:30:00Z"),
+        ("Pacific/Apia", 0, "2011-12-31", "2011-12-30T12:30:00Z"),
+        // Whoever is a day ahead, or behind.
+        ("Pacific/Kiritimati", 0, "2026-11-22", "2026-11-21T12:30:00Z"),
+        ("Pacific/Pago_Pago", 0, "2026-11-22", "2026-11-22T13:30:00Z"),
+        // No zone: the offset that was sent, under the name sent. PostgreSQL would take these for zones.
+        ("Mars/Olympus", -12_600, "2026-11-22", "2026-11-22T06:00:00Z"),
+        ("UTC+3", 10_800, "2026-11-22", "2026-11-21T23:30:00Z"),
+        ("CEST", 0, "2026-11-22", "2026-11-22T02:30:00Z"), ("", 3_600, "2026-11-22", "2026-11-22T01:30:00Z"),
+    ]
+
+    @Test func instant_isThatOfTheZone() async throws {
+        try await TestStores.with { stores in
+            for (number, zone) in Set(Self.instants.map(\.zone)).sorted().enumerated() {
+                let offset = Self.instants.first { $0.zone == zone }?.offset ?? 0
+                try await stores.register("phone-\(number)", zone, offset)
+            }
+            for day in Set(Self.instants.map(\.day)) {
+                let waves = try await stores.waves(at: "02:30", on: day)
+                for expected in Self.instants where expected.day == day {
+                    let found = waves.filter { $0.timeZones.contains(expected.zone) }
+                    #expect(found.map { "\($0.at)" } == [expected.instant], "\(expected)")
+                }
+            }
+        }
+    }
+
+    @Test func zones_shareAWave_whereTheirClocksAgree() async throws {
+        try await TestStores.with { stores in
+            for (name, zone) in [
+                ("a", "Europe/Berlin"), ("b", "Europe/Oslo"), ("c", "Asia/Kolkata"), ("d", "Europe/Berlin"),
+            ] {
+                try await stores.register(name, zone, 0)
+            }
+            let waves = try await stores.waves(at: "10:00", on: "2026-11-22")
+            #expect(
+                waves.map { "\($0.at) \($0.count) \($0.timeZones)" } == [
+                    #"2026-11-22T04:30:00Z 1 ["Asia/Kolkata"]"#,
+                    #"2026-11-22T09:00:00Z 3 ["Europe/Berlin", "Europe/Oslo"]"#,
+                ])
+        }
+    }
+
+    /// A name that is no zone, with different offsets, is at several instants.
+    @Test func unknownZone_isSplit_byTheOffsetsSent() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("a", "Mars/Olympus", 3_600)
+            try await stores.register("b", "Mars/Olympus", 7_200)
+            let waves = try await stores.waves(at: "10:00", on: "2026-11-22")
+            #expect(waves.map { "\($0.at) \($0.count)" } == ["2026-11-22T08:00:00Z 1", "2026-11-22T09:00:00Z 1"])
+        }
+    }
+}
+
+extension TestStores {
+    fileprivate func register(_ name: String, _ zone: String, _ offset: Int32) async throws {
+        var settings = NotificationSettings()
+        settings.authorizationStatus = .authorized
+        let device = Device(
+            installID: try InstallID(name), deviceModel: "m", systemName: "iOS", systemVersion: "26",
+            locale: LocaleIdentifier("de"), timeZoneID: zone, timeZoneOffset: offset)
+        let request = RegistrationRequest(
+            token: try Token("token-of-\(name)", of: .fcm), keys: nil,
+            snapshot: Snapshot(settings: settings, device: device))
+        _ = try await installations.register(
+            Registration(
+                request, of: app, owner: nil, precondition: nil, actor: "service:test", sha256: Self.sha256))
+    }
+
+    fileprivate func waves(at time: String, on day: String) async throws -> [AudienceWaves.Wave] {
+        let audiences = PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits())
+        let audience = Audience(app: app.number, filter: .everybody, include: .reachable)
+        return try await audiences.waves(
+            audience, at: try LocalTime(time), on: try CalendarDay(day), explains: false
+        ).waves
+    }
+}
