@@ -36,6 +36,32 @@ extension EndToEnd {
             #expect(unknown.json == ["events": [], "next": .null])
         }
 
+        /// The event of a rotation names the new token; it ends the old one's story all the same.
+        @Test func tokenHistory_tellsHowItsHolderLeftIt_whenItRotated() async throws {
+            let app = try await RegistryApp.make()
+            let (old, new) = (RegistrationBody.token("old"), RegistrationBody.token("new"))
+            for token in [old, new, old] {
+                _ = try await app.put("phone", RegistrationBody.make("phone", token: token), as: "alice")
+            }
+            _ = try await app.put("other", RegistrationBody.make("other", token: new), as: "bob")
+            _ = try await app.put("other", RegistrationBody.make("other", token: old), as: "bob")
+            _ = try await app.put("phone", as: "alice")
+            #expect(
+                try await app.tokenHistory(old, limit: 100) == [
+                    "other takenOver", "phone superseded", "phone rotated", "phone rotated", "phone registered",
+                ])
+            #expect(
+                try await app.tokenHistory(new, limit: 100) == [
+                    "other takenOver", "other registered", "phone rotated", "phone rotated",
+                ])
+            for limit in 1...3 {
+                for token in [old, new] {
+                    #expect(
+                        try await app.tokenHistory(token, limit: limit) == app.tokenHistory(token, limit: 100))
+                }
+            }
+        }
+
         /// A build for tests and one from the store may be given the same token, under two providers.
         @Test func changeOfProvider_isARotation_evenWithTheSameToken() async throws {
             let app = try await RegistryApp.make()
@@ -53,5 +79,21 @@ extension EndToEnd {
                 #expect(try await app.send("POST", "/tokens/history", [:], by: .role(role)).status == 403)
             }
         }
+    }
+}
+
+extension RegistryApp {
+    /// The events of a token, newest first, read page by page.
+    fileprivate func tokenHistory(_ token: String, limit: Int) async throws -> [String] {
+        var (events, after): ([String], String?) = ([], "")
+        while let cursor = after {
+            let page = try await send(
+                "POST", "/tokens/history?limit=\(limit)" + (cursor.isEmpty ? "" : "&after=\(cursor)"),
+                ["token": .string(token)]
+            ).json
+            events += page["events"].array.map { "\($0["installId"].string ?? "") \($0["event"].string ?? "")" }
+            after = page["next"].string
+        }
+        return events
     }
 }

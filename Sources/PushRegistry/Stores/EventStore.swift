@@ -5,7 +5,7 @@ public protocol EventStore: Sendable {
     /// - Throws: `StoreError`.
     func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage?
 
-    /// The events that name a token, newest first.
+    /// The events that name a token, and those by which its holder left it for another, newest first.
     ///
     /// - Throws: `StoreError`.
     func events(of token: TokenAddress, before: EventCursor?, limit: Int) async throws -> EventPage

@@ -23,11 +23,27 @@ enum EventStatements {
         WHERE app_id = $1 AND install_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4
         """)
 
+    /// The events that name the token, and those by which a holder went over to another one: they name the new token, and are the
+    /// next of their installation.
+    ///
+    /// A token has one holder at a time (R1), so that such an event comes before whatever names the token next. The newest
+    /// events that name it therefore lead to the newest of both kinds.
     static let ofToken = PreparedSQL(
         """
-        SELECT \(sql: columns) FROM token_event e
-        WHERE app_id = $1 AND provider = $2::text::provider AND token_sha256 = $3 AND id < $4
-        ORDER BY id DESC LIMIT $5
+        WITH named AS MATERIALIZED (
+            SELECT * FROM token_event
+            WHERE app_id = $1 AND provider = $2::text::provider AND token_sha256 = $3 AND id < $4
+            ORDER BY id DESC LIMIT $5
+        ), left_behind AS (
+            SELECT f.* FROM named n
+            CROSS JOIN LATERAL (
+                SELECT * FROM token_event f
+                WHERE f.app_id = n.app_id AND f.install_id = n.install_id AND f.id > n.id ORDER BY f.id LIMIT 1) AS f
+            WHERE n.state <> 'superseded' AND n.event NOT IN ('deleted', 'erased') AND f.id < $4
+                AND (f.token_sha256 IS DISTINCT FROM n.token_sha256 OR f.provider <> n.provider)
+        )
+        SELECT \(sql: columns) FROM (SELECT * FROM named UNION ALL SELECT * FROM left_behind) AS e
+        ORDER BY e.id DESC LIMIT $5
         """)
 
     /// The feed's epoch, and whether it is this database's.
