@@ -48,7 +48,7 @@ extension EndToEnd {
             #expect(try await app.put("phone", as: "alice", ifMatch: "*").json["status"] == "updated")
         }
 
-        @Test(arguments: ["7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/\"7\"", "", ",", "*, \"7\""])
+        @Test(arguments: ["7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/7", "W/\"7", "w/\"7\"", "", ",", "*, \"7\""])
         func ifMatch_isA400_whenItCannotBeParsed(value: String) async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")
@@ -58,6 +58,18 @@ extension EndToEnd {
                 #expect(answer.faults == ["If-Match invalid-header"])
             }
             #expect(try await app.get("phone").status == 200)
+        }
+
+        /// RFC 9110, section 13.1.1: the comparison is the strong one.
+        @Test func weakTag_isA412_whateverItsNumber() async throws {
+            let app = try await RegistryApp.make()
+            let etag = try await app.put("phone")["ETag"] ?? ""
+            let answers = [
+                try await app.put("phone", ifMatch: "W/\(etag)"), try await app.delete("phone", ifMatch: "W/\(etag)"),
+                try await app.put("phone", ifMatch: "\"1\", W/\(etag)"),
+            ]
+            for answer in answers { #expect(answer.status == 412 && answer["ETag"] == etag) }
+            #expect(try await app.put("phone", ifMatch: "W/\(etag), \(etag)").status == 200)
         }
 
         @Test func onlyOnePut_passes_when16RaceWithTheSameGeneration() async throws {

@@ -7,15 +7,17 @@ import PushRegistry
 enum ETag {
     static func make(_ generation: Int64) -> String { "\"\(generation)\"" }
 
-    /// The precondition of `If-Match`: `*`, or a list of strong entity tags.
+    /// The precondition of `If-Match`: `*`, or a list of entity tags. A weak one never matches, since `If-Match` compares strongly: a
+    /// proxy that weakened the tag it passed on no longer vouches for it.
     ///
     /// - Throws: `APIError.invalidParameters` for what is neither.
     static func precondition(_ request: ServerRequest) throws(APIError) -> Precondition? {
         guard let field = request.head[.ifMatch] else { return nil }
         let elements = field.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
         if elements == ["*"] { return .exists }
-        let generations = elements.compactMap(generation)
-        guard !elements.isEmpty, generations.count == elements.count else {
+        let strong = elements.filter { !isWeak($0) }
+        let generations = strong.compactMap(generation)
+        guard !elements.isEmpty, generations.count == strong.count else {
             throw .invalidParameters([
                 ParameterFault(
                     parameter: "If-Match", code: "invalid-header",
@@ -30,6 +32,10 @@ enum ETag {
         let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         let end = element.lastIndex { !isSpace($0) }.map(element.index(after:)) ?? element.startIndex
         return element[..<end].drop(while: isSpace)
+    }
+
+    private static func isWeak(_ tag: Substring) -> Bool {
+        tag.hasPrefix("W/\"") && tag.count > 3 && tag.last == "\"" && !tag.dropFirst(3).dropLast().contains("\"")
     }
 
     private static func generation(_ tag: Substring) -> Int64? {
