@@ -38,6 +38,13 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "The fleet's seed.")
     var seed: UInt64 = 1
 
+    @Option(
+        help: """
+            Microseconds to add to each flush of the WAL (commit_delay), for both sides: for a disk that answers from \
+            memory, where production's takes a millisecond.
+            """)
+    var flushDelay = 0
+
     @Option(help: "The push-registry to measure. Default: the one beside this program.")
     var binary: String?
 
@@ -61,6 +68,7 @@ struct RunCommand: AsyncParsableCommand {
         options.seconds = seconds ?? options.seconds
         options.rounds = rounds ?? options.rounds
         (options.connections, options.seed) = (connections, seed)
+        options.flushDelayMicroseconds = flushDelay
         return options
     }
 
@@ -69,6 +77,7 @@ struct RunCommand: AsyncParsableCommand {
         guard options.seconds > 0, options.rounds > 0, (1...10_000).contains(connections) else {
             throw ValidationError("--seconds and --rounds are above 0, --connections is 1 to 10000.")
         }
+        guard (0...100_000).contains(flushDelay) else { throw ValidationError("--flush-delay is 0 to 100000.") }
     }
 
     func run() async throws {

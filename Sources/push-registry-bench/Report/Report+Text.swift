@@ -67,7 +67,9 @@ extension Report {
         return [
             "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
                 + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL for "
-                + "both: \(Benchmark.clusterSettings.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")).",
+                + "both: \(Benchmark.clusterSettings(options).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")).",
+            "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of what pgbench waits for; "
+                + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both sides "
                 + "and the load generator share.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's.",

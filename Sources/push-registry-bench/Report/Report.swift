@@ -9,6 +9,7 @@ struct Report: Codable, Sendable {
     private(set) var inserts: [Measurement] = []
     var secondsUntilReady: Double?
     var idleMegabytes: Double?
+    var flushMicroseconds: Double?
     var engine: EngineReport?
 
     init(options: RunOptions) {

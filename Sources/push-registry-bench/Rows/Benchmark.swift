@@ -10,10 +10,12 @@ import PushRegistry
 struct Benchmark {
     /// Of the one cluster that both sides use; everything else is PostgreSQL's default, `fsync` and
     /// `synchronous_commit` being on.
-    static let clusterSettings = [
-        "fsync": "on", "shared_buffers": "1GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
-        "max_connections": "100",
-    ]
+    static func clusterSettings(_ options: RunOptions) -> [String: String] {
+        [
+            "fsync": "on", "shared_buffers": "1GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
+            "max_connections": "100", "commit_delay": "\(options.flushDelayMicroseconds)", "commit_siblings": "0",
+        ]
+    }
     /// Half of the app's touch interval: nothing that is sent again is due to be touched.
     private static let seenWithinSeconds = 12 * 3_600
 
@@ -24,9 +26,11 @@ struct Benchmark {
     func run() async throws -> Report {
         try FileLimit.raise()
         return try await ThrowawayCluster.with(
-            settings: Self.clusterSettings, logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+            settings: Self.clusterSettings(options), logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         ) { server in
-            try await run(on: server)
+            var report = try await run(on: server)
+            report.flushMicroseconds = try FlushTime.measure()
+            return report
         }
     }
 
