@@ -21,7 +21,7 @@ public protocol AudienceStore: Sendable {
     ) async throws -> AudienceWaves
 
     /// A place among those that exports may take at once; it is free again when it is let go.
-    func makeExportPlace() throws -> any Sendable
+    func makeExportPlace() async throws -> any Sendable
 
     /// Hands out all rows in the order of the installations' ids, piece by piece; the next one is read while `consume` writes one.
     ///

@@ -18,7 +18,7 @@ extension RegistryService {
                 try ExportOptions(root, names, call.caller)
             }
             let (audience, options) = (try await audience(body, of: call.app), body.options)
-            let place = try audiences.makeExportPlace()
+            let place = try await audiences.makeExportPlace()
             audit.read("audience export begun", options.metadata, by: call, in: request)
             return ServerResponse(
                 .ok, fields: [.contentType: options.format.mediaType, .cacheControl: "no-store"],

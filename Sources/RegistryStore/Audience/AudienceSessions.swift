@@ -16,10 +16,10 @@ public struct AudienceStoreLimits: Sendable {
 
     public init() {}
 
-    /// Few wait, and not for long: an audience call is repeated easily, and costs much.
+    /// Nobody waits for long: an audience call is repeated easily.
     public var pool: PostgresPoolLimits {
         var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: connections)
-        limits.waitersMax = 4 * connections
+        limits.waitersMax = 256
         limits.unitTimeout = statementTimeout + .seconds(5)
         return limits
     }

@@ -74,7 +74,7 @@ struct AudienceStatements {
         let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
         let used = audience.filter.fields.union(fields)
         return """
-            \(sql: with(used)) SELECT install_id, \(sql: columns.map(cell).joined(separator: ", ")) \
+            \(sql: with(used)) SELECT \(sql: (["install_id"] + columns.map(cell)).joined(separator: ", ")) \
             \(sql: matching(used))\(sql: beyond(after)) ORDER BY install_id
             """
     }

@@ -1,6 +1,5 @@
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// Audiences in PostgreSQL, on connections of their own. One lives on each event loop.
 public struct PostgresAudienceStore: AudienceStore {
@@ -10,7 +9,7 @@ public struct PostgresAudienceStore: AudienceStore {
     /// - Parameter postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
     public init(postgres: PostgresClient, limits: AudienceStoreLimits) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
-        places = ExportPlaces(countMax: limits.exportsMax)
+        places = ExportPlaces(countMax: limits.exportsMax, on: postgres.loop)
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
@@ -111,8 +110,8 @@ public struct PostgresAudienceStore: AudienceStore {
 // MARK: - Exports
 
 extension PostgresAudienceStore {
-    public func makeExportPlace() throws -> any Sendable {
-        try places.take()
+    public func makeExportPlace() async throws -> any Sendable {
+        try await places.take()
     }
 
     public func export(
@@ -167,37 +166,5 @@ private struct ExportCursor: Sendable {
 
     func fetch() async throws(PostgresError) -> PostgresResult {
         try await connection.execute(PostgresStatement(Self.fetchSQL).unprepared(), timeout: timeout)
-    }
-}
-
-/// The exports that may run at once on one loop.
-private final class ExportPlaces: Sendable {
-    private let count = Atomic<Int>(0)
-    private let countMax: Int
-
-    init(countMax: Int) {
-        self.countMax = countMax
-    }
-
-    /// - Throws: `StoreError.overloaded` when all are taken.
-    func take() throws(StoreError) -> any Sendable {
-        guard count.wrappingAdd(1, ordering: .relaxed).newValue <= countMax else {
-            count.wrappingSubtract(1, ordering: .relaxed)
-            throw .overloaded
-        }
-        return Place(of: self)
-    }
-
-    /// Free again when nobody holds it any more, whatever became of the answer that it was for.
-    private final class Place: Sendable {
-        private let places: ExportPlaces
-
-        init(of places: ExportPlaces) {
-            self.places = places
-        }
-
-        deinit {
-            places.count.wrappingSubtract(1, ordering: .relaxed)
-        }
     }
 }

@@ -1,0 +1,76 @@
+import DequeModule
+import EventLoop
+import PushRegistry
+
+/// The exports that may run at once on one loop. Whoever finds none free waits for a while: most exports are short.
+actor ExportPlaces {
+    /// More are refused at once.
+    static let waitersMax = 64
+    static let waitTimeout = Duration.seconds(2)
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private struct Waiter {
+        let number: Int
+        let timer: LoopTimer
+        let continuation: CheckedContinuation<Place?, Never>
+    }
+
+    private var free: Int
+    private var waiters: Deque<Waiter> = []
+    private var numbers = 0
+
+    init(countMax: Int, on loop: EventLoop) {
+        free = countMax
+        self.loop = loop
+    }
+
+    /// - Throws: `StoreError.overloaded`.
+    func take() async throws(StoreError) -> Place {
+        guard free == 0 else {
+            free -= 1
+            return Place(of: self)
+        }
+        guard waiters.count < Self.waitersMax, let place = await wait() else { throw .overloaded }
+        return place
+    }
+
+    private func wait() async -> Place? {
+        await withCheckedContinuation { continuation in
+            numbers += 1
+            let number = numbers
+            let timer = loop.makeTimer { self.assumeIsolated { $0.giveUp(number) } }
+            timer.set(after: Self.waitTimeout)
+            waiters.append(Waiter(number: number, timer: timer, continuation: continuation))
+        }
+    }
+
+    private func giveUp(_ number: Int) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
+        waiters.remove(at: index).continuation.resume(returning: nil)
+    }
+
+    private func giveBack() {
+        guard let waiter = waiters.popFirst() else {
+            free += 1
+            return
+        }
+        waiter.timer.unset()
+        waiter.continuation.resume(returning: Place(of: self))
+    }
+
+    /// Free again when nobody holds it any more, whatever became of the answer that it was for.
+    final class Place: Sendable {
+        private let places: ExportPlaces
+
+        fileprivate init(of places: ExportPlaces) {
+            self.places = places
+        }
+
+        deinit {
+            let places = places
+            places.loop.execute { places.assumeIsolated { $0.giveBack() } }
+        }
+    }
+}

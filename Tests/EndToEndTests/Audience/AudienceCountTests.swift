@@ -1,0 +1,148 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Audiences are counted and broken down, exactly and at once (R13, R16, fine print 28 to 37)")
+    struct AudienceCountTests {
+        @Test func count_isWhatTheFilterSays_andSoIsTheQuery() async throws {
+            let app = try await RegistryApp.make()
+            try await app.register([
+                ("a", [:]), ("b", ["locale": "de_AT", "systemVersion": "17.10"]),
+                ("c", ["locale": "den", "systemVersion": "17.9"]), ("d", ["locale": "en_US", "carrier": nil]),
+            ])
+            #expect(try await app.count([:]) == 4)
+            #expect(try await app.count(["locale": "de"]) == 2)
+            #expect(try await app.count(["osVersion": ["gte": "17.10"]]) == 3)
+            #expect(try await app.count(["carrier": ["ne": "Example"]]) == 1)
+            #expect(try await app.count(["not": ["carrier": ["ne": "Example"]]]) == 3)
+            #expect(try await app.count(["locale": ["en", "de-AT"], "timeZone": "Europe/Berlin"]) == 2)
+            for (query, count) in [
+                ("locale=de", 2), ("locale=de_DE&locale=en", 2), ("locale.in=de_DE,en", 2), ("osVersion.gte=17.10", 3),
+                ("carrier.exists=false", 1), ("localTime.between=00:00,24:00", 4), ("lastSeenAt.within=P1D", 4),
+                ("", 4),
+                ("locale.nin=de,en&include=active", 1), ("provider=apns&utcOffset.lte=7200", 4),
+                ("providesAppNotificationSettings=true", 4),
+            ] {
+                let answer = try await app.send("GET", "/audience/count?\(query)", by: .role(.marketing))
+                #expect(answer.json["count"].integer == Int64(count), "\(query): \(answer.text)")
+                #expect(answer.json["asOf"].string?.hasSuffix("Z") == true)
+            }
+        }
+
+        @Test func query_isRefused_withEveryFault() async throws {
+            let app = try await RegistryApp.make()
+            let answer = try await app.send(
+                "GET",
+                "/audience/count?colour=red&osVersion.gte=x&location.near=1&carrier.gt=a&include=some&segment=none",
+                by: .role(.marketing))
+            #expect(answer.status == 400 && answer.code == "invalid-parameter")
+            #expect(
+                answer.faults == [
+                    "colour unknown-parameter", "osVersion.gte invalid-version", "location.near unknown-parameter",
+                    "carrier.gt operator-not-allowed", "include unknown-value",
+                ])
+            let unknown = try await app.send("GET", "/audience/count?segment=none", by: .role(.marketing))
+            #expect(unknown.faults == ["segment unknown-segment"])
+        }
+
+        @Test func include_tellsWhoCounts() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("allowed", as: "alice")
+            _ = try await app.put(
+                "denied",
+                RegistrationBody.make("denied", settings: RegistrationBody.settings(authorizationStatus: "denied")))
+            _ = try await app.put("gone", as: "bob")
+            _ = try await app.send("POST", "/users/bob/logout")
+            #expect(try await app.count([:]) == 1)
+            #expect(try await app.count([:], include: "active") == 2)
+            #expect(try await app.count([:], include: "all") == 3)
+            #expect(try await app.count(["userId": ["exists": true]], include: "all") == 1)
+        }
+
+        @Test func expiredSession_isNotReachable_fromTheSecondOn() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice", session: "s")
+            #expect(try await app.count([:]) == 1)
+            try await app.update("phone", "session_expires_at = now() - interval '1 second'")
+            #expect(try await app.count([:]) == 0)
+            #expect(try await app.count(["carrier": ["exists": true]]) == 0)
+            #expect(try await app.count([:], include: "active") == 1)
+        }
+
+        @Test func breakdown_isLargestFirst_withItsRest() async throws {
+            let app = try await RegistryApp.make()
+            try await app.register([
+                ("a", ["locale": "de_DE", "region": nil]), ("b", ["locale": "de_DE"]), ("c", ["locale": "fr_FR"]),
+                ("d", ["locale": "en_US", "systemVersion": "beta"]),
+            ])
+            let byLocale = try await app.ask("breakdown", ["filter": [:], "by": ["locale"], "limit": 2]).json
+            #expect(
+                byLocale["groups"] == [["locale": "de_DE", "count": 2], ["locale": "en_US", "count": 1]])
+            #expect(byLocale["rest"] == ["groups": 1, "count": 1] && byLocale["total"] == 4)
+            let byRegion = try await app.ask("breakdown", ["filter": ["locale": "de"], "by": ["region", "utcOffset"]])
+                .json
+            let offset = byRegion["groups"][0]["utcOffset"].integer
+            #expect(offset == 3600 || offset == 7200)
+            #expect(byRegion["groups"].array.map { $0["region"] } == ["DE", nil])
+            let byVersion = try await app.ask("breakdown", ["filter": [:], "by": ["osVersion"]]).json
+            #expect(
+                byVersion["groups"] == [["osVersion": "26.5", "count": 3], ["osVersion": nil, "count": 1]])
+            let flags = try await app.ask("breakdown", ["filter": [:], "by": ["providesAppNotificationSettings"]]).json
+            #expect(flags["groups"] == [["providesAppNotificationSettings": true, "count": 4]])
+        }
+
+        @Test func equalVersions_areOneGroup() async throws {
+            let app = try await RegistryApp.make()
+            try await app.register([
+                ("a", ["systemVersion": "17.0"]), ("b", ["systemVersion": "17"]), ("c", ["systemVersion": "17.0.1"]),
+            ])
+            let answer = try await app.ask("breakdown", ["filter": [:], "by": ["osVersion"]]).json
+            #expect(answer["groups"] == [["osVersion": "17", "count": 2], ["osVersion": "17.0.1", "count": 1]])
+        }
+
+        @Test(arguments: [
+            (#"{"filter":{}}"#, "/by required"), (#"{"filter":{},"by":[]}"#, "/by required"),
+            (#"{"filter":{},"by":["lastSeenAt"]}"#, "/by/0 unknown-field"),
+            (#"{"filter":{},"by":["userId"]}"#, "/by/0 unknown-field"),
+            (#"{"filter":{},"by":["locale","locale"]}"#, "/by/1 duplicate-member"),
+            (#"{"filter":{},"by":["locale","region","carrier","language"]}"#, "/by too-many"),
+            (#"{"filter":{},"by":["locale"],"limit":1001}"#, "/limit out-of-range"),
+            (#"{"by":["locale"]}"#, "/filter required"),
+        ])
+        func breakdown_isRefused_whenItsMembersDoNotFit(body: String, fault: String) async throws {
+            let app = try await RegistryApp.make()
+            let answer = try await app.ask("breakdown", try JSON(parsing: Array(body.utf8)))
+            #expect(answer.status == 400 && answer.faults == [fault], "\(answer.text)")
+        }
+
+        /// R13, while installations come and go.
+        @Test func count_sumAndExport_agree_whenNobodyWrites() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await race(40) { number in
+                try await app.put("phone-\(number)", as: number.isMultiple(of: 3) ? "user-\(number)" : nil).status
+            }
+            _ = try await app.send("POST", "/users/user-3/logout")
+            for filter in [[:], ["locale": "de"], ["not": ["userId": ["exists": true]]]] as [JSON] {
+                let count = try await app.count(filter)
+                let groups = try await app.ask("breakdown", ["filter": filter, "by": ["osVersion", "carrier"]]).json
+                #expect(groups["groups"].array.compactMap { $0["count"].integer }.reduce(0, +) == count)
+                #expect(try await app.export(["filter": filter]).count == Int(count ?? -1))
+                #expect(groups["total"].integer == count)
+            }
+        }
+
+        @Test func explanation_tellsThePath() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            func path(_ filter: JSON) async throws -> String? {
+                let answer = try await app.ask("count", ["filter": filter, "explain": true]).json
+                #expect(answer["explain"]["estimatedRows"].integer ?? -1 >= 0)
+                return answer["explain"]["path"].string
+            }
+            #expect(try await path(["locale": "de", "localTime": ["between": ["00:00", "24:00"]]]) == "rollUp")
+            #expect(try await path(["carrier": "x"]) != "rollUp")
+            #expect(try await app.ask("count", ["filter": [:]]).json["explain"] == .null)
+        }
+    }
+}

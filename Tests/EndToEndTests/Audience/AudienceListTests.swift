@@ -1,0 +1,185 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Audiences are listed and streamed, whole and to those who may see them (fine print 38, 39, 44)")
+    struct AudienceListTests {
+        private static let names = ["a", "b", "c", "d", "e"]
+
+        private func app(_ count: Int = 5) async throws -> RegistryApp {
+            let app = try await RegistryApp.make()
+            try await app.register(Self.names.prefix(count).map { ($0, [:]) })
+            return app
+        }
+
+        @Test func pages_holdEachInstallationOnce_untilTheEnd() async throws {
+            let app = try await app()
+            var (seen, next, pages): ([JSON], JSON, Int) = ([], .null, 0)
+            repeat {
+                var body: JSON = ["filter": [:], "limit": 2]
+                if next != .null { body["after"] = next }
+                let page = try await app.ask("installations", body).json
+                seen += page["installations"].array
+                next = page["next"]
+                pages += 1
+            } while next != .null
+            #expect(pages == 3 && seen.map { $0["installId"].string } == Self.names)
+            #expect(seen[0]["token"].string == RegistrationBody.token("a") && seen[0]["provider"] == "apns")
+            #expect(seen[0]["generation"].integer != nil && seen[0].object["keys"] == nil)
+        }
+
+        @Test func marketing_seesOpaqueIds_andNothingElse() async throws {
+            let app = try await app()
+            let page = try await app.ask("installations", ["filter": [:], "limit": 3], by: .role(.marketing))
+            let items = page.json["installations"].array
+            #expect(items.count == 3 && items.allSatisfy { Array($0.object.keys) == ["id"] })
+            let exported = try await app.export(["filter": [:]], by: .role(.marketing))
+            #expect(exported.map { $0["id"] }.prefix(3) == items.map { $0["id"] }[...])
+            #expect(exported.allSatisfy { Set($0.object.keys) == ["id", "cursor"] })
+            #expect(Set(exported.map { $0["id"] }).count == 5)
+            let next = try #require(page.json["next"].string)
+            let rest = try await app.ask(
+                "installations", ["filter": [:], "after": .string(next)], by: .role(.marketing))
+            #expect(rest.json["installations"].array.map { $0["id"] } == exported.suffix(2).map { $0["id"] })
+            for text in [page.text, "\(exported)"] {
+                #expect(!text.contains(RegistrationBody.token("a")) && !text.contains("installId"))
+            }
+        }
+
+        @Test func opaqueIds_differ_fromAppToApp() async throws {
+            let (one, other) = (try await app(1), try await app(1))
+            let ids = [
+                try await one.export(["filter": [:]], by: .role(.marketing)),
+                try await other.export(["filter": [:]], by: .role(.marketing)),
+            ].map { $0.first?["id"].string }
+            #expect(ids[0] != nil && ids[1] != nil && ids[0] != ids[1])
+        }
+
+        @Test func cursor_isRefused_whenItIsBadOrForeign() async throws {
+            let (app, other) = (try await app(), try await app())
+            let cursor = try #require(
+                try await other.ask("installations", ["filter": [:], "limit": 1]).json["next"].string)
+            let sealed = try #require(
+                try await other.ask("installations", ["filter": [:], "limit": 1], by: .role(.marketing)).json["next"]
+                    .string)
+            for (call, after) in [
+                ("installations", "x"), ("installations", cursor), ("export", cursor), ("export", sealed),
+            ] {
+                let body: JSON = ["filter": [:], "after": .string(after)]
+                #expect(try await app.ask(call, body).faults == ["/after invalid-cursor"])
+                #expect(try await app.ask(call, body, by: .role(.marketing)).faults == ["/after invalid-cursor"])
+            }
+        }
+
+        @Test func export_goesOn_behindAnyOfItsCursors() async throws {
+            let app = try await app()
+            for role in [RegistryApp.Role.sender, .marketing] {
+                let all = try await app.export(["filter": [:]], by: .role(role))
+                #expect(all.count == 5)
+                for (index, line) in all.enumerated() {
+                    let rest = try await app.export(["filter": [:], "after": line["cursor"]], by: .role(role))
+                    let name = role == .sender ? "installId" : "id"
+                    #expect(rest.map { $0[name] } == all.dropFirst(index + 1).map { $0[name] })
+                }
+            }
+        }
+
+        @Test func export_holdsWhatSendingNeeds_byDefault() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let line = try #require(try await app.export(["filter": [:]]).first)
+            #expect(Set(line.object.keys) == ["installId", "provider", "token", "keys", "generation", "cursor"])
+            #expect(line["token"].string == RegistrationBody.token("phone") && line["keys"] == .null)
+        }
+
+        @Test func fields_areThoseThatWereAskedFor() async throws {
+            let app = try await RegistryApp.make()
+            try await app.register([("phone", ["carrier": "a,\"b\"\n", "language": "", "region": nil])], as: "alice")
+            let fields: JSON = [
+                "userId", "carrier", "language", "region", "location", "lastSeenAt", "utcOffset", "localTime",
+                "osVersion",
+                "providesAppNotificationSettings", "authorizationStatus",
+            ]
+            let line = try #require(try await app.export(["filter": [:], "fields": fields]).first)
+            #expect(line["userId"] == "alice" && line["carrier"] == "a,\"b\"\n" && line["language"] == "")
+            #expect(line["region"] == .null && line.object["cursor"] == nil && line["osVersion"] == "26.5")
+            #expect(line["location"] == ["latitude": 52.52, "longitude": 13.4])
+            #expect(line["providesAppNotificationSettings"] == true && line["authorizationStatus"] == "authorized")
+            #expect(line["lastSeenAt"].string?.hasSuffix("Z") == true && line["localTime"].string?.count == 5)
+            #expect(line["utcOffset"].integer.map { $0 % 3600 } == 0)
+        }
+
+        @Test func csv_isOfRFC4180() async throws {
+            let app = try await RegistryApp.make()
+            try await app.register([("phone", ["carrier": "a,\"b\"\n", "language": "", "region": nil])])
+            let answer = try await app.ask(
+                "export",
+                [
+                    "filter": [:], "format": "csv",
+                    "fields": ["cursor", "installId", "carrier", "language", "region", "location", "generation"],
+                ])
+            #expect(answer["Content-Type"] == "text/csv; charset=utf-8")
+            let generation = try #require(try await app.get("phone").generation)
+            let lines = answer.text.split(separator: "\r\n", omittingEmptySubsequences: false)
+            #expect(lines.count == 3 && lines[2].isEmpty)
+            #expect(lines[0] == "installId,carrier,language,region,location,generation,cursor")
+            #expect(lines[1].hasPrefix("phone,\"a,\"\"b\"\"\n\",\"\",,52.52 13.4,\(generation),"))
+            let standard = try await app.ask("export", ["filter": [:], "format": "csv"])
+            #expect(standard.text.hasPrefix("installId,provider,token,generation,cursor\r\n"))
+            let empty = try await app.ask("export", ["filter": ["any": []], "format": "csv"], by: .role(.marketing))
+            #expect(empty.text == "id,cursor\r\n")
+        }
+
+        @Test(arguments: ["token", "installId", "userId", "keys"])
+        func marketing_isRefused_whatIsForSenders(field: String) async throws {
+            let app = try await app(1)
+            let body: JSON = ["filter": [:], "fields": ["locale", .string(field)]]
+            let answer = try await app.ask("export", body, by: .role(.marketing))
+            #expect(answer.status == 403 && answer.code == "forbidden")
+            #expect(try await app.ask("export", body).status == 200)
+        }
+
+        @Test(arguments: [
+            (#"{"filter":{},"fields":["locale","colour"]}"#, "/fields/1 unknown-field"),
+            (#"{"filter":{},"fields":["languages"]}"#, "/fields/0 unknown-field"),
+            (#"{"filter":{},"fields":[]}"#, "/fields required"),
+            (#"{"filter":{},"fields":["locale","locale"]}"#, "/fields/1 duplicate-member"),
+            (#"{"filter":{},"format":"xml"}"#, "/format unknown-value"),
+            (#"{"filter":{},"format":"csv","fields":["keys"]}"#, "/fields/0 unknown-field"),
+            (#"{"filter":{},"limit":5}"#, "/limit unknown-member"),
+            (#"{"filter":{"carrier":{}}}"#, "/filter/carrier empty-condition"),
+        ])
+        func export_isRefused_beforeItBegins(body: String, fault: String) async throws {
+            let app = try await app(1)
+            let answer = try await app.ask("export", try JSON(parsing: Array(body.utf8)))
+            #expect(answer.status == 400 && answer.faults == [fault], "\(answer.text)")
+        }
+
+        @Test func service_alone_asksNothingOfAudiences() async throws {
+            let app = try await app(1)
+            for call in ["count", "breakdown", "installations", "export", "waves"] {
+                for role in [RegistryApp.Role.service, .client] {
+                    #expect(try await app.ask(call, ["filter": [:]], by: .role(role)).status == 403)
+                }
+            }
+            #expect(try await app.send("GET", "/audience/count", by: .role(.service)).status == 403)
+            #expect(try await app.send("GET", "/segments", by: .role(.service)).status == 403)
+            #expect(try await app.ask("count", ["filter": [:]], by: .role(.admin)).status == 200)
+            #expect(try await app.ask("count", ["filter": [:]], by: .text(RegistryService.adminKey)).status == 200)
+        }
+
+        @Test func webPushKeys_goWithTheirTokens() async throws {
+            let app = try await RegistryApp.make()
+            let keys: JSON = [
+                "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+                "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+            ]
+            var body = RegistrationBody.make("web", token: "https://push.example.com/x", provider: "webPush")
+            body["keys"] = keys
+            #expect(try await app.put("web", body).status == 201)
+            #expect(try await app.export(["filter": [:]]).first?["keys"] == keys)
+            let page = try await app.ask("installations", ["filter": [:]]).json
+            #expect(page["installations"][0]["keys"] == keys)
+        }
+    }
+}

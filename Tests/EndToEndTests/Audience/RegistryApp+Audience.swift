@@ -1,0 +1,32 @@
+import RegistryTestSupport
+import Testing
+
+extension RegistryApp {
+    /// Asks about the audience.
+    func ask(_ call: String, _ body: JSON, by credential: Credential = .role(.sender)) async throws -> HTTPResponse {
+        try await send("POST", "/audience/\(call)", body, by: credential)
+    }
+
+    func count(_ filter: JSON, include: String? = nil) async throws -> Int64? {
+        var body: JSON = ["filter": filter]
+        if let include { body["include"] = .string(include) }
+        return try await ask("count", body).json["count"].integer
+    }
+
+    /// Registers installations that differ from `RegistrationBody` in some members of the device.
+    func register(_ devices: [(name: String, changes: JSON)], as user: String? = nil) async throws {
+        for (name, changes) in devices {
+            var body = RegistrationBody.make(name)
+            body["device"] = .object(RegistrationBody.device(name).object.merging(changes.object) { $1 })
+            let answer = try await put(name, body, as: user)
+            #expect(answer.status == 201, "\(answer.text)")
+        }
+    }
+
+    /// The lines of an export.
+    func export(_ body: JSON, by credential: Credential = .role(.sender)) async throws -> [JSON] {
+        let answer = try await ask("export", body, by: credential)
+        #expect(answer.status == 200, "\(answer.text)")
+        return try answer.body.split(separator: UInt8(ascii: "\n")).map { try JSON(parsing: $0) }
+    }
+}
