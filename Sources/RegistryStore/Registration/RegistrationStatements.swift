@@ -80,22 +80,35 @@ enum RegistrationStatements {
     /// R2: another snapshot under the same binding, which the history of settings gains at once.
     static let updateSnapshots = PreparedSQL(
         """
-        WITH updated AS (
+        WITH written AS (
             UPDATE installation i
             SET (\(sql: InstallationRow.sightAndSnapshot.names)) = ROW (\(sql: InstallationRow.sightAndSnapshot.values))
             FROM \(sql: InstallationRow.sightAndSnapshot.unnest)
             WHERE i.app_id = k.app_id AND i.install_id = k.install_id
-            RETURNING i.last_seen_at, i.app_id, i.install_id, \(sql: SnapshotColumns.batch.list.names(of: "i"))
+            RETURNING \(sql: snapshotOfRow)
         )
-        INSERT INTO settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.list.names))
-        SELECT * FROM updated
+        \(sql: appendWritten)
         """)
 
+    /// New installations, each with the first entry of its history of settings.
     static let insert = PreparedSQL(
         """
-        INSERT INTO installation (\(sql: InstallationRow.columns.names))
-        SELECT \(sql: InstallationRow.columns.values) FROM \(sql: InstallationRow.columns.unnest)
+        WITH written AS (
+            INSERT INTO installation AS i (\(sql: InstallationRow.columns.names))
+            SELECT \(sql: InstallationRow.columns.values) FROM \(sql: InstallationRow.columns.unnest)
+            RETURNING \(sql: snapshotOfRow)
+        )
+        \(sql: appendWritten)
         """)
+
+    private static let snapshotOfRow: PostgresSQL = """
+        i.last_seen_at, i.app_id, i.install_id, \(sql: SnapshotColumns.batch.list.names(of: "i"))
+        """
+
+    private static let appendWritten: PostgresSQL = """
+        INSERT INTO settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.list.names))
+        SELECT * FROM written
+        """
 
     /// R12.
     static let appendEvents = PreparedSQL(
@@ -108,7 +121,7 @@ enum RegistrationStatements {
     static let appendSnapshots = PreparedSQL(
         """
         INSERT INTO settings_snapshot (at, app_id, install_id, \(sql: SnapshotColumns.batch.list.names))
-        SELECT i.last_seen_at, i.app_id, i.install_id, \(sql: SnapshotColumns.batch.list.names)
+        SELECT \(sql: snapshotOfRow)
         FROM unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
         JOIN installation i USING (app_id, install_id)
         """)

@@ -11,6 +11,7 @@ struct RegistrationWrite {
     private var updated: [InstallationRow] = []
     private var inserted: [InstallationRow] = []
     private let events: [TokenEvent]
+    /// Those that the statements of the rows do not append themselves.
     private var newSnapshots: Set<InstallationKey>
 
     init(_ batch: [PendingRegistration], _ locked: LockedInstallations) {
@@ -29,7 +30,10 @@ struct RegistrationWrite {
     }
 
     private mutating func append(_ row: InstallationRow, replacing before: Installation?) {
-        guard let before else { return inserted.append(row) }
+        guard let before else {
+            newSnapshots.remove(row.installation.key)
+            return inserted.append(row)
+        }
         guard row.installation.isBound(exactlyAs: before), newSnapshots.remove(before.key) != nil else {
             return updated.append(row)
         }
