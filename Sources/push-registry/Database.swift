@@ -58,6 +58,13 @@ struct Database: Sendable {
             settings: settings.limits.sessionSettings)
     }
 
+    /// The one session that folds the roll-up.
+    var foldingConfiguration: PostgresConfiguration {
+        get throws {
+            try PostgresConfiguration(connectionString, settings: ["jit": "off", "statement_timeout": "30s"])
+        }
+    }
+
     private var migrator: Migrator {
         get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
     }

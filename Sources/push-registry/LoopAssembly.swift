@@ -28,6 +28,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     }
 
     private let parts: [LoopParts]
+    private let folding: PostgresClient
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let limits = CallLimits()
@@ -54,6 +55,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 directory: PostgresAppDirectory(postgres: postgres), audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
+        folding = PostgresClient(
+            try database.foldingConfiguration, on: loops[0], limits: .init(connectionsMin: 0, connectionsMax: 1),
+            name: "folding", logger: logger)
         self.admin = admin
         self.metrics = metrics
         self.accessLogInterval = accessLogInterval
@@ -100,6 +104,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.store.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                 }
+                group.addTask { await folding.run() }
+                group.addTask { await RollUpFolder(postgres: folding).run() }
             }
         }
     }

@@ -29,14 +29,25 @@ public enum RollUp {
             "SELECT \(sql: columns)count FROM rollup_cell WHERE level = \(sql: level) AND \(sql: counted)",
             "SELECT \(sql: columns)count FROM rollup_pending WHERE \(sql: counted)",
         ]
-        if scope == .reachable {
-            parts.append(
-                """
-                SELECT \(sql: columns)-1 FROM rollup_installation
-                WHERE \(sql: counted) AND state = 'active' AND session_expires_at <= \(asOf)
-                """)
-        }
+        if scope == .reachable { parts += clock(columns, app, asOf) }
         return "(\(sql: parts.joined(separator: " UNION ALL ")))"
+    }
+
+    /// Sessions that expired between the moment until which cells know it and `asOf`, whichever is the earlier.
+    private static func clock(_ columns: PostgresSQL, _ app: AppNumber, _ asOf: PostgresTimestamp) -> [PostgresSQL] {
+        [
+            """
+            SELECT \(sql: columns)-1 FROM rollup_installation
+            WHERE app_id = \(app.rawValue) AND state = 'active' AND reach = 'reachable'
+                AND session_expires_at > (SELECT rollup_swept()) AND session_expires_at <= \(asOf)
+            """,
+            """
+            SELECT \(sql: columns)1 FROM rollup_installation
+            WHERE app_id = \(app.rawValue) AND state = 'active'
+                AND reach_of(state, authorization_status, provider, NULL, NULL) = 'reachable'
+                AND session_expires_at <= (SELECT rollup_swept()) AND session_expires_at > \(asOf)
+            """,
+        ]
     }
 }
 
