@@ -5,8 +5,8 @@ extension Invariant {
         Invariant(
             "rollup-recount", "R13", "the roll-up counts what a recount does (rebuild-rollup repairs it)",
             """
-            SELECT concat_ws('/', app_id, provider, locale, time_zone_id, system_name, system_version, authorization_status,
-                state) || ' misses ' || count
+            SELECT concat_ws('/', app_id, provider, locale, time_zone_id, system_name, system_version,
+                authorization_status, state) || ' misses ' || count
             FROM rollup_drift
             """),
         Invariant(
