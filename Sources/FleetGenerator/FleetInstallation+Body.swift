@@ -4,13 +4,16 @@ import StrictJSON
 extension FleetInstallation {
     /// The JSON body with which this installation registers, as its client writes it.
     ///
-    /// - Parameter settings: other settings than the installation's own.
-    public func body(settings: NotificationSettings? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - settings: other settings than the installation's own.
+    ///   - holder: whose token it has come to hold; its own by default.
+    public func body(settings: NotificationSettings? = nil, tokenOf holder: FleetInstallation? = nil) -> [UInt8] {
+        let holder = holder ?? self
         var writer = JSONWriter(capacity: 1_536)
         writer.object { writer in
-            writer.member("token", token.text)
-            writer.member("provider", token.provider.rawValue)
-            if let keys { writer.member("keys", keys) }
+            writer.member("token", holder.token.text)
+            writer.member("provider", holder.token.provider.rawValue)
+            if let keys = holder.keys { writer.member("keys", keys) }
             writer.member("settings", settings ?? self.settings)
             writer.member("device", sent)
         }

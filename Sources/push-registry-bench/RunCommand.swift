@@ -11,7 +11,9 @@ struct RunCommand: AsyncParsableCommand {
             release binary beside this one, under HTTP load. Prints a table of the medians and writes it to \
             bench-YYYY-MM-DD.txt in the current folder.
 
-            Rows: unchanged, changed and first registrations; healthz (GET /healthz); start (until /readyz says 200); \
+            Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
+            another) and logout, both held to changed registrations of the same run; feedback and feedbackAgain (calls of \
+            10,000 items, which change an installation each, or are known); healthz (GET /healthz); start (until /readyz says 200); \
             idle (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against \
             plain, and against Hummingbird 2, which is fetched and built in .build-hummingbird when --with-hummingbird \
             asks for it, and measured from then on).
@@ -21,7 +23,7 @@ struct RunCommand: AsyncParsableCommand {
             """)
 
     @Option(parsing: .upToNextOption, help: "The rows to measure.")
-    var rows = Row.allCases
+    var rows = [RowList.all]
 
     @Option(help: "Installations in the database.")
     var count: Int?
@@ -63,7 +65,7 @@ struct RunCommand: AsyncParsableCommand {
             (options.count, options.seconds, options.rounds) = (50_000, 2, 1)
             options.idleConnections = 1_000
         }
-        options.rows = rows
+        options.rows = rows.flatMap(\.rows)
         options.count = count ?? options.count
         options.seconds = seconds ?? options.seconds
         options.rounds = rounds ?? options.rounds

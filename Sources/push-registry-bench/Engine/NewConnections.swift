@@ -32,7 +32,7 @@ struct NewConnections: Sendable {
         while ContinuousClock.now < end {
             let channel = try server.open(Loopback.connect(port: server.port))
             defer { channel.close() }
-            try answer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
+            _ = try answer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
             count += 1
         }
         return count

@@ -18,10 +18,14 @@ protocol LoadChannel: Sendable {
 
 extension LoadChannel {
     /// Sends one request on a channel that waits, and takes the answer, which comes in one piece. **Blocks**.
-    func exchange(_ request: [UInt8], into buffer: UnsafeMutableRawBufferPointer) throws {
-        guard request.withUnsafeBytes({ send($0) }) == request.count, receive(into: buffer) > 0 else {
-            throw Loopback.Failure(what: "no answer")
-        }
+    ///
+    /// - Returns: the bytes of the answer.
+    @discardableResult
+    func exchange(_ request: [UInt8], into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard request.withUnsafeBytes({ send($0) }) == request.count else { throw Loopback.Failure(what: "not sent") }
+        let received = receive(into: buffer)
+        guard received > 0 else { throw Loopback.Failure(what: "no answer") }
+        return received
     }
 
     func stopWaiting() {

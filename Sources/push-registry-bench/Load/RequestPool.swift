@@ -1,5 +1,6 @@
 import FleetGenerator
 import PushRegistry
+import StrictJSON
 
 /// Requests made beforehand, one behind the other in memory, so that sending one costs nothing but the sending.
 final class RequestPool: Sendable {
@@ -41,15 +42,44 @@ struct RegistrationWriter: Sendable {
     let key: String
 
     func request(_ installation: FleetInstallation, settings: NotificationSettings? = nil) -> [UInt8] {
-        let body = installation.body(settings: settings)
+        let path = "/installations/\(installation.installID)"
+        return request("PUT", path, installation.body(settings: settings), for: installation.owner)
+    }
+
+    /// A new installation, with its own user, registers with the token of another one.
+    func takeover(of holder: FleetInstallation, by newcomer: FleetInstallation) -> [UInt8] {
+        let path = "/installations/\(newcomer.installID)"
+        return request("PUT", path, newcomer.body(tokenOf: holder), for: newcomer.owner)
+    }
+
+    func logout(of installation: FleetInstallation) -> [UInt8] {
+        request("POST", "/installations/\(installation.installID)/logout", [], for: installation.owner)
+    }
+
+    /// The providers' words that these tokens are dead.
+    func feedback(about installations: [FleetInstallation]) -> [UInt8] {
+        var writer = JSONWriter(capacity: 200 * installations.count)
+        writer.array { writer in
+            for installation in installations {
+                writer.object { writer in
+                    writer.member("token", installation.token.text)
+                    writer.member("provider", installation.token.provider.rawValue)
+                    writer.member("reason", installation.token.provider.wordForDead)
+                }
+            }
+        }
+        return request("POST", "/feedback", writer.bytes, for: nil)
+    }
+
+    private func request(_ method: String, _ path: String, _ body: [UInt8], for owner: Owner?) -> [UInt8] {
         var head = """
-            PUT /v1/apps/\(app)/installations/\(installation.installID) HTTP/1.1\r
+            \(method) /v1/apps/\(app)\(path) HTTP/1.1\r
             Host: localhost\r
             Authorization: Bearer \(key)\r
             Content-Type: application/json\r
             Content-Length: \(body.count)\r\n
             """
-        if let owner = installation.owner {
+        if let owner {
             head += "X-User-Id: \(owner.userID)\r\n"
             if let session = owner.session {
                 head += "X-Session-Id: \(session.id)\r\n"
@@ -57,5 +87,17 @@ struct RegistrationWriter: Sendable {
             }
         }
         return Array("\(head)\r\n".utf8) + body
+    }
+}
+
+extension Provider {
+    /// Huawei says of single tokens only that they are doubtful, which to an installation that was just seen comes to the same.
+    fileprivate var wordForDead: String {
+        switch self {
+        case .apns, .apnsSandbox: "Unregistered"
+        case .fcm: "UNREGISTERED"
+        case .huawei: "80300007"
+        case .webPush: "410"
+        }
     }
 }

@@ -7,9 +7,9 @@ enum ResponseScanner {
         let verdict: Verdict
     }
 
-    /// The member `status` of a registration's answer.
+    /// The member `status` of a registration's or logout's answer.
     enum Verdict: Int, CaseIterable {
-        case none, unchanged, updated, created
+        case none, unchanged, updated, created, loggedOut
     }
 
     private static let lengthField = Array("content-length:".utf8)
@@ -57,6 +57,7 @@ enum ResponseScanner {
             guard bytes[start] == UInt8(ascii: "\""), bytes[start + 1] == UInt8(ascii: "s") else { continue }
             guard matches(bytes, start, verdictMember) else { continue }
             let word = start + verdictMember.count
+            if bytes[word] == UInt8(ascii: "l") { return .loggedOut }
             guard bytes[word] == UInt8(ascii: "u") else { return .created }
             return bytes[word + 1] == UInt8(ascii: "n") ? .unchanged : .updated
         }

@@ -20,12 +20,13 @@ struct Report: Codable, Sendable {
     mutating func addUpserts(_ measurement: Measurement) { upserts.append(measurement) }
     mutating func addInserts(_ measurement: Measurement) { inserts.append(measurement) }
 
-    /// pgbench's side of a row.
+    /// What a row is held to: pgbench, or changed registrations.
     func other(_ row: Row) -> Measurement? {
         switch row {
+        case .takeover, .logout: http[.changed]?.median
         case .unchanged, .changed: upserts.median
         case .first: inserts.median
-        case .healthz, .start, .idle, .engine: nil
+        case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
         }
     }
 }

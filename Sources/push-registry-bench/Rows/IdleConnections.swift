@@ -22,6 +22,6 @@ struct IdleConnections {
 
     private func use(_ channel: any LoadChannel) throws {
         var answer = [UInt8](repeating: 0, count: 4_096)
-        try answer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
+        _ = try answer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
     }
 }

@@ -34,6 +34,18 @@ struct Measurement: Codable, Sendable {
     }
 }
 
+extension Measurement {
+    /// Per item.
+    init(_ result: FeedbackLoad.Result, _ cpu: CPUReading, expected: [String]) {
+        let items = Double(max(result.counts["received"] ?? 0, 1))
+        perSecond = items / max(result.seconds, 0.001)
+        serviceMicroseconds = cpu.service / items * 1_000_000
+        postgresMicroseconds = cpu.postgres / items * 1_000_000
+        failures = result.failures
+        asExpected = expected.reduce(0) { $0 + Double(result.counts[$1] ?? 0) } / items
+    }
+}
+
 /// CPU seconds used so far, or between two readings.
 struct CPUReading: Sendable {
     let service: Double

@@ -12,12 +12,17 @@ struct Pools {
         RequestPool([Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)]), .random)
     private let fleet: Fleet
     private let writer: RegistrationWriter
+    private let count: Int
+    private let step: Int
+
+    /// Items of one call of feedback: as many as it takes.
+    static let feedbackItems = 10_000
 
     /// - Parameter installationsMax: of each pool, taken from the whole fleet at even distances; one that is large
     ///   enough leaves hardly a page of the table out.
     init(_ fleet: Fleet, key: String, installationsMax: Int, rows: [Row]) {
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
-        let count = max(1, min(installationsMax, fleet.count / 2))
+        let count = max(1, min(installationsMax, fleet.count / 5))
         let step = fleet.count / count
         let numbers = (0..<count).lazy.map { $0 * step }
         unchanged = RequestSequence(
@@ -26,8 +31,38 @@ struct Pools {
             let installation = fleet[number + step / 2]
             return [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
         }
-        changed = RequestSequence(RequestPool(rows.contains(.changed) ? Array(twice) : []), .alternating)
-        (self.fleet, self.writer) = (fleet, writer)
+        let wantsChanged = rows.contains { $0 == .changed || $0.isHeldToChanged }
+        changed = RequestSequence(RequestPool(wantsChanged ? Array(twice) : []), .alternating)
+        (self.fleet, self.writer, self.count, self.step) = (fleet, writer, count, step)
+    }
+
+    /// Installations that are changed once and are not what they were: each round has its own. `offset` tells the rows apart; those of
+    /// unchanged and changed registrations are 0 and half a step.
+    private func numbers(_ offset: Int, round: Int, of rounds: Int) -> [Int] {
+        ((round - 1) * count / rounds..<round * count / rounds).map { $0 * step + offset }
+    }
+
+    func logouts(round: Int, of rounds: Int) -> RequestSequence {
+        RequestSequence(RequestPool(numbers(1, round: round, of: rounds).map { writer.logout(of: fleet[$0]) }), .once)
+    }
+
+    /// By installations that no other row has.
+    func takeovers(round: Int, of rounds: Int) -> RequestSequence {
+        let requests = numbers(step / 2 + 1, round: round, of: rounds).map { number in
+            writer.takeover(of: fleet[number], by: fleet[Self.newcomers + number])
+        }
+        return RequestSequence(RequestPool(requests), .once)
+    }
+
+    /// Far beyond the first registrations of any run.
+    private static let newcomers = 1_000_000_000
+
+    /// Calls with a token each of so many installations.
+    func feedback(round: Int, of rounds: Int) -> [[UInt8]] {
+        let numbers = numbers(step - 1, round: round, of: rounds)
+        return stride(from: 0, to: numbers.count, by: Self.feedbackItems).map { start in
+            writer.feedback(about: numbers[start...].prefix(Self.feedbackItems).map { fleet[$0] })
+        }
     }
 
     /// Installations that no round before had.

@@ -57,13 +57,32 @@ struct Sides {
         if options.wants(.healthz) {
             report.add(try await load(server, pools.healthz, expecting: .none), to: .healthz)
         }
+        try await measureRegistrations(round, server, pools, &report)
+        if options.wants(.takeover) {
+            let takeovers = pools.takeovers(round: round, of: options.rounds)
+            report.add(try await load(server, takeovers, expecting: .created), to: .takeover)
+        }
+        if options.wants(.logout) {
+            let logouts = pools.logouts(round: round, of: options.rounds)
+            report.add(try await load(server, logouts, expecting: .loggedOut), to: .logout)
+        }
+        if options.wants(.feedback) || options.wants(.feedbackAgain) {
+            let load = FeedbackLoad(port: server.port, calls: pools.feedback(round: round, of: options.rounds))
+            report.add(try await judge(server, load, expecting: ["suspect", "unregistered"]), to: .feedback)
+            report.add(try await judge(server, load, expecting: ["ignored"]), to: .feedbackAgain)
+        }
+    }
+
+    private func measureRegistrations(
+        _ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report
+    ) async throws {
         if options.wants(.unchanged) || options.wants(.changed) {
             report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
         }
         if options.wants(.unchanged) {
             report.add(try await load(server, pools.unchanged, expecting: .unchanged), to: .unchanged)
         }
-        if options.wants(.changed) {
+        if options.wants(.changed) || options.rows.contains(where: \.isHeldToChanged) {
             report.add(try await load(server, pools.changed, expecting: .updated), to: .changed)
         }
         if options.wants(.first) {
@@ -94,6 +113,18 @@ struct Sides {
         ) { [postgres] in try CPUReading(service: server.usage, postgres: postgres) }
         let result = Measurement(outcome.result, outcome.after - outcome.before, expected: verdict)
         log("\(verdict == .none ? "healthz" : "\(verdict)"): \(Int(result.perSecond)) a second")
+        return result
+    }
+
+    private func judge(
+        _ server: ServerProcess, _ load: FeedbackLoad, expecting words: [String]
+    ) async throws -> Measurement {
+        try await checkpoint()
+        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let outcome = try await load.run()
+        let after = try CPUReading(service: server.usage, postgres: postgres)
+        let result = Measurement(outcome, after - before, expected: words)
+        log("feedback \(words[0]): \(Int(result.perSecond)) items a second")
         return result
     }
 
