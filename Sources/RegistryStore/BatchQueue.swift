@@ -41,6 +41,19 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         return batch
     }
 
+    /// Up to one batch in which no key occurs twice; what repeats one stays, before all others.
+    mutating func takeBatch<Key: Hashable>(distinctBy key: (Element) -> Key) -> [Element] {
+        var keys = Set<Key>()
+        var repeated: [Element] = []
+        let batch = takeBatch().filter { element in
+            let isFirst = keys.insert(key(element)).inserted
+            if !isFirst { repeated.append(element) }
+            return isFirst
+        }
+        putBack(repeated)
+        return batch
+    }
+
     /// Parks a consumer that found nothing. It is resumed when there may be something, or at the finish.
     mutating func park(_ consumer: CheckedContinuation<Void, Never>) {
         guard elements.isEmpty, !isFinished else { return consumer.resume() }

@@ -21,6 +21,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let loop: EventLoop
         let postgres: PostgresClient
         let store: PostgresInstallationStore
+        let users: PostgresUserStore
         let directory: PostgresAppDirectory
         /// Audiences have connections of their own: however much they ask, registrations have theirs.
         let audiencePostgres: PostgresClient
@@ -52,7 +53,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
-                directory: PostgresAppDirectory(postgres: postgres), audiencePostgres: audiencePostgres,
+                users: PostgresUserStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
+                audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
         folding = PostgresClient(
@@ -71,7 +73,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             preconditionFailure("\(loop.name) is none of this server's loops")
         }
         let service = RegistryService(
-            store: parts.store, users: PostgresUserStore(postgres: parts.postgres),
+            store: parts.store, users: parts.users,
             feedback: PostgresFeedbackStore(postgres: parts.postgres),
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
@@ -102,6 +104,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.postgres.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.audiencePostgres.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.store.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.users.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                 }
                 group.addTask { await folding.run() }

@@ -100,7 +100,8 @@ public actor RegistrationCoalescer {
         await withDiscardingTaskGroup { group in
             while !changes.isFinished {
                 await withCheckedContinuation { changes.park($0) }
-                let batch = takeDistinctInstallations()
+                // Each of an installation's registrations finds what the one before left.
+                let batch = changes.takeBatch(distinctBy: \.registration.key)
                 guard !batch.isEmpty else { continue }
                 transactionCount += 1
                 group.addTask(executorPreference: loop) { await self.write(batch) }
@@ -121,19 +122,6 @@ public actor RegistrationCoalescer {
         guard transactionCount < Self.transactionsMax else { return }
         nextWrite?.resume()
         nextWrite = nil
-    }
-
-    /// An installation occurs once in a batch, so that each of its registrations finds what the one before left.
-    private func takeDistinctInstallations() -> [PendingRegistration] {
-        var keys = Set<InstallationKey>()
-        var repeated: [PendingRegistration] = []
-        let batch = changes.takeBatch().filter { pending in
-            let isFirst = keys.insert(pending.registration.key).inserted
-            if !isFirst { repeated.append(pending) }
-            return isFirst
-        }
-        changes.putBack(repeated)
-        return batch
     }
 }
 

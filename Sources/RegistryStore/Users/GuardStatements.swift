@@ -1,4 +1,5 @@
 import PostgresClient
+import PushRegistry
 
 /// The SQL of R7: the rows of users and sessions, where registrations and logouts meet. Whoever locks several of them does
 /// so in the order of their keys, users first, and installations only after them.
@@ -87,12 +88,18 @@ enum GuardStatements {
         ON CONFLICT (app_id, session_id) DO UPDATE SET kept_at = excluded.kept_at
         """)
 
-    /// An installation's own logouts. A later one of the same credential concerns more credentials.
-    static let addInstallationLogouts = PreparedSQL(
+    /// Installations' own logouts. A later one of the same credential concerns more credentials.
+    static func remembering(_ signOuts: [SignOuts.OnInstallation], at now: Timestamp) -> PostgresStatement {
+        PostgresStatement(
+            addInstallationLogouts, signOuts.map(\.key.app.rawValue), signOuts.map(\.key.installID.rawValue),
+            signOuts.map(\.userID.rawValue), signOuts.map { $0.sessionID?.rawValue ?? "" }, now.postgres)
+    }
+
+    private static let addInstallationLogouts = PreparedSQL(
         """
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-        SELECT $1, $2, user_digest(k.user_id), k.session_id, $5
-        FROM unnest($3::text[], $4::text[]) AS k (user_id, session_id)
+        SELECT k.app_id, k.install_id, user_digest(k.user_id), k.session_id, $5
+        FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[]) AS k (app_id, install_id, user_id, session_id)
         ON CONFLICT (app_id, install_id, user_sha256, session_id) DO UPDATE SET logged_out_at = excluded.logged_out_at
         """)
 }

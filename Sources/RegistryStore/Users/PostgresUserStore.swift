@@ -7,40 +7,20 @@ public struct PostgresUserStore: UserStore {
     static let attemptsMax = 20
 
     private let postgres: PostgresClient
+    private let logouts: LogoutCoalescer
 
     public init(postgres: PostgresClient) {
         self.postgres = postgres
+        logouts = LogoutCoalescer(postgres: postgres)
+    }
+
+    /// Carries logouts of installations until it is cancelled.
+    public func run() async {
+        await logouts.run()
     }
 
     public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64) {
-        try await transaction { transaction in
-            let key = logout.key
-            let results = try await transaction.execute([
-                PostgresStatement(InstallationStatements.lock, key.app.rawValue, key.installID.rawValue),
-                PostgresStatement(RegistrationStatements.now),
-            ])
-            let now = Timestamp(try results[1][0].decode(0, as: PostgresTimestamp.self))
-            let present = try results[0].first.map { try InstallationColumns.decode($0) }
-            let decision = try logout.decision(on: present, at: now)
-            try await transaction.commit(after: statements(decision, of: logout, at: now))
-            return (decision.status, decision.generation)
-        }
-    }
-
-    private func statements(
-        _ decision: Logout.Decision, of logout: Logout, at now: Timestamp
-    ) -> [PostgresStatement] {
-        var statements: [PostgresStatement] = []
-        if let after = decision.after { statements.append(unbind([after])) }
-        if let event = decision.event { statements.append(append([event])) }
-        if !decision.signOuts.isEmpty {
-            statements.append(
-                PostgresStatement(
-                    GuardStatements.addInstallationLogouts, logout.key.app.rawValue, logout.key.installID.rawValue,
-                    decision.signOuts.map(\.userID.rawValue), decision.signOuts.map { $0.sessionID?.rawValue ?? "" },
-                    now.postgres))
-        }
-        return statements
+        try await logouts.logOut(logout)
     }
 
     public func end(_ end: SessionEnd) async throws -> Int {
@@ -51,7 +31,8 @@ public struct PostgresUserStore: UserStore {
             let outcomes = installations.compactMap { end.outcome(for: $0, at: now) }
             if !outcomes.isEmpty {
                 try await transaction.commit(after: [
-                    endSessions(end.sessions(of: installations), in: end.app), unbind(outcomes.map(\.after)),
+                    endSessions(end.sessions(of: installations), in: end.app),
+                    UserStatements.unbinding(outcomes.map(\.after)),
                     append(outcomes.map(\.event)),
                 ])
             }
@@ -142,28 +123,18 @@ public struct PostgresUserStore: UserStore {
 // MARK: - Transactions
 
 extension PostgresUserStore {
-    /// Runs a transaction, again where it lost a race. Whatever the database throws leaves as a `StoreError`, a refusal as
-    /// itself.
+    /// Runs a transaction, again where it lost a race. Whatever is thrown leaves as a `StoreError`.
     private func transaction<Value>(_ body: (PostgresTransaction) async throws -> Value) async throws -> Value {
         var attempts = 1
         while true {
             do {
                 return try await postgres.withTransaction(.readCommitted, body)
-            } catch let refusal as Logout.Refusal {
-                throw refusal
             } catch let error as PostgresError where error.isLostRace && attempts < Self.attemptsMax {
                 attempts += 1
             } catch {
                 throw StoreError(error)
             }
         }
-    }
-
-    private func unbind(_ installations: [Installation]) -> PostgresStatement {
-        PostgresStatement(
-            UserStatements.unbind, installations.map(\.key.app.rawValue), installations.map(\.key.installID.rawValue),
-            installations.map(\.state.rawValue), installations.map(\.generation),
-            installations.map(\.stateChangedAt.postgres))
     }
 
     private func append(_ events: [TokenEvent]) -> PostgresStatement {

@@ -1,9 +1,10 @@
 import PostgresClient
+import PushRegistry
 
 /// The SQL of users: their installations, found by whom they are bound to.
 enum UserStatements {
     /// R6, R7: the binding goes, the snapshot stays.
-    static let unbind = PreparedSQL(
+    private static let unbind = PreparedSQL(
         """
         UPDATE installation i
         SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
@@ -11,6 +12,21 @@ enum UserStatements {
         FROM unnest($1::integer[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[])
             AS k (app_id, install_id, state, generation, state_changed_at)
         WHERE i.app_id = k.app_id AND i.install_id = k.install_id
+        """)
+
+    static func unbinding(_ installations: [Installation]) -> PostgresStatement {
+        PostgresStatement(
+            unbind, installations.map(\.key.app.rawValue), installations.map(\.key.installID.rawValue),
+            installations.map(\.state.rawValue), installations.map(\.generation),
+            installations.map(\.stateChangedAt.postgres))
+    }
+
+    static let lock = PreparedSQL(
+        """
+        SELECT \(sql: InstallationColumns.list)
+        FROM unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
+        JOIN installation i USING (app_id, install_id)
+        ORDER BY i.app_id, i.install_id FOR UPDATE OF i
         """)
 
     static let lockOfSession = PreparedSQL(
