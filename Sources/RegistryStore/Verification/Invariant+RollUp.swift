@@ -10,16 +10,17 @@ extension Invariant {
             FROM rollup_drift
             """),
         Invariant(
-            "rollup-marginals", "R13", "the sums of the roll-up's cells are its marginals (rebuild-rollup repairs them)",
+            "rollup-marginals", "R13", "marginals are the sums of their cells (rebuild-rollup repairs them)",
             """
-            SELECT concat_ws('/', app_id, 'level ' || level, provider, locale, time_zone_id, system_name, system_version,
-                authorization_status, reach) || ' misses ' || count
+            SELECT concat_ws('/', app_id, 'level ' || level, provider, locale, time_zone_id, system_name,
+                system_version, authorization_status, reach) || ' misses ' || count
             FROM rollup_marginal_drift
             """),
         Invariant(
             "rollup-triggers", "R13", "every change of installations reaches the roll-up",
             """
-            SELECT wanted FROM unnest(ARRAY['rollup_insert', 'rollup_update', 'rollup_delete', 'rollup_truncate']) AS wanted
+            SELECT wanted
+            FROM unnest(ARRAY['rollup_insert', 'rollup_update', 'rollup_delete', 'rollup_truncate']) AS wanted
             WHERE NOT EXISTS (
                 SELECT FROM pg_trigger
                 WHERE tgrelid = to_regclass('installation') AND tgname = wanted AND tgenabled IN ('O', 'A'))
@@ -27,7 +28,8 @@ extension Invariant {
         Invariant(
             "rollup-horizon", "R13", "no delta is older than what is folded",
             """
-            SELECT 'transaction ' || min(transaction_id::text::bigint) || ': ' || count(*) || ' deltas' FROM rollup_delta
+            SELECT 'transaction ' || min(transaction_id::text::bigint) || ': ' || count(*) || ' deltas'
+            FROM rollup_delta
             WHERE transaction_id < rollup_horizon() HAVING count(*) > 0
             """),
     ]
