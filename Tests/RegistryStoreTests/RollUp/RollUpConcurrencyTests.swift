@@ -1,0 +1,102 @@
+import EventLoop
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import Testing
+
+@Suite("The roll-up is exact at every moment, whoever writes and folds meanwhile (R13)")
+struct RollUpConcurrencyTests {
+    @Test func everyRead_equalsARecount_whileManyWriteAndFold() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        try await TestStores.with { stores in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<6 { group.addTask { await write(stores, seed: seed &+ UInt64(number), steps: 120) } }
+                let background = Task { try await foldAndPrepare(stores) }
+                for number in 0..<2 {
+                    group.addTask { try await read(stores, seed: seed &+ UInt64(100 + number), times: 60) }
+                }
+                try await group.waitForAll()
+                background.cancel()
+                _ = await background.result
+            }
+            #expect(try await stores.count("SELECT count(*) FROM token_event") > 200)
+            try await stores.expectExact()
+            try await stores.fold()
+            try await stores.expectExact()
+            #expect(try await stores.brokenRollUp().isEmpty)
+        }
+    }
+
+    @Test func nothingIsLostOrCountedTwice_whenTheFolderIsKilled() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
+            try await stores.register("b", token: "aaaaaaaaaaaaaaab")
+            let pending = try await stores.count("SELECT count(*) FROM rollup_pending")
+            try? await stores.postgres.withTransaction { transaction in
+                _ = try await transaction.execute(["SELECT fold_rollup(1000)"])
+                _ = try? await transaction.execute(["SELECT pg_terminate_backend(pg_backend_pid())"])
+                throw CancellationError()
+            }
+            #expect(try await stores.count("SELECT count(*) FROM rollup_pending") == pending)
+            try await stores.expectExact()
+            #expect(try await stores.fold() == Int32(pending))
+            #expect(try await stores.fold() == 0)
+            try await stores.expectExact()
+        }
+    }
+
+    @Test func secondFolder_leavesAtOnce_whileTheFirstFolds() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
+            try await stores.postgres.withTransaction { transaction in
+                _ = try await transaction.execute(["SELECT fold_rollup(1000)"])
+                #expect(try await stores.fold() == nil)
+                try await stores.expectExact()
+            }
+            #expect(try await stores.fold() == 0)
+        }
+    }
+
+    @Test func snapshot_staysExact_whateverIsFoldedAfterIt() async throws {
+        try await TestStores.with { stores in
+            for number in 10..<20 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            try await stores.postgres.withTransaction(.repeatableRead) { transaction in
+                let before: Int64 = try await transaction.execute([total(stores)])[0][0].decode(0)
+                try await stores.fold(3)
+                _ = try await stores.sql("DELETE FROM installation WHERE install_id < 'i15'")
+                try await stores.fold()
+                _ = try await stores.sql("VACUUM rollup_delta")
+                #expect(try await transaction.execute([total(stores)])[0][0].decode(0) == before && before == 10)
+            }
+            try await stores.expectExact()
+        }
+    }
+
+    private func total(_ stores: TestStores) -> PostgresStatement {
+        let relation = RollUp.relation(
+            of: stores.app.number, by: [], scope: .all, asOf: PostgresTimestamp(microsecondsSince1970: 0))
+        return PostgresStatement("SELECT sum(count)::bigint FROM \(sql: relation) AS r").unprepared()
+    }
+
+    private func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
+        var writer = RollUpWriter(stores, seed: seed)
+        for _ in 0..<steps { await writer.step() }
+    }
+
+    /// Small batches, so that steps end within transactions.
+    private func foldAndPrepare(_ stores: TestStores) async throws {
+        while !Task.isCancelled {
+            try await stores.fold(7)
+            _ = try await stores.sql("SELECT prepare_rollup()")
+        }
+    }
+
+    private func read(_ stores: TestStores, seed: UInt64, times: Int) async throws {
+        var dice = Dice(seed: seed)
+        for _ in 0..<times {
+            let after = Duration.milliseconds(dice.below(2_000) - 1_000)
+            try await stores.expectExact([dice.element(of: RollUpRecount.all)], after: after)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import Testing
+
+/// The roll-up held against a recount of the installations, in one snapshot.
+struct RollUpRecount {
+    let dimensions: RollUpDimensions
+    let scope: RollUp.Scope
+
+    static let all = (0..<32).flatMap { number in
+        [RollUp.Scope.reachable, .active, .all].map {
+            RollUpRecount(dimensions: RollUpDimensions(rawValue: UInt8(number)), scope: $0)
+        }
+    }
+
+    /// Finds the groups that the two count differently.
+    func statement(of app: AppNumber, asOf: PostgresTimestamp) -> PostgresStatement {
+        let relation = RollUp.relation(of: app, by: dimensions, scope: scope, asOf: asOf)
+        let rolled = columns.map { PostgresSQL(identifier: $0) } + ["1"]
+        let counted = columns.map { $0 == "time_zone_offset" ? Self.offset : PostgresSQL(identifier: $0) } + ["1"]
+        let names = rolled.joined(separator: ", ")
+        let places = rolled.indices.map { PostgresSQL(stringLiteral: "\($0 + 1)") }.joined(separator: ", ")
+        return PostgresStatement(
+            """
+            WITH rolled AS (
+                SELECT \(sql: names), sum(count) FROM \(sql: relation) AS r GROUP BY \(sql: places) HAVING sum(count) <> 0
+            ), counted AS (
+                SELECT \(sql: counted.joined(separator: ", ")), count(*) FROM installation
+                WHERE app_id = \(app.rawValue) AND \(sql: condition(asOf)) GROUP BY \(sql: places)
+            )
+            SELECT concat('rolled ', r) FROM (TABLE rolled EXCEPT TABLE counted) AS r
+            UNION ALL SELECT concat('counted ', c) FROM (TABLE counted EXCEPT TABLE rolled) AS c
+            """
+        ).unprepared()
+    }
+
+    /// The definition of the design, and not the roll-up's.
+    private func condition(_ asOf: PostgresTimestamp) -> PostgresSQL {
+        switch scope {
+        case .all: "true"
+        case .active: "state = 'active'"
+        case .reachable:
+            """
+            state = 'active' AND (session_expires_at IS NULL OR session_expires_at > \(asOf))
+            AND (authorization_status IN ('authorized', 'provisional', 'ephemeral')
+                OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))
+            """
+        }
+    }
+
+    private var columns: [String] {
+        var columns: [String] = []
+        if dimensions.contains(.provider) { columns.append("provider") }
+        if dimensions.contains(.locale) { columns.append("locale") }
+        if dimensions.contains(.timeZone) { columns += ["time_zone_id", "time_zone_offset"] }
+        if dimensions.contains(.osVersion) { columns += ["system_name", "system_version"] }
+        if dimensions.contains(.authorization) { columns.append("authorization_status") }
+        return columns
+    }
+
+    private static let offset: PostgresSQL =
+        "CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END"
+}
+
+extension TestStores {
+    /// - Parameter recounts: all questions by default.
+    func expectExact(
+        _ recounts: [RollUpRecount] = RollUpRecount.all, after: Duration = .zero,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let now: PostgresTimestamp = try await sql("SELECT clock_timestamp()")[0].decode(0)
+        let asOf = PostgresTimestamp(microsecondsSince1970: now.microsecondsSince1970 + Int64(after / .microseconds(1)))
+        for recount in recounts {
+            let wrong: [String] = try await sql(recount.statement(of: app.number, asOf: asOf)).map { try $0.decode(0) }
+            #expect(wrong.isEmpty, "\(recount) \(wrong.prefix(3))", sourceLocation: sourceLocation)
+        }
+    }
+
+    func count(_ statement: PostgresStatement) async throws -> Int64 {
+        try await sql(statement)[0].decode(0)
+    }
+
+    /// Folds once.
+    @discardableResult
+    func fold(_ batch: Int32 = 1_000_000) async throws -> Int32? {
+        try await sql("SELECT fold_rollup(\(batch))")[0].decode(0)
+    }
+
+    /// What the roll-up's own invariants find.
+    func brokenRollUp() async throws -> Set<String> {
+        let report = try await RegistryVerifier(configuration).verify()
+        return Set(report.findings.filter { $0.broken > 0 }.map(\.invariant.name).filter { $0.hasPrefix("rollup-") })
+    }
+}

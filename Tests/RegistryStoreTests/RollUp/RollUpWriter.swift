@@ -1,0 +1,102 @@
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// Changes installations in every way there is, at random, few of them and with few traits, so that cells empty and fill.
+struct RollUpWriter {
+    let stores: TestStores
+    let users: PostgresUserStore
+    var dice: Dice
+
+    init(_ stores: TestStores, seed: UInt64) {
+        self.stores = stores
+        users = PostgresUserStore(postgres: stores.postgres)
+        dice = Dice(seed: seed)
+    }
+
+    /// One change. Refusals, and races that are lost by hand-written SQL, change nothing.
+    mutating func step() async {
+        switch dice.below(20) {
+        case 0..<9: try? await register()
+        case 9: try? await remove()
+        case 10, 11: try? await logOut()
+        case 12: try? await erase()
+        case 13, 14: try? await judge()
+        case 15: try? await sql("DELETE FROM installation WHERE install_id = \(installID)")
+        case 16: try? await sql("UPDATE installation SET locale = \(locale) WHERE install_id <= \(installID)")
+        case 17:
+            try? await sql(
+                """
+                UPDATE installation SET session_expires_at = clock_timestamp() + \(dice.below(3_000)) * interval '1 ms'
+                WHERE session_id IS NOT NULL
+                """)
+        case 18:
+            try? await sql(
+                "UPDATE installation SET state = 'stale' WHERE install_id = \(installID) AND state = 'active'")
+        default:
+            try? await sql(
+                "UPDATE installation SET last_seen_at = now(), time_zone_offset = \(Int32(dice.below(2))) * 3600")
+        }
+    }
+
+    private var installID: String { mutating get { "i\(dice.below(30) + 10)" } }
+    private var userID: UserID { get throws { try UserID("user") } }
+    private var locale: String { mutating get { dice.element(of: ["de_DE", "de_AT", "en_US"]) } }
+
+    private mutating func sql(_ statement: PostgresStatement) async throws {
+        _ = try await stores.sql(statement)
+    }
+
+    private mutating func register() async throws {
+        var settings = NotificationSettings()
+        settings.authorizationStatus = dice.element(of: [.authorized, .denied, .unknown])
+        let device = Device(
+            installID: try InstallID(installID), deviceModel: "x", systemName: dice.element(of: ["iOS", "Android"]),
+            systemVersion: dice.element(of: ["17", "18.1"]), locale: LocaleIdentifier(locale),
+            timeZoneID: dice.element(of: ["Europe/Berlin", "Asia/Tokyo", "Mars/Olympus"]),
+            timeZoneOffset: Int32(dice.below(2)) * 3600)
+        let token = try Token("aaaaaaaaaaaaaaaa\(dice.below(40) + 10)", of: dice.isTrue(0.7) ? .apns : .fcm)
+        let request = RegistrationRequest(
+            token: token, keys: nil, snapshot: Snapshot(settings: settings, device: device))
+        _ = try await stores.installations.register(
+            Registration(
+                request, of: stores.app, owner: try await owner(), precondition: nil, actor: "service:test",
+                sha256: TestStores.sha256))
+    }
+
+    /// Anonymous, a user, or one in a session that ends soon.
+    private mutating func owner() async throws -> Owner? {
+        switch dice.below(3) {
+        case 0: return nil
+        case 1: return Owner(userID: try userID)
+        default:
+            let now: PostgresTimestamp = try await stores.sql("SELECT clock_timestamp()")[0].decode(0)
+            let expiry = now.microsecondsSince1970 + Int64(dice.below(3_000_000))
+            return Owner(
+                userID: try UserID("u\(dice.below(5))"),
+                session: .init(
+                    id: try SessionID("s\(dice.below(1_000_000))"), expiresAt: Timestamp(microseconds: expiry)))
+        }
+    }
+
+    private mutating func remove() async throws {
+        try await stores.installations.remove(
+            Removal(key: stores.key(installID), requester: .service, precondition: nil, actor: "service:test"))
+    }
+
+    private mutating func logOut() async throws {
+        _ = try await users.logOut(
+            Logout(
+                key: stores.key(installID), requester: .service, keepsAnonymous: dice.isTrue(0.5), precondition: nil,
+                actor: "service:test"))
+    }
+
+    private mutating func erase() async throws {
+        let user = try UserID("u\(dice.below(5))")
+        _ = try await users.erase(Erasure(app: stores.app.number, userID: user, actor: "service:test"))
+    }
+
+    private mutating func judge() async throws {
+        _ = try await stores.judge(["aaaaaaaaaaaaaaaa\(dice.below(40) + 10)"])
+    }
+}
