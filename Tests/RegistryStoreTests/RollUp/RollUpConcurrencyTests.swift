@@ -4,14 +4,16 @@ import PushRegistry
 import RegistryStore
 import Testing
 
-@Suite("The roll-up is exact at every moment, whoever writes and folds meanwhile (R13)")
+@Suite("The roll-up is exact at every moment, whoever writes and folds meanwhile (R13)", .timeLimit(.minutes(3)))
 struct RollUpConcurrencyTests {
     @Test func everyRead_equalsARecount_whileManyWriteAndFold() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
         try await TestStores.with { stores in
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<6 { group.addTask { await write(stores, seed: seed &+ UInt64(number), steps: 120) } }
+                for number in 0..<6 {
+                    group.addTask { await RollUpWriter.write(stores, seed: seed &+ UInt64(number), steps: 120) }
+                }
                 let background = Task { try await foldAndPrepare(stores) }
                 for number in 0..<2 {
                     group.addTask { try await read(stores, seed: seed &+ UInt64(100 + number), times: 60) }
@@ -77,11 +79,6 @@ struct RollUpConcurrencyTests {
         let relation = RollUp.relation(
             of: stores.app.number, by: [], scope: .all, asOf: PostgresTimestamp(microsecondsSince1970: 0))
         return PostgresStatement("SELECT sum(count)::bigint FROM \(sql: relation) AS r").unprepared()
-    }
-
-    private func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
-        var writer = RollUpWriter(stores, seed: seed)
-        for _ in 0..<steps { await writer.step() }
     }
 
     /// Small batches, so that steps end within transactions.

@@ -3,7 +3,7 @@ import PushRegistry
 import RegistryStore
 import Testing
 
-@Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers")
+@Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(3)))
 struct RollUpRepairTests {
     private struct Damage {
         let done: PostgresStatement
@@ -44,16 +44,12 @@ struct RollUpRepairTests {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
         try await TestStores.with { stores in
-            var writer = RollUpWriter(stores, seed: seed)
-            for _ in 0..<60 { await writer.step() }
+            await RollUpWriter.write(stores, seed: seed, steps: 60)
             try await stores.fold()
             _ = try await stores.sql("UPDATE rollup_cell SET count = count + 3 WHERE level IN (3, 10, 31)")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1..<5 {
-                    group.addTask {
-                        var writer = RollUpWriter(stores, seed: seed &+ UInt64(number))
-                        for _ in 0..<80 { await writer.step() }
-                    }
+                    group.addTask { await RollUpWriter.write(stores, seed: seed &+ UInt64(number), steps: 80) }
                 }
                 group.addTask { for _ in 0..<40 { try await stores.fold(9) } }
                 for _ in 0..<2 { group.addTask { _ = try await RollUpRebuild(stores.configuration).run() } }

@@ -8,14 +8,23 @@ struct RollUpWriter {
     let users: PostgresUserStore
     var dice: Dice
 
-    init(_ stores: TestStores, seed: UInt64) {
+    private init(_ stores: TestStores, _ users: PostgresUserStore, seed: UInt64) {
         self.stores = stores
-        users = PostgresUserStore(postgres: stores.postgres)
+        self.users = users
         dice = Dice(seed: seed)
     }
 
+    /// Makes so many changes, one after the other.
+    static func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
+        let users = PostgresUserStore(postgres: stores.postgres)
+        // Ends with this scope.
+        async let _ = users.run()
+        var writer = RollUpWriter(stores, users, seed: seed)
+        for _ in 0..<steps { await writer.step() }
+    }
+
     /// One change. Refusals, and races that are lost by hand-written SQL, change nothing.
-    mutating func step() async {
+    private mutating func step() async {
         switch dice.below(20) {
         case 0..<9: try? await register()
         case 9: try? await remove()
