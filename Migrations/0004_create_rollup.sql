@@ -25,6 +25,26 @@ CREATE TABLE known_time_zone (
 );
 INSERT INTO known_time_zone SELECT name FROM pg_timezone_names;
 
+-- The dotted number that a version begins with, without trailing zeros, of at most 16 parts: 17.10 is above 17.9, and 17 is 17.0. NULL
+-- without a digit at the beginning. A number beyond 64 bits counts as the largest one. As PushRegistry's Version reads it.
+CREATE FUNCTION version_key(version text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    -- As nearly all are: too short for large numbers and for many of them, and nothing behind the number.
+    IF length(version) <= 18 AND version ~ '^[0-9]+(\.[0-9]+)*$' THEN
+        RETURN string_to_array(
+            CASE WHEN version ~ '0$' THEN regexp_replace(version, '(?:^0+|\.0+)+$', '') ELSE version END, '.');
+    ELSIF version !~ '^[0-9]' THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT coalesce(array_agg(least(part::numeric, 9223372036854775807)::bigint ORDER BY place), '{}')
+        FROM string_to_table(
+            regexp_replace(substring(version FROM '^[0-9]+(?:\.[0-9]+){0,15}'), '(?:^0+|\.0+)+$', ''), '.')
+            WITH ORDINALITY AS parts (part, place)
+        WHERE part <> '');
+END
+$$;
+
 -- What changed, by cell; offsets as they were sent.
 CREATE TABLE rollup_delta (
     -- The writing transaction.
@@ -79,7 +99,9 @@ CREATE TABLE rollup_cell (
     locale text COLLATE "C",
     time_zone_id text COLLATE "C",
     system_name text COLLATE "C",
-    system_version text COLLATE "C"
+    system_version text COLLATE "C",
+    -- Once for each cell and not for each question.
+    system_version_key bigint[] GENERATED ALWAYS AS (version_key(system_version)) STORED
 ) PARTITION BY LIST (level);
 CREATE UNIQUE INDEX rollup_cell_key ON rollup_cell
     (app_id, level, provider, locale, time_zone_id, time_zone_offset, system_name, system_version, authorization_status,
@@ -100,7 +122,7 @@ $$;
 CREATE VIEW rollup_pending AS
 SELECT d.app_id, d.provider, d.locale, d.time_zone_id,
     CASE WHEN k.name IS NULL THEN d.time_zone_offset ELSE 0 END AS time_zone_offset, d.system_name, d.system_version,
-    d.authorization_status, d.state,
+    version_key(d.system_version) AS system_version_key, d.authorization_status, d.state,
     reach_of(d.state, d.authorization_status, d.provider, d.session_expires_at, (SELECT rollup_swept())) AS reach,
     d.session_expires_at, d.count
 FROM rollup_delta d LEFT JOIN known_time_zone k ON k.name = d.time_zone_id
@@ -110,7 +132,7 @@ WHERE d.transaction_id >= (SELECT rollup_horizon());
 CREATE VIEW rollup_installation AS
 SELECT i.app_id, i.provider, i.locale, i.time_zone_id,
     CASE WHEN k.name IS NULL THEN i.time_zone_offset ELSE 0 END AS time_zone_offset, i.system_name, i.system_version,
-    i.authorization_status, i.state,
+    version_key(i.system_version) AS system_version_key, i.authorization_status, i.state,
     reach_of(i.state, i.authorization_status, i.provider, i.session_expires_at, (SELECT rollup_swept())) AS reach,
     i.session_expires_at
 FROM installation i LEFT JOIN known_time_zone k ON k.name = i.time_zone_id;

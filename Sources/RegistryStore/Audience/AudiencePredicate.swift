@@ -7,6 +7,7 @@ import PushRegistry
 struct AudiencePredicate {
     /// The moment that times and zones are looked at.
     let asOf: Timestamp
+    let source: AudienceSource
 
     func sql(_ filter: AudienceFilter) -> PostgresSQL {
         switch filter {
@@ -38,9 +39,13 @@ struct AudiencePredicate {
         field.column ?? ZoneOffsets.utcOffset
     }
 
+    private func versionKey(_ field: AudienceField) -> PostgresSQL {
+        source.versionKey(of: column(field))
+    }
+
     private func exists(_ field: AudienceField) -> PostgresSQL {
         switch field.kind {
-        case .version: "version_key(\(sql: column(field))) IS NOT NULL"
+        case .version: "\(sql: versionKey(field)) IS NOT NULL"
         case .location: "latitude IS NOT NULL"
         default: "\(sql: column(field)) IS NOT NULL"
         }
@@ -58,7 +63,7 @@ extension AudiencePredicate {
         case .locale: return lies(in: values.locales)
         case .version:
             // As texts: an array of arrays would have to be of one length.
-            return "array_to_string(version_key(\(sql: column(field))), '.') = ANY (\(values.versions.map(\.text)))"
+            return "array_to_string(\(sql: versionKey(field)), '.') = ANY (\(values.versions.map(\.text)))"
         case .offset: return "\(sql: column(field)) = ANY (\(values.offsets))"
         case .time: return "\(sql: column(field)) = ANY (\(values.times))"
         case .flag: return "\(sql: column(field)) = ANY (\(values.flags))"
@@ -79,7 +84,7 @@ extension AudiencePredicate {
     }
 
     private func ordered(_ field: AudienceField, _ order: AudienceOrder, _ value: AudienceValue) -> PostgresSQL {
-        let left = field.kind == .version ? "version_key(\(sql: column(field)))" : column(field)
+        let left = field.kind == .version ? versionKey(field) : column(field)
         let right: PostgresSQL =
             switch value {
             case .version(let version): "\(version.components)"

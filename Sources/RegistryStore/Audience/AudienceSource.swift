@@ -11,6 +11,11 @@ struct AudienceSource {
     /// How many installations a group of rows stands for; never NULL.
     let count: PostgresSQL
 
+    /// What the version in a column is compared by. The roll-up keeps it.
+    func versionKey(of column: PostgresSQL) -> PostgresSQL {
+        isRollUp ? "system_version_key" : "version_key(\(sql: column))"
+    }
+
     /// Where these fields are found, the filter's among them: in the roll-up if it tells them all.
     static func counting(
         _ audience: Audience, by fields: Set<AudienceField>, at asOf: Timestamp

@@ -95,7 +95,7 @@ extension AudienceStatements {
         let zones: PostgresSQL = fields.contains(where: \.needsZones) ? " \(sql: ZoneOffsets.join)" : ""
         return """
             FROM \(sql: source.from)\(sql: zones) WHERE \(sql: source.condition) \
-            AND \(sql: AudiencePredicate(asOf: asOf).sql(audience.filter))
+            AND \(sql: AudiencePredicate(asOf: asOf, source: source).sql(audience.filter))
             """
     }
 
@@ -106,7 +106,7 @@ extension AudienceStatements {
     /// What makes a group: equal versions are one, however they are written.
     private func groupKey(_ field: AudienceField) -> PostgresSQL {
         let column = field.column ?? ZoneOffsets.utcOffset
-        return field.kind == .version ? "version_key(\(sql: column))" : column
+        return field.kind == .version ? source.versionKey(of: column) : column
     }
 
     /// What a group is shown as: of several spellings of a version the first, which is the shortest one with nothing behind the number.

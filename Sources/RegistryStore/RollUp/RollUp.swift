@@ -16,6 +16,7 @@ public enum RollUp {
     /// A FROM item, without a name: the columns of these dimensions, named and typed as those of `installation`, and `count`, to
     /// be summed; it may be negative, and zero in sum.
     ///
+    /// Beside `system_version` there is `system_version_key`, which `version_key` makes of it.
     /// `time_zone_offset` says something only where `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
     ///
     /// - Parameter asOf: sessions that expired until then are not reachable.

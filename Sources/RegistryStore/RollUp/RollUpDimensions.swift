@@ -22,13 +22,13 @@ public struct RollUpDimensions: OptionSet, Hashable, Sendable {
         rawValue.nonzeroBitCount <= 2 ? self : .all
     }
 
-    /// The columns of `installation` and of the roll-up, by name.
+    /// The columns of the roll-up, by name: those of `installation`, and what is kept of them.
     var columns: [String] {
         var columns: [String] = []
         if contains(.provider) { columns.append("provider") }
         if contains(.locale) { columns.append("locale") }
         if contains(.timeZone) { columns += ["time_zone_id", "time_zone_offset"] }
-        if contains(.osVersion) { columns += ["system_name", "system_version"] }
+        if contains(.osVersion) { columns += ["system_name", "system_version", "system_version_key"] }
         if contains(.authorization) { columns.append("authorization_status") }
         return columns
     }
