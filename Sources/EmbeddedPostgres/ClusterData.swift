@@ -7,6 +7,12 @@ enum ClusterOrigin: Sendable {
     case initialization
     /// A copy of the data folder of a cluster that was stopped.
     case copy(of: String)
+    /// A base backup of a running server that it follows from then on, as a standby.
+    ///
+    /// - Parameters:
+    ///   - server: key words of libpq for a role that may replicate.
+    ///   - name: what the server knows the standby by (`application_name`).
+    case standby(of: String, name: String)
 }
 
 /// Makes a cluster's data, and in it the service's role and database.
@@ -27,6 +33,7 @@ struct ClusterData: Sendable {
         switch origin {
         case .initialization: try await initialize(unfinished)
         case .copy(let source): try await command.run("cp", ["-a", "--reflink=auto", source, unfinished])
+        case .standby(let server, let name): try await backUp(server, as: name, to: unfinished)
         }
         guard rename(unfinished, folder.data) == 0 else { throw .unusable(folder.data) }
     }
@@ -39,6 +46,15 @@ struct ClusterData: Sendable {
             [
                 "--pgdata", data, "--username", Self.superuser, "--encoding=UTF8", "--locale=C.UTF-8",
                 "--data-checksums", "--auth-local=trust", "--auth-host=scram-sha-256",
+            ])
+    }
+
+    private func backUp(_ server: String, as name: String, to data: String) async throws(EmbeddedPostgresError) {
+        try await command.run(
+            "pg_basebackup",
+            [
+                "--pgdata", data, "--dbname", "\(server) application_name=\(name)", "--checkpoint=fast",
+                "--wal-method=stream", "--write-recovery-conf",
             ])
     }
 

@@ -24,6 +24,13 @@ public actor EmbeddedPostgres {
     /// The way over TCP, `host=127.0.0.1`, for the service's role; nil unless it was asked for.
     public nonisolated let loopbackConnectionString: String?
 
+    /// Key words for libpq that lead to whichever of two servers takes writes, as the service's role.
+    public nonisolated func connectionString(orWhereverWritable other: EmbeddedPostgres) -> String {
+        address.connectionString(
+            user: ClusterData.serviceName, database: ClusterData.serviceName, orWhereverWritable: other.address)
+    }
+
+    private nonisolated let address: ServerAddress
     private let directory: String
     private let postmaster: Postmaster
     private let settings: ServerSettings
@@ -99,6 +106,7 @@ public actor EmbeddedPostgres {
         superuserConnectionString = address.connectionString(user: ClusterData.superuser, database: name)
         loopbackConnectionString =
             listensOnLoopback ? address.loopbackConnectionString(user: name, database: name) : nil
+        self.address = address
         self.directory = directory
         self.postmaster = postmaster
         self.settings = settings

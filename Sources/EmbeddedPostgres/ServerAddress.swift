@@ -11,6 +11,12 @@ struct ServerAddress: Equatable, Sendable {
         "host='\(Self.escaped(socketFolder))' port=\(port) user=\(user) dbname=\(database)"
     }
 
+    /// The same for this server and another one, of which the one that takes writes is meant.
+    func connectionString(user: String, database: String, orWhereverWritable other: ServerAddress) -> String {
+        "host='\(Self.escaped(socketFolder)),\(Self.escaped(other.socketFolder))' port=\(port),\(other.port) "
+            + "user=\(user) dbname=\(database) target_session_attrs=read-write"
+    }
+
     /// The same over TCP, on the loopback interface.
     func loopbackConnectionString(user: String, database: String) -> String {
         "host=127.0.0.1 port=\(port) user=\(user) dbname=\(database)"

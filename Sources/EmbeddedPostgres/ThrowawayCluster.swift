@@ -20,27 +20,49 @@ public enum ThrowawayCluster {
         logger: Logger = Logger(label: "throwaway-cluster"),
         _ body: (EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
+        try await takingPlace {
+            try await lend(settings, listensOnLoopback: listensOnLoopback, logger: logger, body)
+        }
+    }
+
+    /// Lends a server and a standby that follows it, which both count as one cluster. Either may be killed; the standby
+    /// is promoted by SQL, `pg_promote()`.
+    ///
+    /// Commits wait for the standby once `synchronous_standby_names` is its name, `standby`.
+    ///
+    /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.
+    public static func withStandby<Value: Sendable>(
+        logger: Logger = Logger(label: "throwaway-cluster"),
+        _ body: (_ primary: EmbeddedPostgres, _ standby: EmbeddedPostgres) async throws -> Value
+    ) async throws -> Value {
+        try await takingPlace {
+            try await lend(logger: logger) { primary in
+                let origin = ClusterOrigin.standby(of: primary.superuserConnectionString, name: "standby")
+                return try await lend(from: origin, logger: logger) { standby in try await body(primary, standby) }
+            }
+        }
+    }
+
+    private static func takingPlace<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         await ClusterPlaces.shared.take()
         let result: Result<Value, any Error>
-        do {
-            result = .success(try await lend(settings, listensOnLoopback, logger, body))
-        } catch {
-            result = .failure(error)
-        }
+        do { result = .success(try await body()) } catch { result = .failure(error) }
         await ClusterPlaces.shared.giveBack()
         return try result.get()
     }
 
+    /// - Parameter origin: a copy of the template unless it is named.
     private static func lend<Value: Sendable>(
-        _ settings: [String: String], _ listensOnLoopback: Bool, _ logger: Logger,
-        _ body: (EmbeddedPostgres) async throws -> Value
+        from origin: ClusterOrigin? = nil, _ settings: [String: String] = [:], listensOnLoopback: Bool = false,
+        logger: Logger, _ body: (EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
         let reservation = try await ThrowawayFolder.reserve(logger: logger)
         defer { reservation.remove() }
         return try await Watchdog.guarding(reservation.path) {
             let server = try await EmbeddedPostgres.start(
-                directory: reservation.path, lock: reservation.lock, origin: .copy(of: reservation.template),
-                settings: settings, defaults: ServerSettings.throwaway,
+                directory: reservation.path, lock: reservation.lock,
+                origin: origin ?? .copy(of: reservation.template), settings: settings,
+                defaults: ServerSettings.throwaway,
                 loopbackPort: listensOnLoopback ? try LoopbackPort.free() : nil, logger: logger)
             let result: Result<Value, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }

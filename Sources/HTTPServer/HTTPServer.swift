@@ -18,7 +18,7 @@ public final class HTTPServer: Sendable {
     /// Binds and listens: clients can connect from now on, and are served once `run` is called.
     ///
     /// - Parameter makeApplication: called once for each loop, on that loop.
-    /// - Throws: `ListenError` for an address that is taken or does not exist, `TLSError` for a certificate or key that
+    /// - Throws: `ListenError` for an address that is taken or does not exist, `InheritedSocketError`, `TLSError` for a certificate or key that
     ///   cannot be used.
     public init(
         _ configuration: HTTPServerConfiguration, loops: [EventLoop], logger: Logger,
@@ -27,7 +27,10 @@ public final class HTTPServer: Sendable {
         precondition(!loops.isEmpty, "a server needs an event loop")
         let tls = try configuration.tls.map { try TLSIdentity($0) }
         self.tls = tls
-        let opened = try configuration.addresses.flatMap { try ListeningSocket.open($0, count: loops.count) }
+        let opened =
+            configuration.inheritedSockets.isEmpty
+            ? try configuration.addresses.flatMap { try ListeningSocket.open($0, count: loops.count) }
+            : try configuration.inheritedSockets.map { try ListeningSocket.share($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
         sockets = SocketShelf(opened)
         let limits = ConnectionLimits(configuration)

@@ -2,8 +2,11 @@ public import HTTPWire
 
 /// Where the server listens and what it lets a client take: every wait has a deadline, every size a limit.
 public struct HTTPServerConfiguration: Sendable {
-    /// Where to listen.
+    /// Where to listen, unless there are inherited sockets.
     public var addresses: [ListenAddress]
+
+    /// Sockets that listen already: they are served instead of `addresses`.
+    public var inheritedSockets: [InheritedSocket] = []
 
     /// Where the certificate and its key are; without them HTTP is spoken in the clear.
     public var tls: TLSFiles?

@@ -8,6 +8,12 @@ public struct Registry: Sendable {
     public let service: RegistryService
     public let database: Database
 
+    public init(cluster: EmbeddedPostgres, service: RegistryService, database: Database) {
+        self.cluster = cluster
+        self.service = service
+        self.database = database
+    }
+
     public var client: HTTPClient { service.client }
 
     /// Sends a request, with the admin key unless another is named.
@@ -20,17 +26,55 @@ public struct Registry: Sendable {
 }
 
 /// Lends a running registry, of which nothing is left afterwards, however `body` ends.
+///
+/// - Parameters:
+///   - postgres: PostgreSQL's settings, over those of throw-away clusters.
+///   - environment: the service's, over that of all tests.
+///   - prepare: is lent SQL of a superuser before the service starts.
 public func withRegistry<Value: Sendable>(
-    eventLoops: Int = 2, _ body: (Registry) async throws -> Value
+    eventLoops: Int = 2, postgres: [String: String] = [:], environment: [String: String] = [:],
+    prepare: (Database) async throws -> Void = { _ in },
+    _ body: (Registry) async throws -> Value
 ) async throws -> Value {
-    var logger = Logger(label: "cluster")
-    logger.logLevel = .critical
-    return try await ThrowawayCluster.with(logger: logger) { cluster in
-        try await RegistryService.with(databaseURL: cluster.connectionString, eventLoops: eventLoops) { service in
+    try await ThrowawayCluster.with(settings: postgres, logger: .ofClusters) { cluster in
+        try await Database.with(cluster.superuserConnectionString, sessionsMax: 1, prepare)
+        return try await RegistryService.with(
+            databaseURL: cluster.connectionString, eventLoops: eventLoops, environment: environment
+        ) { service in
             try await Database.with(cluster.connectionString) { database in
                 try await body(Registry(cluster: cluster, service: service, database: database))
             }
         }
+    }
+}
+
+/// Lends a registry whose service writes to whichever of two servers takes writes: the primary, to begin with, whose
+/// commits wait for the standby.
+public func withReplicatedRegistry<Value: Sendable>(
+    _ body: (_ registry: Registry, _ standby: EmbeddedPostgres) async throws -> Value
+) async throws -> Value {
+    try await ThrowawayCluster.withStandby(logger: .ofClusters) { primary, standby in
+        try await Database.with(primary.superuserConnectionString) { database in
+            _ = try await database.rows("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+            _ = try await database.rows("SELECT pg_reload_conf()")
+            try await eventually("commits wait for the standby") {
+                try await database.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
+            }
+        }
+        let url = primary.connectionString(orWhereverWritable: standby)
+        return try await RegistryService.with(databaseURL: url) { service in
+            try await Database.with(url) { database in
+                try await body(Registry(cluster: primary, service: service, database: database), standby)
+            }
+        }
+    }
+}
+
+extension Logger {
+    fileprivate static var ofClusters: Logger {
+        var logger = Logger(label: "cluster")
+        logger.logLevel = .critical
+        return logger
     }
 }
 

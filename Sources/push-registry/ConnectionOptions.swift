@@ -39,6 +39,11 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "How long stopping still takes connections while /readyz already fails (default: 0s).", valueName: "time"))
+    var drainDelay: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Log every nth request that succeeds; others are always logged (default: 1).", valueName: "n"))
     var accessLogInterval: String?
 
@@ -48,7 +53,8 @@ struct ConnectionOptions: ParsableArguments {
             "trustedProxies": trustedProxies, "connectionsMax": connectionsMax,
             "connectionsPerAddressMax": connectionsPerAddressMax, "headDeadline": headDeadline,
             "bodyDeadline": bodyDeadline, "handlerDeadline": handlerDeadline, "writeDeadline": writeDeadline,
-            "idleDeadline": idleDeadline, "drainDeadline": drainDeadline, "accessLogInterval": accessLogInterval,
+            "idleDeadline": idleDeadline, "drainDeadline": drainDeadline, "drainDelay": drainDelay,
+            "accessLogInterval": accessLogInterval,
         ]
     }
 }

@@ -13,6 +13,8 @@ struct ConnectionSettings: Sendable {
     var writeDeadline: Duration?
     var idleDeadline: Duration?
     var drainDeadline: Duration?
+    /// How long it still takes connections after it was told to stop, while `readyz` already says so.
+    var drainDelay: Duration
 
     init(_ reader: ConfigReader) throws {
         trustedProxies = try Self.ranges(reader.string(forKey: "trustedProxies", default: ""))
@@ -25,6 +27,7 @@ struct ConnectionSettings: Sendable {
         writeDeadline = try reader.deadline("writeDeadline")
         idleDeadline = try reader.deadline("idleDeadline")
         drainDeadline = try reader.deadline("drainDeadline")
+        drainDelay = try reader.deadline("drainDelay", from: .zero) ?? .zero
     }
 
     private static func ranges(_ text: String) throws -> [AddressRange] {
@@ -62,10 +65,10 @@ extension ConfigReader {
         return count
     }
 
-    /// A wait of a millisecond to an hour, nil if nobody set it.
-    func deadline(_ key: String) throws -> Duration? {
+    /// A wait of `least` (a millisecond) to an hour, nil if nobody set it.
+    func deadline(_ key: String, from least: Duration = .milliseconds(1)) throws -> Duration? {
         guard let text = string(forKey: ConfigKey(key)) else { return nil }
-        guard let deadline = Duration(setting: text), deadline >= .milliseconds(1), deadline <= .seconds(3_600) else {
+        guard let deadline = Duration(setting: text), deadline >= least, deadline <= .seconds(3_600) else {
             throw ValidationError("\(key) is a time such as 500ms, 30s or 2m, at most 60m, not \(text).")
         }
         return deadline

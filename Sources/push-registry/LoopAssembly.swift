@@ -33,13 +33,14 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let limits = CallLimits()
+    private let departure: Departure
     private let metrics: PrometheusRegistry
     private let accessLogInterval: Int
     private let logger: Logger
 
     init(
         _ database: Database, _ audiences: AudienceSettings, loops: [EventLoop], admin: AdminKey,
-        metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
+        departure: Departure, metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
     ) throws {
         let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -61,6 +62,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             try database.foldingConfiguration, on: loops[0], limits: .init(connectionsMin: 0, connectionsMax: 1),
             name: "folding", logger: logger)
         self.admin = admin
+        self.departure = departure
         self.metrics = metrics
         self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
@@ -86,7 +88,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     }
 
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
-        ReadinessCheck {
+        ReadinessCheck { [departure] in
+            guard !departure.isAnnounced else { return ["the service is stopping"] }
             do {
                 _ = try await parts.directory.current()
                 return []

@@ -15,10 +15,13 @@ import UnixSignals
 /// The service: database, event loops and HTTP server, brought up in this order and down in the other.
 struct RegistryServer {
     private let settings: Settings
+    private let inheritedSockets: [InheritedSocket]
     private let logger: Logger
 
-    init(_ settings: Settings, logger: Logger) {
+    /// - Parameter inheritedSockets: served instead of the addresses that the settings name.
+    init(_ settings: Settings, inheritedSockets: [InheritedSocket] = [], logger: Logger) {
         self.settings = settings
+        self.inheritedSockets = inheritedSockets
         self.logger = logger
     }
 
@@ -46,15 +49,18 @@ struct RegistryServer {
         }
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
+        let departure = Departure()
         let assembly = try LoopAssembly(
-            database, settings.audiences, loops: loops, admin: admin, metrics: metrics,
+            database, settings.audiences, loops: loops, admin: admin, departure: departure, metrics: metrics,
             accessLogInterval: settings.accessLogInterval, logger: logger)
         let server = try HTTPServer(
             httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
+        let http = HTTPService(
+            server: server, departure: departure, drainDelay: settings.connections.drainDelay, logger: logger)
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: assembly), .init(service: HTTPService(server: server, logger: logger))],
+                services: [.init(service: assembly), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         async let printed: Void = demo ? Demo(database, server, logger: logger).prepare() : ()
         try await group.run()
@@ -70,6 +76,7 @@ struct RegistryServer {
             return address
         }
         var configuration = HTTPServerConfiguration(addresses: addresses)
+        configuration.inheritedSockets = inheritedSockets
         configuration.tls = try tlsFiles()
         settings.connections.apply(to: &configuration)
         return configuration

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPServer
 import Logging
 
 struct Serve: AsyncParsableCommand {
@@ -10,6 +11,8 @@ struct Serve: AsyncParsableCommand {
 
             The admin key is taken from PUSH_REGISTRY_ADMIN_KEY or the file, not from a flag, which every user of the \
             machine could read. With the embedded PostgreSQL a missing one is made and printed, this once.
+
+            Listening sockets that systemd or the like passes (LISTEN_FDS) are served instead of --listen.
 
             SIGTERM or Ctrl-C finishes what is in flight and ends; a second one ends at once.
             """)
@@ -35,9 +38,12 @@ struct Serve: AsyncParsableCommand {
     var demo = false
 
     func run() async throws {
+        let inheritedSockets = try InheritedSocket.takeAll()
         let flags = ["listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey]
         let more = connections.flags.merging(audiences.flags) { own, _ in own }
         let settings = try await common.settings(flags.merging(more) { own, _ in own })
-        try await RegistryServer(settings, logger: ProcessLogging.start(settings)).run(demo: demo)
+        let server = RegistryServer(
+            settings, inheritedSockets: inheritedSockets, logger: ProcessLogging.start(settings))
+        try await server.run(demo: demo)
     }
 }

@@ -10,6 +10,8 @@ import Logging
 actor Listener: ReadinessHandler {
     /// Connections accepted before other sockets get their turn.
     static let acceptsPerTurnMax = 64
+    /// The same where loops share a queue: the one that looks first must not take what the others could serve.
+    static let sharedAcceptsPerTurnMax = 1
     /// Until a listener that ran out of something tries again.
     static let retryDelay: Duration = .milliseconds(100)
 
@@ -51,7 +53,11 @@ actor Listener: ReadinessHandler {
     }
 
     nonisolated func descriptorIsReady(_ readiness: Readiness) {
-        assumeIsolated { $0.acceptConnections(atMost: Self.acceptsPerTurnMax) }
+        assumeIsolated { $0.acceptConnections(atMost: $0.acceptsPerTurnMax) }
+    }
+
+    private var acceptsPerTurnMax: Int {
+        socket?.isInherited == true ? Self.sharedAcceptsPerTurnMax : Self.acceptsPerTurnMax
     }
 
     /// Polls again after a pause.
@@ -62,10 +68,12 @@ actor Listener: ReadinessHandler {
         loop.change(watch, to: .readable)
     }
 
-    /// Begins no further connection, takes those that have begun, and then closes the socket.
+    /// Begins no further connection, takes those that have begun, and then closes the socket. The queue of an inherited
+    /// one is left to whoever serves it next.
     func stop(then onStop: @escaping @Sendable () -> Void) {
-        socket?.dropHandshakes()
         self.onStop = onStop
+        guard let socket, !socket.isInherited else { return close() }
+        socket.dropHandshakes()
         resume()
         acceptConnections(atMost: Int(ListeningSocket.backlog))
         stopTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.close() } }

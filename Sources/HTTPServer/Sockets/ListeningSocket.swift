@@ -11,10 +11,13 @@ final class ListeningSocket: Sendable {
 
     let descriptor: CInt
     let address: SocketAddress
+    /// Whether all loops take connections from one queue, which another process holds too and which outlives this one.
+    let isInherited: Bool
 
-    private init(descriptor: CInt, address: SocketAddress) {
+    private init(descriptor: CInt, address: SocketAddress, isInherited: Bool = false) {
         self.descriptor = descriptor
         self.address = address
+        self.isInherited = isInherited
     }
 
     deinit { close(descriptor) }
@@ -33,6 +36,16 @@ final class ListeningSocket: Sendable {
                 }
                 return socket
             }
+        }
+    }
+
+    /// `count` descriptors of one inherited socket, which stays open in the process that passed it.
+    static func share(_ inherited: InheritedSocket, count: Int) throws -> [ListeningSocket] {
+        guard let address = inherited.address else { throw InheritedSocketError(inherited, "it has no IP address") }
+        return try (0..<count).map { _ in
+            let descriptor = fcntl(inherited.descriptor, F_DUPFD_CLOEXEC, 0)
+            guard descriptor >= 0 else { throw InheritedSocketError(inherited, String(cString: strerror(errno))) }
+            return ListeningSocket(descriptor: descriptor, address: address, isInherited: true)
         }
     }
 

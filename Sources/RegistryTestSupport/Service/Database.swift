@@ -7,15 +7,21 @@ import PostgresClient
 public struct Database: Sendable {
     private let client: PostgresClient
 
-    /// Lends sessions on a database, as the service's role.
-    static func with<Value: Sendable>(_ url: String, _ body: (Database) async throws -> Value) async throws -> Value {
+    /// Lends sessions on a database, which are opened as they are needed.
+    ///
+    /// - Parameters:
+    ///   - url: libpq's; as the service's role, as a rule.
+    ///   - sessionsMin: opened at once, as far as the server lets them in.
+    public static func with<Value: Sendable>(
+        _ url: String, sessionsMin: Int = 0, sessionsMax: Int = 8, _ body: (Database) async throws -> Value
+    ) async throws -> Value {
         let loop = EventLoop(name: "test-sql")
         defer { loop.stop() }
         var logger = Logger(label: "test-sql")
         logger.logLevel = .critical
         let client = PostgresClient(
             try PostgresConfiguration(url, applicationName: "test"), on: loop,
-            limits: .init(connectionsMin: 0, connectionsMax: 8), logger: logger)
+            limits: .init(connectionsMin: sessionsMin, connectionsMax: sessionsMax), logger: logger)
         // It ends with this scope.
         async let _ = client.run()
         return try await body(Database(client: client))

@@ -10,8 +10,12 @@ public final class RegistryCommand: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - environment: besides it the command sees nothing but `PATH` and `HOME`.
+    ///   - socket: a listening socket that is passed to it, as systemd does (sd_listen_fds(3)).
     ///   - directory: where it runs; the folder of temporary files by default, so that a `.push-registry` lands nowhere else.
-    public init(_ arguments: [String], environment: [String: String] = [:], in directory: String? = nil) throws {
+    public init(
+        _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
+        in directory: String? = nil
+    ) throws {
         standardOutput = try OutputFile()
         standardError = try OutputFile()
         let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TZ"].contains($0.key) }
@@ -19,10 +23,19 @@ public final class RegistryCommand: @unchecked Sendable {
         process.arguments = arguments
         process.environment = inherited.merging(environment) { $1 }
         process.currentDirectoryURL = directory.map { URL(filePath: $0) } ?? FileManager.default.temporaryDirectory
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = socket?.handle ?? FileHandle.nullDevice
+        if socket != nil { passSocket() }
         process.standardOutput = standardOutput.handle
         process.standardError = standardError.handle
         try process.run()
+    }
+
+    /// The only descriptors that Foundation's processes inherit are the three standard ones, and the process's id is known
+    /// to itself alone: a shell moves the socket to its place, and becomes the command.
+    private func passSocket() {
+        process.executableURL = URL(filePath: "/bin/sh")
+        let script = #"export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec "$0" "$@" 3<&0 0</dev/null"#
+        process.arguments = ["-c", script, Self.binary.path] + (process.arguments ?? [])
     }
 
     /// Beside the running test bundle.

@@ -9,16 +9,18 @@ public final class RegistryService: Sendable {
 
     /// Starts a service over a database and waits until it listens.
     ///
-    /// - Parameter eventLoops: more than one, so that what holds on one loop is seen to hold on the others.
+    /// - Parameters:
+    ///   - eventLoops: more than one, so that what holds on one loop is seen to hold on the others.
+    ///   - socket: is served instead of a port that the system chooses.
     public static func start(
-        databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:]
+        databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], socket: ListeningSocket? = nil
     ) async throws -> RegistryService {
         let command = try RegistryCommand(
             ["serve", "--listen", "127.0.0.1:0", "--event-loops", "\(eventLoops)"],
             environment: [
                 "PUSH_REGISTRY_DATABASE_URL": databaseURL, "PUSH_REGISTRY_ADMIN_KEY": adminKey,
                 "PUSH_REGISTRY_LOG_LEVEL": "debug",
-            ].merging(environment) { $1 })
+            ].merging(environment) { $1 }, socket: socket)
         do {
             let port = try await port(of: command)
             return RegistryService(command, port: port)

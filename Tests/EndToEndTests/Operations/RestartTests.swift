@@ -1,0 +1,75 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("A restart fails no connection and drops no request", .serialized)
+struct RestartTests {
+    /// The socket stays open between two processes, as systemd keeps it (`LISTEN_FDS`): clients wait in its queue.
+    @Test func everyRequest_isAnswered_whenServiceIsRestartedOnAPassedSocket() async throws {
+        let socket = try ListeningSocket()
+        try await ThrowawayCluster.with(logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }) { cluster in
+            var service = try await RegistryService.start(databaseURL: cluster.connectionString, socket: socket)
+            defer { service.command.send(SIGKILL) }
+            #expect(service.client.port == socket.port)
+            let ledger = try await Database.with(cluster.connectionString) { database in
+                let registry = Registry(cluster: cluster, service: service, database: database)
+                let app = try await RegistryApp.make(in: registry)
+                let ledger = try await Load.run(on: app) { ledger in
+                    for _ in 1...3 {
+                        let count = ledger.acknowledged.count
+                        try await eventually("requests flow") { ledger.acknowledged.count > count + 200 }
+                        #expect(try await service.stop() == 0)
+                        service = try await RegistryService.start(
+                            databaseURL: cluster.connectionString, socket: socket)
+                    }
+                    _ = try await ledger.timeToHeal()
+                }
+                try await app.expectKept(ledger)
+                return ledger
+            }
+            #expect(ledger.refusals.isEmpty, "\(ledger.refusals.prefix(3).map(\.text))")
+        }
+    }
+
+    /// While the balancer still sends, everything is served.
+    @Test func readinessFails_beforeAnythingElse_whenServiceIsTerminatedWithADelay() async throws {
+        try await withRegistry(environment: ["PUSH_REGISTRY_DRAIN_DELAY": "60s"]) { registry in
+            let app = try await RegistryApp.make(in: registry)
+            registry.service.command.send(SIGTERM)
+            try await eventually("the service says that it leaves") {
+                try await registry.send("GET", "/readyz").status == 503
+            }
+            registry.client.closeIdle()
+            let answer = try await app.put("phone", as: "alice")
+            #expect(answer.status == 201 && answer["Connection"] == nil)
+            #expect(try await registry.send("GET", "/healthz").status == 200)
+            // A second signal cuts the delay short.
+            registry.service.command.send(SIGTERM)
+            #expect(try await registry.service.command.exitStatus() == 0)
+        }
+    }
+
+    @Test func requestsOfTheDelay_areAnswered_whenItEndsUnderLoad() async throws {
+        try await withRegistry(environment: ["PUSH_REGISTRY_DRAIN_DELAY": "500ms"]) { registry in
+            let app = try await RegistryApp.make(in: registry)
+            let answered = Counter()
+            let isLast = try await race(8) { client in
+                let connection = try HTTPConnection(port: registry.client.port)
+                for number in 0... {
+                    let answer = try await connection.response(
+                        to: app.registration("phone-\(client)", as: "u\(number)"))
+                    guard answer.status < 300 else { return false }
+                    answered.increment()
+                    if answered.count == 200 { registry.service.command.send(SIGTERM) }
+                    if answer["Connection"] == "close" { return true }
+                }
+                return false
+            }
+            #expect(isLast == Array(repeating: true, count: 8))
+            #expect(try await registry.service.command.exitStatus() == 0)
+        }
+    }
+}
