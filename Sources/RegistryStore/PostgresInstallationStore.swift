@@ -40,7 +40,9 @@ public struct PostgresInstallationStore: InstallationStore {
                 switch removal.decision(on: present, at: Timestamp(try results[0][0].decode(0))) {
                 case .nothing: break
                 case .refuse(let refusal): throw refusal
-                case .remove(let event): try await transaction.commit(after: statements(removing: event))
+                case .remove(let event):
+                    try await transaction.commit(after: statements(removing: event))
+                    EventMeters.count([event])
                 }
             }
         }

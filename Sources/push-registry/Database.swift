@@ -65,6 +65,15 @@ struct Database: Sendable {
         }
     }
 
+    /// The session that reads the gauges.
+    var gaugeConfiguration: PostgresConfiguration {
+        get throws {
+            try PostgresConfiguration(
+                connectionString, applicationName: "push-registry gauges",
+                settings: ["jit": "off", "statement_timeout": "10s"])
+        }
+    }
+
     private var migrator: Migrator {
         get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
     }

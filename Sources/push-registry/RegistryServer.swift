@@ -47,7 +47,7 @@ struct RegistryServer {
         let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
             EventLoop(name: "loop-\($0)")
         }
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
         MetricsSystem.bootstrap(metrics)
         let departure = Departure()
         let assembly = try LoopAssembly(
@@ -58,9 +58,10 @@ struct RegistryServer {
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         let http = HTTPService(
             server: server, departure: departure, drainDelay: settings.connections.drainDelay, logger: logger)
+        let gauges = try RegistryGauges(database, server: server, on: loops[0], logger: logger)
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: assembly), .init(service: http)],
+                services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         async let printed: Void = demo ? Demo(database, server, logger: logger).prepare() : ()
         try await group.run()

@@ -24,11 +24,13 @@ extension PostgresClient {
         _ mode: PostgresTransactionMode = .readCommitted, timeout: Duration? = nil,
         _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {
-        try await withConnection { connection in
+        let start = ContinuousClock.now
+        return try await withConnection { connection in
             let transaction = PostgresTransaction(connection, mode, timeout: timeout ?? limits.unitTimeout)
             do {
                 let value = try await body(transaction)
                 try await transaction.finish()
+                await transactionEnded(since: start)
                 return value
             } catch {
                 await transaction.rollBack()

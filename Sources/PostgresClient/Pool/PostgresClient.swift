@@ -64,10 +64,12 @@ public actor PostgresClient {
     public func execute(
         _ unit: [PostgresStatement], timeout: Duration? = nil
     ) async throws(PostgresError) -> [PostgresResult] {
+        let start = loop.now
         let loan = try await borrow(.shared)
         do throws(PostgresError) {
             let results = try await loan.connection.execute(unit, timeout: timeout ?? limits.unitTimeout)
             giveBack(loan)
+            meters.unit(took: loop.now - start)
             return results
         } catch {
             giveBack(loan)
@@ -142,6 +144,10 @@ extension PostgresClient {
 
     func count(_ error: PostgresError) {
         meters.count(error)
+    }
+
+    func transactionEnded(since start: ContinuousClock.Instant) {
+        meters.transaction(took: loop.now - start)
     }
 
     private func serve(_ id: PoolStateMachine.WaiterID, _ result: Result<Loan, PostgresError>) {

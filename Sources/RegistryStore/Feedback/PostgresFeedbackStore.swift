@@ -57,6 +57,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
                 guard try !found[0][0].decode(0, as: Bool.self) else { throw SubjectsMoved() }
             }
             try await transaction.commit(after: write.statements)
+            EventMeters.count(write.events)
             return write.counts
         }
     }
@@ -86,6 +87,7 @@ struct MissingSubjects: Sendable {
 struct FeedbackWrite: Sendable {
     let counts: FeedbackCounts
     let missing: MissingSubjects
+    let events: [TokenEvent]
     let statements: [PostgresStatement]
 
     /// Decodes, decides and encodes up to 10,000 rows on another thread: on the event loop other requests would wait for it.
@@ -97,8 +99,8 @@ struct FeedbackWrite: Sendable {
         var counts = FeedbackCounts()
         for item in feedback.items { counts.count(locked.apply(item)) }
         return FeedbackWrite(
-            counts: counts, missing: MissingSubjects(of: feedback, among: installations), statements: statements(locked)
-        )
+            counts: counts, missing: MissingSubjects(of: feedback, among: installations), events: locked.events,
+            statements: statements(locked))
     }
 
     private static func statements(_ locked: LockedFeedback) -> [PostgresStatement] {

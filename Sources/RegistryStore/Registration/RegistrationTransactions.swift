@@ -101,6 +101,7 @@ struct RegistrationTransactions: Sendable {
                 Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
             }
             try await transaction.commit(after: RegistrationWrite(batch, locked).statements)
+            EventMeters.count(locked.events)
             return outcomes
         }
     }

@@ -99,7 +99,9 @@ actor LogoutCoalescer {
             let decisions = logouts.map { logout in
                 Result { () throws(Logout.Refusal) in try logout.decision(on: present[logout.key], at: now) }
             }
-            try await transaction.commit(after: statements(decisions.compactMap { try? $0.get() }, at: now))
+            let accepted = decisions.compactMap { try? $0.get() }
+            try await transaction.commit(after: statements(accepted, at: now))
+            EventMeters.count(accepted.compactMap(\.event))
             return decisions.map { $0.map { ($0.status, $0.generation) } }
         }
     }

@@ -35,6 +35,7 @@ public struct PostgresUserStore: UserStore {
                     UserStatements.unbinding(outcomes.map(\.after)),
                     append(outcomes.map(\.event)),
                 ])
+                EventMeters.count(outcomes.map(\.event))
             }
             return outcomes.count
         }
@@ -82,7 +83,9 @@ public struct PostgresUserStore: UserStore {
                 ])
             let now = Timestamp(try locked[4][0].decode(0, as: PostgresTimestamp.self))
             let installations = try locked[3].map { try InstallationColumns.decode($0) }
-            let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, at: now))
+            let events = installations.map { erasure.event(removing: $0, at: now) }
+            let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, events))
+            EventMeters.count(events)
             return Erasure.Receipt(
                 installations: installations.count, snapshots: removed[2].affectedRows,
                 events: removed[3].affectedRows, erasedAt: now)
@@ -90,7 +93,7 @@ public struct PostgresUserStore: UserStore {
     }
 
     private func statements(
-        erasing installations: [Installation], by erasure: Erasure, at now: Timestamp
+        erasing installations: [Installation], by erasure: Erasure, _ events: [TokenEvent]
     ) -> [PostgresStatement] {
         let apps = installations.map(\.key.app.rawValue)
         let installIDs = installations.map(\.key.installID.rawValue)
@@ -100,7 +103,7 @@ public struct PostgresUserStore: UserStore {
             PostgresStatement(UserStatements.delete, apps, installIDs),
             PostgresStatement(UserStatements.deleteSnapshots, apps, installIDs),
             PostgresStatement(UserStatements.forget, erasure.app.rawValue, erasure.userID.rawValue),
-            append(installations.map { erasure.event(removing: $0, at: now) }),
+            append(events),
         ]
     }
 

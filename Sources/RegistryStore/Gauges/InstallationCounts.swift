@@ -1,0 +1,40 @@
+public import PostgresClient
+
+/// How many installations are active (R10), by app and provider, out of the roll-up: for a gauge. Sessions that have
+/// expired since still count, as the state does not change by the clock.
+public struct InstallationCounts: Sendable {
+    public struct Count: Hashable, Sendable {
+        /// The app's identifier.
+        public let app: String
+        public let provider: String
+        public let active: Int64
+    }
+
+    private let postgres: PostgresClient
+
+    /// - Parameter postgres: on ordinary planner settings.
+    public init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    /// Reads a few cells for each app, and what is not folded into them yet.
+    ///
+    /// - Throws: `PostgresError`.
+    public func read() async throws -> [Count] {
+        try await postgres.execute(PostgresStatement(Self.statement)).map { row in
+            Count(app: try row.decode(0), provider: try row.decode(1), active: try row.decode(2))
+        }
+    }
+
+    /// Level 1 tells nothing apart but the provider.
+    private static let statement = PreparedSQL(
+        """
+        SELECT a.identifier, c.provider::text, sum(c.count)::bigint
+        FROM (
+            SELECT app_id, provider, count FROM rollup_cell WHERE level = 1 AND reach IN ('reachable', 'active')
+            UNION ALL
+            SELECT app_id, provider, count FROM rollup_pending WHERE reach IN ('reachable', 'active')) c
+        JOIN app a ON a.id = c.app_id
+        GROUP BY 1, 2
+        """)
+}

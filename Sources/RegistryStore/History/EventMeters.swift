@@ -1,0 +1,22 @@
+import Metrics
+import PushRegistry
+
+/// Counts what this process wrote to the history, by kind and reason: both are words of the rules, so there are few.
+enum EventMeters {
+    private struct Change: Hashable {
+        let kind: EventKind
+        let reason: TokenEvent.Reason
+    }
+
+    /// Call it once the events are committed.
+    static func count(_ events: some Sequence<TokenEvent>) {
+        var counts: [Change: Int] = [:]
+        for event in events { counts[Change(kind: event.kind, reason: event.reason), default: 0] += 1 }
+        for (change, count) in counts {
+            Counter(
+                label: "registry_changes_total",
+                dimensions: [("event", change.kind.rawValue), ("reason", change.reason.rawValue)]
+            ).increment(by: count)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Telemetry
+
+/// What the exposition says about each metric; the page on operations lists the same.
+enum MetricDescriptions {
+    static let all =
+        RequestMetrics.descriptions + [
+            MetricDescription(prefix: "http_connections", help: "Connections that are open."),
+            MetricDescription(
+                prefix: "postgres_duration_seconds",
+                help: "Time from asking for a connection to the last result, by pool and kind: unit or transaction.",
+                buckets: PrometheusConfiguration.latencyBuckets),
+            MetricDescription(
+                prefix: "postgres_errors_total", help: "What PostgreSQL refused or broke off, by pool and kind."),
+            MetricDescription(prefix: "postgres_pool_connections", help: "Connections to PostgreSQL, by pool."),
+            MetricDescription(prefix: "postgres_pool_waiting", help: "Tasks that wait for a connection, by pool."),
+            MetricDescription(
+                prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "registration_batch_retries_total", help: "Batches that lost a race and were tried again."),
+            MetricDescription(prefix: "registration_batch_splits_total", help: "Batches that were done one by one."),
+            MetricDescription(
+                prefix: "registration_refused_total",
+                help: "Registrations that found the queue full, or the service stopping."),
+            MetricDescription(
+                prefix: "registry_changes_total",
+                help: "Changes that this process wrote to the history, by event and reason."),
+            MetricDescription(
+                prefix: "registry_active_installations",
+                help: "Active installations by app and provider. Every process tells the same: take the maximum."),
+        ]
+}
