@@ -1,0 +1,69 @@
+import Foundation
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("Rules go by PostgreSQL's clock, whatever the service's own says", .serialized)
+struct ClockTests {
+    private static let skew = TimeInterval(3 * 24 * 3_600)
+
+    /// The skewed clock stands before PostgreSQL's own in the search path of new sessions.
+    private static let skewing: [PostgresStatement] = [
+        "CREATE SCHEMA skewed",
+        """
+        CREATE FUNCTION skewed.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
+        RETURN pg_catalog.statement_timestamp() + interval '3 days'
+        """,
+        """
+        CREATE FUNCTION skewed.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+        RETURN pg_catalog.clock_timestamp() + interval '3 days'
+        """,
+        """
+        CREATE FUNCTION skewed.now() RETURNS timestamptz LANGUAGE sql STABLE
+        RETURN pg_catalog.now() + interval '3 days'
+        """,
+        "ALTER ROLE push_registry SET search_path = skewed, public, pg_catalog",
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND application_name LIKE 'push-registry%'
+        """,
+    ]
+
+    @Test func timesAndGenerations_arePostgreSQLs_whenItsClockIsAnother() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            let first = try await app.put("phone", as: "alice")
+            for statement in Self.skewing { _ = try await registry.database.rows(statement) }
+            // It was last seen three days ago by PostgreSQL's clock, so this visit is recorded.
+            try await eventually("the service has new sessions") {
+                try await app.put("phone", as: "alice").status == 200
+            }
+            let record = try await app.get("phone")
+            let lastSeen = try #require(record.json["lastSeenAt"].string.flatMap(Self.date))
+            let isAhead = lastSeen.timeIntervalSinceNow > Self.skew - 3_600
+            #expect(isAhead, "\(lastSeen)")
+            #expect(record.generation == first.generation)
+            // A new installation's generation begins at PostgreSQL's time in microseconds.
+            let new = try #require(try await app.put("tablet", as: "alice").generation)
+            #expect(TimeInterval(new) / 1_000_000 > Date().timeIntervalSince1970 + Self.skew - 3_600)
+        }
+    }
+
+    private static func date(_ text: String) -> Date? {
+        try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains(".")))
+    }
+
+    /// An issuer's clock may differ by 30 seconds; a minute is too much.
+    @Test func usersToken_isTaken_whenItsIssuersClockIsAheadByLessThanTheLeeway() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry, policy: UserJWT.policy)
+            let now = Int(Date().timeIntervalSince1970)
+            func status(expired seconds: Int) async throws -> Int {
+                let token = UserJWT.make("alice", session: nil, issuedAt: now - 900, expiresAt: now - seconds)
+                return try await app.put("phone-\(seconds)", by: token).status
+            }
+            #expect(try await status(expired: 15) == 201)
+            #expect(try await status(expired: 60) == 401)
+        }
+    }
+}

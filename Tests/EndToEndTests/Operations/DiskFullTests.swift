@@ -1,0 +1,132 @@
+import EmbeddedPostgres
+import Foundation
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("A full disk costs nothing that was acknowledged", .serialized)
+struct DiskFullTests {
+    @Test(.enabled(if: SmallDisk.isPossible, "a disk of its own size needs the right to mount one"))
+    func acknowledgedRegistrations_survive_whenTheDiskIsFull() async throws {
+        try await SmallDisk.with { disk in
+            try await withRegistry(prepare: { try await store(tablesOn: disk, $0) }) { registry in
+                try await expectEndurance(registry, fill: { try disk.fill() }, free: { try disk.free() })
+            }
+        }
+    }
+
+    /// Tables and indexes that are made from now on lie there; the write-ahead log does not.
+    private func store(tablesOn disk: SmallDisk, _ database: Database) async throws {
+        let folder = "\(disk.path)/tables"
+        _ = try await database.rows("COPY (SELECT 1) TO PROGRAM \(sql: .init(stringLiteral: "'mkdir \(folder)'"))")
+        _ = try await database.rows("CREATE TABLESPACE small LOCATION \(sql: .init(stringLiteral: "'\(folder)'"))")
+        _ = try await database.rows("GRANT CREATE ON TABLESPACE small TO push_registry")
+        _ = try await database.rows("ALTER ROLE push_registry SET default_tablespace = 'small'")
+    }
+
+    /// The same without a disk of its own: PostgreSQL is made to report what it reports then.
+    @Test func registrations_areRefusedClearly_whenPostgreSQLReportsAFullDisk() async throws {
+        try await withRegistry { registry in
+            _ = try await registry.database.rows(
+                """
+                CREATE FUNCTION report_full_disk() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$
+                """)
+            try await expectEndurance(
+                registry,
+                fill: {
+                    _ = try await registry.database.rows(
+                        """
+                        CREATE TRIGGER full_disk BEFORE INSERT ON token_event
+                        FOR EACH STATEMENT EXECUTE FUNCTION report_full_disk()
+                        """)
+                },
+                free: { _ = try await registry.database.rows("DROP TRIGGER full_disk ON token_event") })
+        }
+    }
+
+    private func expectEndurance(
+        _ registry: Registry, fill: () async throws -> Void, free: () async throws -> Void
+    ) async throws {
+        let app = try await RegistryApp.make(in: registry)
+        _ = try await app.put("known", as: "alice")
+        let ledger = try await Load.run(on: app) { ledger in
+            try await eventually("registrations flow") { ledger.acknowledged.count > 200 }
+            try await fill()
+            try await eventually("clients are refused") { ledger.refusals.count > 4 * Load.clients }
+            // What writes nothing is served.
+            #expect(try await app.put("known", as: "alice").json["status"] == "unchanged")
+            #expect(try await app.get("known").status == 200)
+            #expect(try await registry.send("GET", "/healthz", key: nil).status == 200)
+            try await free()
+            let outage = try await ledger.timeToHeal()
+            #expect(outage < .seconds(5))
+        }
+        ledger.expectClearRefusals()
+        try await app.expectKept(ledger)
+        let verification = try await RegistryCommand.run(
+            ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+        #expect(verification.status == 0, "\(verification.output)")
+    }
+}
+
+/// A file system in memory that is soon full.
+struct SmallDisk: Sendable {
+    private static let mebibytes = 96
+
+    let path: String
+    private var ballast: URL { URL(filePath: "\(path)/ballast") }
+
+    /// Whether this process may mount one: root outside of a container, as a rule.
+    static let isPossible: Bool = {
+        guard let disk = try? SmallDisk() else { return false }
+        disk.remove()
+        return true
+    }()
+
+    private init() throws {
+        path = "/tmp/push-registry-disk-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        guard geteuid() == 0, Self.run("mount", "-t", "tmpfs", "-o", "size=\(Self.mebibytes)m,mode=1777", "tmpfs", path)
+        else {
+            try FileManager.default.removeItem(atPath: path)
+            throw POSIXError(.EPERM)
+        }
+    }
+
+    /// Lends one, of which nothing is left afterwards.
+    static func with(_ body: (SmallDisk) async throws -> Void) async throws {
+        let disk = try SmallDisk()
+        defer { disk.remove() }
+        try await body(disk)
+    }
+
+    private func remove() {
+        _ = Self.run("umount", path)
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Takes all the space that is left.
+    func fill() throws {
+        try Data().write(to: ballast)
+        let file = try FileHandle(forWritingTo: ballast)
+        defer { try? file.close() }
+        let piece = Data(count: 64 * 1024)
+        while (try? file.write(contentsOf: piece)) != nil {}
+    }
+
+    /// Gives it back.
+    func free() throws {
+        try FileManager.default.removeItem(at: ballast)
+    }
+
+    private static func run(_ program: String, _ arguments: String...) -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}

@@ -1,0 +1,58 @@
+import EmbeddedPostgres
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("An upgrade needs no pause: the old version serves, and starts, on the new one's schema")
+struct UpgradeTests {
+    /// What a newer version may do to the schema: add tables, and columns that may be absent.
+    private static let newerMigration: [PostgresStatement] = [
+        "ALTER TABLE installation ADD COLUMN nickname text",
+        "ALTER TABLE settings_snapshot ADD COLUMN nickname text",
+        "ALTER TABLE token_event ADD COLUMN nickname text",
+        "ALTER TABLE app ADD COLUMN nickname text",
+        "ALTER TABLE api_key ADD COLUMN nickname text NOT NULL DEFAULT ''",
+        "CREATE TABLE nickname (name text PRIMARY KEY)",
+        "INSERT INTO schema_migration (version, name, checksum) VALUES (9999, 'add_nickname', '\\x00')",
+    ]
+
+    @Test func oldVersion_servesOn_whenTheSchemaBecomesNewerMeanwhile() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            _ = try await exercise(app, "before")
+            for statement in Self.newerMigration { _ = try await registry.database.rows(statement) }
+            #expect(try await exercise(app, "after") == [201, 200, 200, 200, 200, 200, 200, 204])
+            #expect(try await registry.send("GET", "/readyz").status == 200)
+        }
+    }
+
+    @Test func oldVersion_startsAgain_whenTheSchemaIsNewer() async throws {
+        try await withRegistry { registry in
+            for statement in Self.newerMigration { _ = try await registry.database.rows(statement) }
+            let url = registry.cluster.connectionString
+            try await RegistryService.with(databaseURL: url) { service in
+                let restarted = Registry(cluster: registry.cluster, service: service, database: registry.database)
+                let app = try await RegistryApp.make(in: restarted)
+                #expect(try await exercise(app, "phone") == [201, 200, 200, 200, 200, 200, 200, 204])
+            }
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": url]
+            #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
+            #expect(try await RegistryCommand.run(["verify"], environment: environment).status == 0)
+        }
+    }
+
+    /// The statuses of one call of each kind.
+    private func exercise(_ app: RegistryApp, _ installID: String) async throws -> [Int] {
+        let path = "/installations/\(installID)"
+        return [
+            try await app.put(installID, as: "alice").status,
+            try await app.put(installID, as: "bob").status,
+            try await app.get(installID).status,
+            try await app.send("GET", path + "/history").status,
+            try await app.send("GET", path + "/snapshots").status,
+            try await app.send("POST", path + "/logout", [:], fields: [("X-User-Id", "bob")]).status,
+            try await app.send("POST", "/audience/count", ["filter": [:]], by: .role(.sender)).status,
+            try await app.delete(installID).status,
+        ]
+    }
+}
