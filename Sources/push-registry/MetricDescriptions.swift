@@ -23,6 +23,12 @@ enum MetricDescriptions {
                 prefix: "registration_refused_total",
                 help: "Registrations that found the queue full, or the service stopping."),
             MetricDescription(
+                prefix: "rollup_deltas_folded_total",
+                help: "Changes of counts that this process folded into the roll-up."),
+            MetricDescription(
+                prefix: "rollup_fold_failures_total",
+                help: "Rounds of folding the roll-up that failed; they are repeated."),
+            MetricDescription(
                 prefix: "registry_changes_total",
                 help: "Changes that this process wrote to the history, by event and reason."),
             MetricDescription(

@@ -18,7 +18,9 @@ struct DiskFullTests {
     /// Tables and indexes that are made from now on lie there; the write-ahead log does not.
     private func store(tablesOn disk: SmallDisk, _ database: Database) async throws {
         let folder = "\(disk.path)/tables"
-        _ = try await database.rows("COPY (SELECT 1) TO PROGRAM \(sql: .init(stringLiteral: "'mkdir \(folder)'"))")
+        // PostgreSQL's user must own the folder. A program that does not read what it is sent would fail the statement.
+        let program = PostgresSQL(stringLiteral: "'mkdir \(folder) && cat > /dev/null'")
+        _ = try await database.rows("COPY (SELECT 1) TO PROGRAM \(sql: program)")
         _ = try await database.rows("CREATE TABLESPACE small LOCATION \(sql: .init(stringLiteral: "'\(folder)'"))")
         _ = try await database.rows("GRANT CREATE ON TABLESPACE small TO push_registry")
         _ = try await database.rows("ALTER ROLE push_registry SET default_tablespace = 'small'")

@@ -1,0 +1,80 @@
+import EmbeddedPostgres
+import Foundation
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("Metrics tell what an operator has to know")
+struct MetricsTests {
+    @Test func everyMetric_hasAHelpTextAndARowInThePage_whenTheServiceHasWorked() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            _ = try await app.put("phone", as: "alice")
+            _ = try await app.send("POST", "/audience/count", ["filter": [:]], by: .role(.sender))
+            let lines = try await registry.send("GET", "/metrics", key: nil).text.split(separator: "\n")
+            let names = lines.filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }
+            let helped = Set(lines.filter { $0.hasPrefix("# HELP ") }.map { $0.split(separator: " ")[2] })
+            let page = try String(contentsOf: Self.page, encoding: .utf8)
+            #expect(names.count > 10)
+            #expect(names.filter { !helped.contains($0) } == [])
+            #expect(names.filter { !page.contains("| `\($0)` |") } == [])
+        }
+    }
+
+    /// What a dashboard or an alert asks for would otherwise stay empty without anybody noticing.
+    @Test(arguments: ["grafana-dashboard.json", "prometheus-alerts.yaml"])
+    func everyMetric_hasARowInThePage_whenAResourceNamesIt(resource: String) throws {
+        let page = try String(contentsOf: Self.page, encoding: .utf8)
+        let text = try String(contentsOf: Self.catalogue.appending(path: "Resources/\(resource)"), encoding: .utf8)
+        let names = Set(
+            text.matches(of: /\b(http|postgres|registration|registry|rollup|metrics|process|cleanup)_[a-z_]+/).map {
+                String($0.0).replacing(/_(bucket|sum|count)$/, with: "")
+            })
+        #expect(names.count > 8)
+        #expect(names.filter { !page.contains("| `\($0)` |") } == [])
+    }
+
+    private static let catalogue = URL(filePath: #filePath)
+        .appending(path: "../../../../Sources/push-registry/Documentation.docc").standardized
+    private static let page = catalogue.appending(path: "Operations.md")
+
+    @Test func changes_areCountedByReason_whenTheyAreWritten() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            for number in 0..<3 { _ = try await app.put("phone-\(number)", as: "alice") }
+            _ = try await app.put("phone-0", as: "alice")
+            _ = try await app.put("phone-0", as: "bob")
+            _ = try await app.send("POST", "/installations/phone-1/logout", [:], fields: [("X-User-Id", "alice")])
+            _ = try await app.delete("phone-2")
+            let metrics = try await registry.send("GET", "/metrics", key: nil).text
+            #expect(metrics.contains(#"registry_changes_total{event="registered",reason="firstRegistration"} 3"#))
+            #expect(metrics.contains(#"registry_changes_total{event="takenOver",reason="ownerChanged"} 1"#))
+            #expect(metrics.contains(#"registry_changes_total{event="loggedOut",reason="loggedOut"} 1"#))
+            #expect(metrics.contains(#"registry_changes_total{event="deleted",reason="deletedByCaller"} 1"#))
+        }
+    }
+
+    @Test func activeInstallations_areCountedByAppAndProvider_whenAServiceStarts() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            for number in 0..<3 { _ = try await app.put("phone-\(number)", as: "alice") }
+            _ = try await app.put(
+                "browser", RegistrationBody.make("browser", token: "fcm-token", provider: "fcm"), as: "alice")
+            _ = try await app.send("POST", "/installations/phone-1/logout", [:], fields: [("X-User-Id", "alice")])
+            // The gauges are looked at when a service starts, and every few seconds from then on.
+            try await RegistryService.with(databaseURL: registry.cluster.connectionString) { service in
+                func metrics() async throws -> String {
+                    try await service.client.response(to: .make("GET", "/metrics", key: nil)).text
+                }
+                try await eventually("installations are counted") {
+                    try await metrics().contains("registry_active_installations{")
+                }
+                let text = try await metrics()
+                #expect(text.contains(#"registry_active_installations{app="\#(app.id)",provider="apns"} 2"#))
+                #expect(text.contains(#"registry_active_installations{app="\#(app.id)",provider="fcm"} 1"#))
+                #expect(text.contains("postgres_duration_seconds_count"))
+                #expect(text.contains("http_connections"))
+            }
+        }
+    }
+}
