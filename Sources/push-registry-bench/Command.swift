@@ -5,5 +5,6 @@ struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-registry-bench",
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
-        subcommands: [RunCommand.self, FillCommand.self, EngineServerCommand.self], defaultSubcommand: RunCommand.self)
+        subcommands: [RunCommand.self, FillCommand.self, AudiencesCommand.self, EngineServerCommand.self],
+        defaultSubcommand: RunCommand.self)
 }

@@ -1,0 +1,49 @@
+import ArgumentParser
+import EmbeddedPostgres
+import Foundation
+import Logging
+
+struct AudiencesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audiences",
+        abstract: "Measure audience counts and breakdowns from the roll-up, and what it costs registrations.",
+        discussion: """
+            Starts a throw-away PostgreSQL, loads a fleet of each size in turn, and asks the questions one after the other, \
+            as the service asks them. The other side counts the same installations by count(*) on an index that \
+            covers all it needs. Then it changes settings, 100 installations to a statement, with the roll-up's triggers \
+            and without.
+
+            Five million installations take some ten minutes and 6 GB.
+            """)
+
+    @Option(parsing: .upToNextOption, help: "The fleets' sizes, ascending.")
+    var counts = [500_000, 5_000_000]
+
+    @Option(help: "How often each question is asked.")
+    var times = 100
+
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry whose schema is made. Default: the one beside this program.")
+    var binary: String?
+
+    func validate() throws {
+        guard let first = counts.first, first >= 1_000, counts == counts.sorted(), times > 0 else {
+            throw ValidationError("--counts ascend from 1000, --times is above 0.")
+        }
+    }
+
+    func run() async throws {
+        let binary = try Binary.pushRegistry(binary)
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
+            try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
+            let benchmark = try AudienceBenchmark(server.connectionString, counts: counts, times: times, seed: seed)
+            let report = try await benchmark.run { line in
+                FileHandle.standardError.write(Data("\(line)\n".utf8))
+            }
+            print(report.text)
+        }
+    }
+}
