@@ -50,7 +50,10 @@ public func withRegistry<Value: Sendable>(
 
 /// Lends a registry whose service writes to whichever of two servers takes writes: the primary, to begin with, whose
 /// commits wait for the standby.
+///
+/// - Parameter environment: the service's, over that of all tests.
 public func withReplicatedRegistry<Value: Sendable>(
+    environment: (_ standby: EmbeddedPostgres) -> [String: String] = { _ in [:] },
     _ body: (_ registry: Registry, _ standby: EmbeddedPostgres) async throws -> Value
 ) async throws -> Value {
     try await ThrowawayCluster.withStandby(logger: .ofClusters) { primary, standby in
@@ -62,7 +65,7 @@ public func withReplicatedRegistry<Value: Sendable>(
             }
         }
         let url = primary.connectionString(orWhereverWritable: standby)
-        return try await RegistryService.with(databaseURL: url) { service in
+        return try await RegistryService.with(databaseURL: url, environment: environment(standby)) { service in
             try await Database.with(url) { database in
                 try await body(Registry(cluster: primary, service: service, database: database), standby)
             }
