@@ -26,6 +26,57 @@ struct DiskFullTests {
         _ = try await database.rows("ALTER ROLE push_registry SET default_tablespace = 'small'")
     }
 
+    /// Without space for its write-ahead log PostgreSQL itself gives up; an operator makes space and starts it.
+    @Test(.enabled(if: SmallDisk.isPossible, "a disk of its own size needs the right to mount one"))
+    func acknowledgedRegistrations_survive_whenPostgreSQLHasNoSpaceForItsLog() async throws {
+        try await SmallDisk.with { disk in
+            try await withRegistry { registry in
+                try await move(logOf: registry.cluster, to: disk)
+                try await eventually("the service is ready") {
+                    try await registry.send("GET", "/readyz", key: nil).status == 200
+                }
+                let app = try await RegistryApp.make(in: registry)
+                let ledger = try await Load.run(on: app) { ledger in
+                    try await eventually("registrations flow") { ledger.acknowledged.count > 200 }
+                    try disk.fill()
+                    try await exhaustLog(registry.cluster)
+                    try await eventually("clients are refused") { ledger.refusals.count > 4 * Load.clients }
+                    #expect(try await registry.send("GET", "/healthz", key: nil).status == 200)
+                    try disk.free()
+                    try await registry.cluster.restart()
+                    let outage = try await ledger.timeToHeal()
+                    #expect(outage < .seconds(5))
+                }
+                ledger.expectClearRefusals()
+                try await app.expectKept(ledger)
+            }
+        }
+    }
+
+    private func move(logOf cluster: EmbeddedPostgres, to disk: SmallDisk) async throws {
+        let data = try await Database.with(cluster.superuserConnectionString) { database in
+            try await database.column("SHOW data_directory", as: String.self)[0]
+        }
+        await cluster.kill()
+        #expect(SmallDisk.run("mv", "\(data)/pg_wal", "\(disk.path)/wal"))
+        #expect(SmallDisk.run("ln", "-s", "\(disk.path)/wal", "\(data)/pg_wal"))
+        try await cluster.restart()
+    }
+
+    /// Uses the space up that the log has taken already, until the server breaks off.
+    private func exhaustLog(_ cluster: EmbeddedPostgres) async throws {
+        try await Database.with(cluster.superuserConnectionString) { database in
+            try await eventually("PostgreSQL breaks off") {
+                do {
+                    _ = try await database.rows("SELECT pg_switch_wal()")
+                    return false
+                } catch {
+                    return true
+                }
+            }
+        }
+    }
+
     /// The same without a disk of its own: PostgreSQL is made to report what it reports then.
     @Test func registrations_areRefusedClearly_whenPostgreSQLReportsAFullDisk() async throws {
         try await withRegistry { registry in
@@ -122,7 +173,10 @@ struct SmallDisk: Sendable {
         try FileManager.default.removeItem(at: ballast)
     }
 
-    private static func run(_ program: String, _ arguments: String...) -> Bool {
+    /// Runs a program as this process's user.
+    ///
+    /// - Returns: whether it succeeded.
+    static func run(_ program: String, _ arguments: String...) -> Bool {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [program] + arguments

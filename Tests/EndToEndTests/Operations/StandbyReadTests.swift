@@ -12,7 +12,8 @@ struct StandbyReadTests {
             try await eventually("the standby has what was written") { try await count(app).json["count"] == 3 }
             let everybody: JSON = ["filter": [:]]
             let calls: [(String, JSON)] = [
-                ("breakdown", ["filter": [:], "by": ["locale"]]), ("breakdown", ["filter": [:], "by": ["deviceModel"]]),
+                ("breakdown", ["filter": [:], "by": ["locale"]]),
+                ("breakdown", ["filter": [:], "by": ["deviceModel"]]),
                 ("installations", everybody), ("export", ["filter": [:], "format": "ndjson"]),
                 ("waves", ["filter": [:], "localTime": "10:00", "date": "2026-06-01"]),
                 ("count", ["filter": ["localTime": ["between": ["00:00", "24:00"]]]]),
