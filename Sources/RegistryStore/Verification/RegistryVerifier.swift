@@ -38,6 +38,8 @@ public struct RegistryVerifier: Sendable {
         try await PostgresSession.withSession(configuration) { session in
             try session.withTransaction {
                 try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                // Recounting the roll-up of five million takes 10 s with it, and 40 s without.
+                try session.run(script: "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off")
                 return try report(session, progress)
             }
         }
