@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import HTTPServer
@@ -17,5 +18,17 @@ struct InheritedSocketTests {
     @Test(arguments: [(nil, nil), ("41", "1"), ("42", nil), ("42", "0"), ("42", "-1"), ("42", "1000000"), ("x", "1")])
     func nothingIsTaken_whenItIsNotForThisProcess(processID: String?, count: String?) {
         #expect(announced(processID, count).isEmpty)
+    }
+
+    @Test func descriptorIsRefused_whenItDoesNotListen() {
+        let idle = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let local = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        let file = open("/dev/null", O_RDONLY)
+        for descriptor in [idle, local, file, 9_999] {
+            #expect(throws: InheritedSocketError.self) {
+                try InheritedSocket(descriptor: descriptor, name: "http").adopt()
+            }
+            close(descriptor)
+        }
     }
 }

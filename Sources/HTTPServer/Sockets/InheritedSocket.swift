@@ -46,7 +46,10 @@ public struct InheritedSocket: Hashable, Sendable {
         }
     }
 
-    private func adopt() throws {
+    /// Makes the descriptor this process's alone, and non-blocking.
+    ///
+    /// - Throws: `InheritedSocketError` for one that is no listening TCP socket.
+    func adopt() throws {
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
             throw InheritedSocketError(self, String(cString: strerror(errno)))
         }
