@@ -4,6 +4,8 @@ import EventLoop
 import Logging
 import Migrations
 import PostgresClient
+import PushRegistry
+import RegistryAPI
 import RegistryStore
 
 /// The database that a command works on: the one that the settings name, or the embedded one.
@@ -111,6 +113,26 @@ struct Database: Sendable {
         async let _ = client.run()
         async let _ = directory.run()
         return try await body(directory)
+    }
+}
+
+extension Database {
+    /// Lends the audiences of an app.
+    func withAudiences<Value: Sendable>(
+        of app: App, _ settings: AudienceSettings, logger: Logger, _ body: (AudienceConsole) async throws -> Value
+    ) async throws -> Value {
+        let loop = EventLoop(name: "audiences")
+        defer { loop.stop() }
+        let clients = [try audienceConfiguration(settings), try configuration].map {
+            PostgresClient($0, on: loop, limits: settings.limits.pool, logger: logger)
+        }
+        // They end with this scope.
+        async let _ = clients[0].run()
+        async let _ = clients[1].run()
+        return try await body(
+            AudienceConsole(
+                app: app, audiences: PostgresAudienceStore(postgres: clients[0], limits: settings.limits),
+                segments: PostgresSegmentStore(postgres: clients[1]), links: try TimeZoneLinks()))
     }
 }
 

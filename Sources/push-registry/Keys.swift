@@ -91,7 +91,7 @@ private struct KeyLine: Encodable {
 }
 
 extension DirectorySnapshot {
-    fileprivate func app(_ text: String) throws -> App {
+    func app(_ text: String) throws -> App {
         guard let app = apps[try text.asAppID()] else {
             throw ValidationError("There is no app \(text). Create it with: push-registry apps create \(text)")
         }

@@ -12,13 +12,13 @@ extension RegistryService {
     ///
     /// - Throws: `JSONFaults` for a segment that is not there.
     func audience<Options>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
-        let (filter, faults) = try await expanded(body.filter, of: app)
+        let (filter, faults) = try await filters.expanded(body.filter, in: app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
         return Audience(app: app.number, filter: filter, include: body.include)
     }
 
     func audience(_ query: FilterQuery, of app: App) async throws -> Audience {
-        let (filter, faults) = try await expanded(query.filter, of: app)
+        let (filter, faults) = try await filters.expanded(query.filter, in: app.number)
         if !faults.isEmpty {
             throw APIError.invalidParameters(
                 faults.map { ParameterFault(parameter: "segment", code: $0.code.rawValue, detail: $0.detail) })
@@ -26,23 +26,7 @@ extension RegistryService {
         return Audience(app: app.number, filter: filter, include: query.include)
     }
 
-    private func expanded(
-        _ filter: AudienceFilter, of app: App
-    ) async throws -> (AudienceFilter, [SegmentExpansion.Fault]) {
-        let names = Set(filter.segments.map(\.name))
-        guard !names.isEmpty else { return (filter, []) }
-        let definitions = try await segments.definitions(of: names, in: app.number)
-        var expansion = SegmentExpansion(try definitions.mapValues(savedFilter))
-        return expansion.expand(filter)
-    }
-
-    /// A filter as it was saved, which was checked then.
-    func savedFilter(_ text: String) throws -> AudienceFilter {
-        let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
-        let filter = FilterReader(links: links).filter(document.root)
-        guard document.faults.isEmpty else { throw StoreError.failed("a segment's filter cannot be read") }
-        return filter
-    }
+    var filters: FilterResolver { FilterResolver(segments: segments, links: links) }
 }
 
 extension SegmentExpansion.Fault {

@@ -32,7 +32,7 @@ extension RegistryService {
     private func check(
         _ filter: AudienceFilter, savedAs name: SegmentName, _ definitions: [SegmentName: String]
     ) throws {
-        var expansion = SegmentExpansion(try definitions.mapValues(savedFilter))
+        var expansion = SegmentExpansion(try definitions.mapValues(filters.saved))
         let faults = expansion.expand(filter, savedAs: name).faults.map(JSONFault.init)
         if faults.contains(where: { $0.code == .segmentCycle }) { throw APIError.segmentCycle(faults) }
         if !faults.isEmpty { throw JSONFaults(faults) }

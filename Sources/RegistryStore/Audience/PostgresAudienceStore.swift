@@ -118,53 +118,14 @@ extension PostgresAudienceStore {
         _ audience: Audience, _ columns: [ExportColumn], after: InstallID?,
         _ consume: (any ExportRows) async throws -> Void
     ) async throws {
-        let end = ContinuousClock.now + sessions.limits.exportDeadline
+        let deadline = sessions.limits.exportDeadline
         try await sessions.withMoment { connection, asOf in
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
-            let cursor = ExportCursor(connection: connection, timeout: sessions.limits.exportDeadline)
-            var rows = try await cursor.open(statements.export(columns, after: after))
-            while true {
-                guard ContinuousClock.now < end else { throw AudienceRefusal.exportExpired }
-                guard rows.count == ExportCursor.rowsPerFetch else { break }
-                async let next = cursor.fetch()
-                do {
-                    try await consume(ExportResult(rows, columns))
-                } catch {
-                    // The fetch under way would be waited for.
-                    await connection.close()
-                    throw error
-                }
-                rows = try await next
+            let cursor = ExportCursor(connection: connection, deadline: deadline)
+            try await cursor.read(statements.export(columns, after: after)) { rows in
+                try await consume(ExportResult(rows, columns))
             }
-            if !rows.isEmpty { try await consume(ExportResult(rows, columns)) }
             _ = try await connection.execute(PostgresStatement(AudienceSessions.commit))
         }
-    }
-}
-
-/// A query whose rows come piece by piece: planned once, so that each piece goes on where the last one ended.
-private struct ExportCursor: Sendable {
-    /// About 300 KB: enough to hide the round trip behind the writing, little enough to be kept twice.
-    static let rowsPerFetch = 1_000
-
-    let connection: PostgresConnection
-    let timeout: Duration
-
-    private static let fetchSQL = PreparedSQL("FETCH 1000 FROM export")
-
-    /// The cursor's plan is made for all rows and not for the first ones.
-    func open(_ query: PostgresSQL) async throws(PostgresError) -> PostgresResult {
-        let milliseconds = "\(Int64(timeout / .milliseconds(1)))"
-        let results = try await connection.execute(
-            [
-                "SELECT set_config('statement_timeout', \(milliseconds), true), set_config('cursor_tuple_fraction', '1', true)",
-                PostgresStatement("DECLARE export NO SCROLL CURSOR FOR \(sql: query)").unprepared(),
-                PostgresStatement(Self.fetchSQL).unprepared(),
-            ], timeout: timeout)
-        return results[2]
-    }
-
-    func fetch() async throws(PostgresError) -> PostgresResult {
-        try await connection.execute(PostgresStatement(Self.fetchSQL).unprepared(), timeout: timeout)
     }
 }

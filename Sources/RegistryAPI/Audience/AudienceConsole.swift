@@ -1,0 +1,120 @@
+import PushRegistry
+import StrictJSON
+
+/// Audiences for whoever holds the database itself: asked and answered in the terms of the API, without HTTP. For the command line.
+public struct AudienceConsole: Sendable {
+    /// What is wrong with a question, a line each.
+    public struct Refusal: Error, CustomStringConvertible {
+        public let lines: [String]
+
+        public var description: String { lines.joined(separator: "\n") }
+    }
+
+    /// What of an audience is exported.
+    public struct Export: Sendable {
+        public let format: ExportFormat
+        let encoder: ExportEncoder
+    }
+
+    private let app: App
+    private let audiences: any AudienceStore
+    private let resolver: FilterResolver
+
+    public init(app: App, audiences: any AudienceStore, segments: any SegmentStore, links: TimeZoneLinks) {
+        self.app = app
+        self.audiences = audiences
+        resolver = FilterResolver(segments: segments, links: links)
+    }
+
+    /// - Parameters:
+    ///   - filter: JSON, as the API takes it.
+    ///   - segments: names; an installation must be in all of them.
+    /// - Throws: `Refusal`, `StoreError`.
+    public func audience(
+        filter: String, segments: [String], include: AudienceInclude
+    ) async throws -> Audience {
+        var parts = [try parsed(filter)]
+        for name in segments {
+            do throws(InvalidValue) {
+                parts.append(.segment(SegmentReference(name: try SegmentName(name), place: name)))
+            } catch {
+                throw Refusal(lines: ["\(name): \(error.detail)"])
+            }
+        }
+        let (whole, faults) = try await resolver.expanded(.allOf(parts), in: app.number)
+        guard faults.isEmpty else {
+            throw Refusal(lines: faults.map(JSONFault.init).map { "\($0.pointer): \($0.detail)" })
+        }
+        return Audience(app: app.number, filter: whole, include: include)
+    }
+
+    private func parsed(_ filter: String) throws -> AudienceFilter {
+        let body = Array(#"{"filter":"#.utf8) + Array(filter.utf8) + [UInt8(ascii: "}")]
+        do {
+            return try AudienceBody.parse(body, links: resolver.links) { _ in () }.filter
+        } catch let error as JSONFaults {
+            throw Refusal(lines: error.faults.map { "\($0.pointer.isEmpty ? "filter" : $0.pointer): \($0.detail)" })
+        }
+    }
+
+    /// - Throws: `Refusal` for a name that is no field, or none to group by.
+    public func fields(_ names: [String]) throws -> [AudienceField] {
+        let fields = names.compactMap { AudienceField(rawValue: $0) }.filter(\.isDiscrete)
+        guard fields.count == names.count, Set(fields).count == fields.count,
+            (1...BreakdownOptions.fieldsMax).contains(fields.count)
+        else {
+            let known = AudienceField.allCases.filter(\.isDiscrete).map(\.rawValue).joined(separator: ", ")
+            throw Refusal(lines: ["Name 1 to \(BreakdownOptions.fieldsMax) different fields of \(known)."])
+        }
+        return fields
+    }
+
+    public func count(_ audience: Audience) async throws -> AudienceCount {
+        try await audiences.count(audience, explains: true)
+    }
+
+    public func breakDown(_ audience: Audience, by fields: [AudienceField], limit: Int) async throws
+        -> AudienceBreakdown
+    {
+        try await audiences.breakDown(audience, by: fields, limit: limit, explains: false)
+    }
+
+    /// - Parameter fields: as the API names them; a sender's by default.
+    /// - Throws: `Refusal` for a name that is no field.
+    public func makeExport(_ fields: [String]?, as format: ExportFormat) throws -> Export {
+        let known = fields?.compactMap(ExportField.init).filter { $0 != .id }
+        guard known?.count == fields?.count, known.map({ Set($0).count == $0.count && !$0.isEmpty }) ?? true,
+            format == .ndjson || known?.contains(.keys) != true
+        else {
+            throw Refusal(lines: [
+                "Fields are installId, provider, token, keys (not in CSV), generation, userId, cursor and those of filters."
+            ])
+        }
+        return Export(
+            format: format,
+            encoder: ExportEncoder(
+                known ?? ExportField.standard(sender: true, format), format, .open(app.number)))
+    }
+
+    /// Hands out the export's text piece by piece, with the number of rows so far.
+    ///
+    /// - Parameter cursor: of the last row that is there already.
+    public func run(
+        _ export: Export, of audience: Audience, after cursor: String?,
+        _ write: ([UInt8], Int) async throws -> Void
+    ) async throws {
+        var place: InstallID?
+        if let cursor {
+            place = InstallationNames.open(app.number).installID(at: cursor)
+            if place == nil { throw Refusal(lines: ["\(cursor) is no cursor of this app's exports."]) }
+        }
+        var count = 0
+        try await write(export.encoder.header, 0)
+        try await audiences.export(audience, export.encoder.columns, after: place) { rows in
+            var bytes: [UInt8] = []
+            export.encoder.append(rows, 0..<rows.count, to: &bytes)
+            count += rows.count
+            try await write(bytes, count)
+        }
+    }
+}

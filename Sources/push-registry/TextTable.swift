@@ -1,0 +1,18 @@
+/// A table for people: columns of equal width, the last one, of numbers, to the right.
+struct TextTable {
+    let header: [String]
+    let rows: [[String]]
+
+    var text: String {
+        let lines = [header] + rows
+        let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { line(of: $0, widths) }.joined(separator: "\n")
+    }
+
+    private func line(of cells: [String], _ widths: [Int]) -> String {
+        cells.indices.map { column in
+            let space = String(repeating: " ", count: widths[column] - cells[column].count)
+            return column == cells.count - 1 ? space + cells[column] : cells[column] + space
+        }.joined(separator: "  ")
+    }
+}
