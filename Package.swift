@@ -95,7 +95,8 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", "Telemetry", argumentParser, configuration, coreMetrics, logging,
+                "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, configuration, coreMetrics,
+                logging,
                 serviceLifecycle,
                 unixSignals,
             ],

@@ -16,5 +16,7 @@ struct PushRegistryCommand: AsyncParsableCommand {
             in a JSON file named by --config ({"databaseUrl": "…"}), in this order of precedence.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, Apps.self, Keys.self, Segment.self])
+        subcommands: [
+            Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, Import.self, Apps.self, Keys.self, Segment.self,
+        ])
 }

@@ -1,0 +1,81 @@
+/// What a line of an import may say of an installation, by the names that an export gives them.
+public enum ImportField: Int, CaseIterable, Hashable, Sendable {
+    case installID, provider, token, p256dh, auth, generation, userID
+    case keychainID, vendorID
+    case locale, language, region, timeZone, utcOffset, systemName, osVersion, appVersion, deviceModel, carrier,
+        appStore
+    case authorizationStatus, soundSetting, badgeSetting, alertSetting, notificationCenterSetting, lockScreenSetting
+    case carPlaySetting, criticalAlertSetting, announcementSetting, alertStyle, showPreviewsSetting
+    case providesAppNotificationSettings
+    case createdAt, lastSeenAt, location
+
+    /// What the value of a field is in JSON.
+    public enum Kind: Hashable, Sendable {
+        case text, integer, flag, location
+    }
+
+    /// As it stands in files. The keys of a Web Push subscription are members of `keys` in NDJSON.
+    public var name: String {
+        switch self {
+        case .installID: "installId"
+        case .userID: "userId"
+        case .keychainID: "keychainId"
+        case .vendorID: "vendorId"
+        default: String(describing: self)
+        }
+    }
+
+    public init?(_ name: String) {
+        guard let field = Self.byName[name] else { return nil }
+        self = field
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .generation, .utcOffset: .integer
+        case .providesAppNotificationSettings: .flag
+        case .location: .location
+        default: .text
+        }
+    }
+
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+}
+
+/// The values of one line, as texts: a flag is `true` or `false`, a location `52.52 13.4`.
+public struct ImportRecord: Hashable, Sendable {
+    private var texts = [String?](repeating: nil, count: ImportField.allCases.count)
+
+    public init() {}
+
+    /// Nil where the line has no value.
+    public subscript(field: ImportField) -> String? {
+        get { texts[field.rawValue] }
+        set { texts[field.rawValue] = newValue }
+    }
+}
+
+/// One thing that is wrong with a line, told without what the line says: it may be a token.
+public struct ImportFault: Hashable, Sendable {
+    /// The field's name; empty for the line as a whole.
+    public let field: String
+    public let reason: InvalidValue
+
+    public init(_ field: String, _ reason: InvalidValue) {
+        self.field = field
+        self.reason = reason
+    }
+
+    public init(_ field: String = "", code: String, _ detail: String) {
+        self.init(field, InvalidValue(code: code, detail: detail))
+    }
+}
+
+/// All that is wrong with a line; never empty when thrown.
+public struct ImportFaults: Error, Hashable, Sendable {
+    public let faults: [ImportFault]
+
+    public init(_ faults: [ImportFault]) {
+        self.faults = faults
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+
+/// An installation that was registered elsewhere: what is to be believed of it until its app checks in.
+public struct ImportedInstallation: Hashable, Sendable {
+    public let token: Token
+    /// Present exactly for Web Push.
+    public let keys: WebPushKeys?
+    public let userID: UserID?
+    /// What its clients last saw; the registry's own numbers go on above it.
+    public let generation: Int64?
+    public let createdAt: Timestamp?
+    public let lastSeenAt: Timestamp?
+    public let snapshot: Snapshot
+
+    public var installID: InstallID { snapshot.device.installID }
+}
+
+/// Makes installations of lines, canonical as if their apps had registered them.
+///
+/// `installId` and `token` are required, and the keys of Web Push. What a registration requires beyond them, and other systems often
+/// do not know, gets a neutral value: see `NeutralValues`.
+public struct ImportReader: Sendable {
+    /// Leaves room for the changes to come.
+    public static let generations: ClosedRange<Int64> = 1...(1 << 62)
+
+    private let links: TimeZoneLinks
+    private var offsets: [String: Int32] = [:]
+
+    public init(links: TimeZoneLinks) {
+        self.links = links
+    }
+
+    /// - Throws: every fault of the line.
+    public mutating func installation(_ record: ImportRecord) throws(ImportFaults) -> ImportedInstallation {
+        var fields = FieldReader(record)
+        let installID = fields.required(.installID) { text throws(InvalidValue) in try InstallID(text) }
+        let provider = fields.provider()
+        let token = fields.required(.token) { text throws(InvalidValue) in try Token(text, of: provider ?? .fcm) }
+        let keys = provider == .webPush ? fields.keys() : nil
+        let userID = fields.optional(.userID) { text throws(InvalidValue) in try UserID(text) }
+        let generation = fields.integer(.generation, in: Self.generations)
+        let (createdAt, lastSeenAt) = (fields.time(.createdAt), fields.time(.lastSeenAt))
+        let settings = fields.settings()
+        let device = device(&fields, installID, provider ?? .fcm)
+        guard fields.faults.isEmpty, let token, let device else { throw ImportFaults(fields.faults) }
+        return ImportedInstallation(
+            token: token, keys: keys, userID: userID, generation: generation, createdAt: createdAt,
+            lastSeenAt: lastSeenAt, snapshot: Snapshot(settings: settings, device: device))
+    }
+
+    private mutating func device(
+        _ fields: inout FieldReader, _ installID: InstallID?, _ provider: Provider
+    ) -> Device? {
+        let (language, region) = (fields.text(.language), fields.text(.region))
+        let locale = fields.text(.locale) ?? NeutralValues.locale(language: language, region: region)
+        let (zone, offset) = zone(&fields)
+        let device = installID.map { installID in
+            Device(
+                installID: installID, keychainID: fields.text(.keychainID), vendorID: fields.text(.vendorID),
+                appVersion: fields.text(.appVersion), deviceModel: fields.text(.deviceModel) ?? NeutralValues.unknown,
+                systemName: fields.text(.systemName) ?? NeutralValues.systemName(of: provider),
+                systemVersion: fields.text(.osVersion) ?? NeutralValues.unknown, locale: LocaleIdentifier(locale),
+                language: language, region: region, timeZoneID: zone, timeZoneOffset: offset,
+                carrier: fields.text(.carrier), appStore: fields.text(.appStore), location: fields.location())
+        }
+        return device
+    }
+
+    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the zone's of now.
+    private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
+        let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
+        guard let sent = fields.text(.timeZone) else {
+            return offset.map { (NeutralValues.unknown, $0) } ?? (links.resolve(NeutralValues.timeZone), 0)
+        }
+        let zone = links.resolve(sent)
+        return (zone, offset ?? presentOffset(of: zone))
+    }
+
+    private mutating func presentOffset(of zone: String) -> Int32 {
+        guard links.isKnown(zone) else { return 0 }
+        if let known = offsets[zone] { return known }
+        let offset = Int32(TimeZone(identifier: zone)?.secondsFromGMT() ?? 0)
+        offsets[zone] = offset
+        return offset
+    }
+}
+
+/// What stands for values that a registration requires and a line does not have.
+enum NeutralValues {
+    /// Of a device's model, of a system's version, and of a zone of which only the offset is known.
+    static let unknown = "unknown"
+    static let timeZone = "UTC"
+
+    static func systemName(of provider: Provider) -> String {
+        switch provider {
+        case .apns, .apnsSandbox: "iOS"
+        case .fcm: "Android"
+        case .huawei: "HarmonyOS"
+        case .webPush: "Web"
+        }
+    }
+
+    /// `und` is BCP 47's word for a language that is not known.
+    static func locale(language: String?, region: String?) -> String {
+        [language.flatMap { $0.isEmpty ? nil : $0 } ?? "und", region.flatMap { $0.isEmpty ? nil : $0 }]
+            .compactMap { $0 }.joined(separator: "_")
+    }
+}
