@@ -1,6 +1,7 @@
 import EventLoop
 import PostgresClient
 import PushRegistry
+import Synchronization
 
 /// How much audiences may take of the database.
 public struct AudienceStoreLimits: Sendable {
@@ -57,7 +58,9 @@ struct AudienceSessions {
     ) async throws -> Value {
         do {
             return try await postgres.withConnection { connection in
-                try await withTaskCancellationHandler {
+                let loan = Loan()
+                return try await withTaskCancellationHandler {
+                    defer { loan.end() }
                     do {
                         let opened = try await connection.execute(
                             [PostgresStatement(Self.begin), PostgresStatement(Self.asOf)], timeout: timeout)
@@ -67,11 +70,25 @@ struct AudienceSessions {
                         throw error
                     }
                 } onCancel: {
-                    connection.loop.execute { connection.assumeIsolated { $0.close() } }
+                    connection.loop.execute {
+                        // It may be somebody else's by now.
+                        if !loan.isOver { connection.assumeIsolated { $0.close() } }
+                    }
                 }
             }
         } catch {
             throw Self.refusal(error)
+        }
+    }
+
+    /// Whether a connection is still in the hands of whoever is cancelled.
+    private final class Loan: Sendable {
+        private let ended = Atomic<Bool>(false)
+
+        var isOver: Bool { ended.load(ordering: .acquiring) }
+
+        func end() {
+            ended.store(true, ordering: .releasing)
         }
     }
 
