@@ -73,7 +73,11 @@ let package = Package(
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module(
             "RegistryAPI",
-            ["PushRegistry", "HTTPServer", "HTTPWire", "StrictJSON", crypto, httpTypes, jwtKit, logging]),
+            [
+                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, httpTypes, jwtKit,
+                logging,
+            ]),
+        .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", []),
         module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
@@ -126,7 +130,12 @@ let package = Package(
         tests("StrictJSONTests", ["StrictJSON"]),
         tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
-        tests("RegistryAPITests", ["RegistryAPI", "PushRegistry", "StrictJSON", crypto, cryptoExtras, jwtKit]),
+        tests(
+            "RegistryAPITests",
+            [
+                "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
+                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, jwtKit, logging,
+            ]),
         tests("CommandTests", ["push-registry", "HTTPServer", argumentParser, configuration]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),

@@ -18,6 +18,7 @@ public struct RegistryService: Sendable {
     let readiness: ReadinessCheck
     let metrics: @Sendable () -> [UInt8]
     let limits: CallLimits
+    let apiDescription: APIDescription
     let logger: Logger
     let userTokens = UserTokenCache()
     let audit = Audit()
@@ -29,7 +30,7 @@ public struct RegistryService: Sendable {
     public init(
         store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, limits: CallLimits,
+        links: TimeZoneLinks, limits: CallLimits, apiDescription: APIDescription,
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
@@ -43,6 +44,7 @@ public struct RegistryService: Sendable {
         self.links = links
         self.readiness = readiness
         self.limits = limits
+        self.apiDescription = apiDescription
         self.metrics = metrics
         self.logger = logger
     }
@@ -63,7 +65,7 @@ public struct RegistryService: Sendable {
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
             listApps, putApp, getApp, createKey, listKeys, revokeKey,
-            health, ready, metricsText,
+            health, ready, metricsText, describeAPI,
         ]
     }
 

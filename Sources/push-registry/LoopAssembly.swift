@@ -34,6 +34,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let links: TimeZoneLinks
     private let limits = CallLimits()
     private let departure: Departure
+    private let apiDescription = APIDescription(version: PushRegistryCommand.version)
     private let metrics: PrometheusRegistry
     private let accessLogInterval: Int
     private let logger: Logger
@@ -79,7 +80,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             feedback: PostgresFeedbackStore(postgres: parts.postgres),
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, limits: limits, readiness: readiness(parts),
+            links: links, limits: limits, apiDescription: apiDescription, readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
             observer: CombinedObserver([

@@ -2,6 +2,8 @@ import ArgumentParser
 
 @main
 struct PushRegistryCommand: AsyncParsableCommand {
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "push-registry",
         abstract: "A registry of push tokens behind a REST API.",
@@ -15,7 +17,7 @@ struct PushRegistryCommand: AsyncParsableCommand {
             Every option can be given as a flag, in the environment (--database-url is PUSH_REGISTRY_DATABASE_URL) or \
             in a JSON file named by --config ({"databaseUrl": "…"}), in this order of precedence.
             """,
-        version: "0.1.0",
+        version: version,
         subcommands: [
             Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, Import.self, Apps.self, Keys.self, Segment.self,
         ])
