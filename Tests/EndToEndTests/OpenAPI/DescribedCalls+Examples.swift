@@ -1,0 +1,66 @@
+import RegistryTestSupport
+import Testing
+
+extension DescribedCalls {
+    /// All operations, in an order in which each finds what it needs.
+    static let order = [
+        "putApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots", "listHistory",
+        "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
+        "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
+        "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteInstallation",
+        "eraseUser",
+        "createKey", "listKeys", "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription",
+    ]
+
+    /// Sends every example of a request twice; all are accepted.
+    func sendExamples() async throws {
+        for id in Self.order {
+            for media in try requests(id) {
+                for example in document.examples(of: media.value) {
+                    for _ in 0..<2 { try await accept(id, example, type: media.key) }
+                }
+            }
+        }
+    }
+
+    /// The media types of an operation's body, or one without a body.
+    private func requests(_ id: String) throws -> [String: JSON] {
+        let content = try operation(id).json["requestBody"]["content"].object
+        return content.isEmpty ? ["": ["example": nil]] : content
+    }
+
+    private func accept(_ id: String, _ example: JSON, type: String) async throws {
+        let hasBody = !type.isEmpty
+        let answer = try await call(
+            id, text: hasBody ? example.text : nil, path: path(for: id, example), query: try query(of: id),
+            by: try credential(for: id), fields: (hasBody ? [("Content-Type", type)] : []) + fields(for: id))
+        #expect((200..<300).contains(answer.status), "\(id) \(answer.text)")
+    }
+
+    private func path(for id: String, _ example: JSON) -> [String: String] {
+        switch id {
+        case "registerInstallation": ["installId": example["device"]["installId"].string ?? ""]
+        case "revokeKey": ["keyId": app.keyID(.client)]
+        default: [:]
+        }
+    }
+
+    /// Of an example that is an object (style `form`).
+    private func query(of id: String) throws -> String {
+        let parameters = document.parameters(of: try operation(id)).filter { $0["in"] == "query" }
+        return parameters.flatMap { $0["example"].object }
+            .map { name, value in "\(name)=\(value.string ?? "")" }.joined(separator: "&")
+    }
+
+    /// The first of an app's keys that suffices, or the admin key.
+    private func credential(for id: String) throws -> RegistryApp.Credential {
+        guard let roles = try operation(id).roles else { return .none }
+        let fitting: [RegistryApp.Role] = [.service, .sender, .marketing, .admin]
+        return fitting.first { roles.contains($0.rawValue) }.map { .role($0) } ?? .text(RegistryService.adminKey)
+    }
+
+    private func fields(for id: String) -> [(String, String)] {
+        guard id == "registerInstallation" else { return [] }
+        return [("X-User-Id", "alice"), ("X-Session-Id", "s-81"), ("X-Session-Expires-At", "2126-12-22T09:30:00Z")]
+    }
+}

@@ -1,0 +1,109 @@
+import RegistryTestSupport
+import Testing
+
+extension DescribedCalls {
+    private static let admin = RegistryApp.Credential.text(RegistryService.adminKey)
+    private static let plain = [("Content-Type", "application/json")]
+    private static let tooLongAName = String(repeating: "x", count: 129)
+
+    private func expect(_ status: Int, _ answer: HTTPResponse, _ place: String) {
+        #expect(answer.status == status, "\(place): \(answer.text)")
+    }
+
+    /// An example of an operation's body, if it has one.
+    func body(of id: String) throws -> JSON? {
+        let media = try operation(id).json["requestBody"]["content"]["application/json"]
+        return document.examples(of: media).first
+    }
+
+    /// What is wrong whatever an operation does: another app, a body that is too large, of the wrong type, or none at all.
+    func refuseAnywhere(_ operation: OpenAPI.Operation) async throws {
+        let id = operation.id
+        if operation.path.contains("{app}"), id != "putApp" {
+            let answer = try await call(id, try body(of: id), path: ["app": "nobody"], by: Self.admin)
+            expect(404, answer, "\(id) of another app")
+        }
+        guard operation.json["requestBody"] != .null else { return }
+        let limit = try limit(of: operation)
+        let tooLarge = String(repeating: " ", count: limit + 1)
+        expect(413, try await call(id, text: tooLarge, by: Self.admin, fields: Self.plain), "\(id) too large")
+        let largest = String(repeating: " ", count: limit)
+        expect(400, try await call(id, text: largest, by: Self.admin, fields: Self.plain), "\(id) as large as may be")
+        let text = try await call(id, text: "x", by: Self.admin, fields: [("Content-Type", "text/plain")])
+        expect(415, text, "\(id) of text")
+        expect(400, try await call(id, text: "{", by: Self.admin, fields: Self.plain), "\(id) of no JSON")
+        expect(400, try await call(id, text: "3", by: Self.admin, fields: Self.plain), "\(id) of a number")
+    }
+
+    /// In bytes, as the words of the description have it.
+    private func limit(of operation: OpenAPI.Operation) throws -> Int {
+        let words = operation.json["requestBody"]["description"].string ?? ""
+        let found = try #require(try /(\d+) (K|M)iB/.firstMatch(in: words), "\(operation)")
+        return try #require(Int(found.1)) * (found.2 == "K" ? 1024 : 1024 * 1024)
+    }
+
+    /// What is wrong outside of the body.
+    func refuseParameters(_ operation: OpenAPI.Operation) async throws {
+        let parameters = document.parameters(of: operation)
+        for name in ["installId", "userId", "sessionId"] where parameters.contains(where: { $0["name"].string == name })
+        {
+            let answer = try await call(
+                operation.id, try body(of: operation.id), path: [name: Self.tooLongAName], by: Self.admin)
+            expect(400, answer, "\(operation) \(name)")
+        }
+        if parameters.contains(where: { $0["name"] == "limit" }) {
+            let answer = try await call(
+                operation.id, try body(of: operation.id), query: "limit=0&surplus=1", by: Self.admin)
+            expect(400, answer, "\(operation) limit")
+        }
+        if parameters.contains(where: { $0["name"] == "If-Match" }) {
+            let answer = try await call(
+                operation.id, try body(of: operation.id), by: Self.admin, fields: [("If-Match", "x")])
+            expect(400, answer, "\(operation) If-Match")
+        }
+    }
+
+    /// What depends on what there is.
+    func refuseByState() async throws {
+        for id in ["getInstallation", "listSnapshots", "listHistory", "logOutInstallation"] {
+            expect(404, try await call(id, path: ["installId": "nobody"]), id)
+        }
+        let registration = try #require(try body(of: "registerInstallation"))
+        let owned = [("X-User-Id", "bob"), ("X-Session-Id", "s-1")]
+        expect(201, try await call("registerInstallation", registration, fields: owned), "registration")
+        expect(404, try await call("deleteInstallation", by: .role(.client)), "another's installation")
+        let stale = [("If-Match", "\"1\"")]
+        expect(412, try await call("registerInstallation", registration, fields: owned + stale), "stale registration")
+        expect(412, try await call("deleteInstallation", fields: stale), "stale removal")
+        expect(200, try await call("endSession", path: ["sessionId": "s-1"]), "end of the session")
+        expect(
+            409, try await call("registerInstallation", registration, fields: owned), "registration of ended session")
+        let changes = try await call("listChanges")
+        let cursor = try #require(changes.text.firstMatch(of: /"cursor":"([^"]*)"/)).1
+        let elsewhere = "0123456789abcdef" + cursor.dropFirst(16)
+        expect(410, try await call("listChanges", query: "after=\(elsewhere)"), "cursor of another database")
+    }
+
+    func refuseInAdministrationAndAudiences() async throws {
+        expect(404, try await call("revokeKey", by: .role(.admin)), "unknown key")
+        expect(
+            404, try await call("putApp", [:], path: ["app": "nobody"], by: .role(.admin)),
+            "creation by another's admin")
+        expect(400, try await call("putApp", [:], path: ["app": "a%20b"], by: Self.admin), "name of an app")
+        expect(400, try await call("countAudienceByQuery", query: "color=red", by: .role(.sender)), "unknown parameter")
+        let noEncoding = [("Accept-Encoding", "identity;q=0, *;q=0")]
+        expect(
+            406, try await call("exportAudience", ["filter": [:]], by: .role(.sender), fields: noEncoding), "encoding")
+        try await putSegment("base", ["filter": [:]], 201)
+        try await putSegment("user", ["filter": ["segment": "base"]], 201)
+        try await putSegment("base", ["filter": ["segment": "user"]], 400)
+        try await putSegment(Self.tooLongAName, ["filter": [:]], 400)
+        expect(404, try await call("getSegment", path: ["name": "nobody"], by: .role(.marketing)), "unknown segment")
+        expect(409, try await call("deleteSegment", path: ["name": "base"], by: .role(.marketing)), "segment in use")
+    }
+
+    private func putSegment(_ name: String, _ body: JSON, _ status: Int) async throws {
+        expect(
+            status, try await call("putSegment", body, path: ["name": name], by: .role(.marketing)), "segment \(name)")
+    }
+}

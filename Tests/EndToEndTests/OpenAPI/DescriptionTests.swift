@@ -1,0 +1,87 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("The service is as it describes itself")
+    struct DescriptionTests {
+        @Test func description_isServedToAnybody_andOnceOnly_whenItsTagIsShown() async throws {
+            let registry = try Registry.shared
+            let answer = try await registry.send("GET", "/openapi.json", key: nil)
+            #expect(answer.status == 200)
+            #expect(answer["Content-Type"] == "application/json")
+            #expect(answer.json["info"]["version"].string?.firstMatch(of: /^\d+\.\d+\.\d+$/) != nil)
+            let tag = try #require(answer["ETag"])
+            let again = try await registry.send(
+                "GET", "/openapi.json", key: nil, fields: [("If-None-Match", "W/\(tag)")])
+            #expect(again.status == 304 && again.body.isEmpty && again["ETag"] == tag)
+            let other = try await registry.send("GET", "/openapi.json", key: nil, fields: [("If-None-Match", "\"0\"")])
+            #expect(other.status == 200)
+        }
+
+        /// Who calls, by the name of the role or the scheme.
+        private func callers(_ app: RegistryApp) -> [(name: String, credential: RegistryApp.Credential)] {
+            RegistryApp.Role.allCases.map { ($0.rawValue, .role($0)) } + [
+                ("userToken", UserJWT.make("alice")), ("adminKey", .text(RegistryService.adminKey)),
+            ]
+        }
+
+        @Test func call_isRefused_exactlyWhereTheRoleIsNotAmongThoseDescribed() async throws {
+            let calls = try await DescribedCalls(try await RegistryApp.make(policy: UserJWT.policy))
+            for operation in calls.document.operations {
+                guard let roles = operation.roles else { continue }
+                // A policy without the keys would make the users' tokens worthless.
+                let body: JSON? = operation.json["requestBody"] == .null ? nil : UserJWT.policy
+                #expect(try await calls.call(operation.id, body, by: .none).status == 401, "\(operation)")
+                for caller in callers(calls.app) {
+                    let answer = try await calls.call(operation.id, body, by: caller.credential)
+                    let isAllowed = roles.contains(caller.name) || operation.accepts(caller.name)
+                    #expect(
+                        [401, 403].contains(answer.status) != isAllowed,
+                        "\(operation) by \(caller.name): \(answer.status)")
+                }
+            }
+        }
+
+        /// What takes a fault of the service, or very much of something, to see.
+        private static let unseen: Set = ["default", "401", "403", "422", "429", "500", "503"]
+
+        @Test func answers_areDescribed_andWhatIsDescribedIsAnswered() async throws {
+            let calls = try await DescribedCalls(try await RegistryApp.make(policy: UserJWT.policy))
+            let operations = calls.document.operations
+            #expect(Set(DescribedCalls.order) == Set(operations.map(\.id)))
+            try await calls.refuseByState()
+            try await calls.refuseInAdministrationAndAudiences()
+            for operation in operations where operation.roles != nil {
+                try await calls.refuseAnywhere(operation)
+                try await calls.refuseParameters(operation)
+            }
+            try await calls.succeedOtherwise()
+            try await calls.sendExamples()
+            let described = operations.flatMap { operation in
+                operation.statuses.subtracting(Self.unseen).map { "\(operation.id) \($0)" }
+            }
+            let missing = Set(described).subtracting(calls.answered)
+            #expect(missing == ["putSegment 409"], "an app has a thousand segments before that")
+        }
+    }
+}
+
+extension DescribedCalls {
+    /// Successes of another form than those of the examples.
+    fileprivate func succeedOtherwise() async throws {
+        let registration = RegistrationBody.make("4F5E2A0C-9D1B-4E7A-8F00-1B2C3D4E5F60")
+        #expect(try await call("registerInstallation", registration).status == 200)
+        #expect(try await call("getInstallation", by: .role(.client)).status == 200)
+        let new = ["app": app.id + ".new"]
+        #expect(try await call("putApp", UserJWT.policy, path: new, by: .text(RegistryService.adminKey)).status == 201)
+        let everybody: JSON = ["filter": [:], "include": "all"]
+        for id in ["listAudience", "exportAudience"] {
+            #expect(try await call(id, everybody, by: .role(.marketing)).status == 200)
+        }
+        let names = document.root["components"]["schemas"]["ExportField"]["enum"].array.filter { $0 != "id" }
+        let whole: JSON = ["filter": [:], "include": "all", "fields": .array(names)]
+        #expect(try await call("exportAudience", whole, by: .role(.sender)).status == 200)
+        let tag = try await call("getDescription", by: .none)["ETag"] ?? ""
+        #expect(try await call("getDescription", by: .none, fields: [("If-None-Match", tag)]).status == 304)
+    }
+}

@@ -1,0 +1,40 @@
+import EventLoop
+import HTTPServer
+import HTTPTypes
+import Logging
+import OpenAPIDocument
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import RegistryTestSupport
+import Testing
+
+@testable import RegistryAPI
+
+@Suite("The description has the routes of the service")
+struct DescribedRoutesTests {
+    /// A service that is asked for nothing but its routes, over a database that is not there.
+    private func service(on loop: EventLoop) throws -> RegistryAPI.RegistryService {
+        let logger = Logger(label: "routes")
+        let postgres = PostgresClient(
+            try PostgresConfiguration("host=/nowhere"), on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1),
+            logger: logger)
+        return RegistryAPI.RegistryService(
+            store: PostgresInstallationStore(postgres: postgres), users: PostgresUserStore(postgres: postgres),
+            feedback: PostgresFeedbackStore(postgres: postgres), events: PostgresEventStore(postgres: postgres),
+            audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),
+            segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
+            admin: try #require(AdminKey("an admin key of the tests")), links: try TimeZoneLinks(),
+            limits: CallLimits(),
+            apiDescription: APIDescription(version: "1"), readiness: ReadinessCheck { [] }, metrics: { [] },
+            logger: logger)
+    }
+
+    @Test func operations_areTheRoutes_noneMoreAndNoneLess() throws {
+        let loop = EventLoop(name: "routes")
+        defer { loop.stop() }
+        let routes = try service(on: loop).routes.map { "\($0.method.rawValue) \($0.pattern)" }
+        let document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
+        #expect(Set(document.operations.map(\.description)) == Set(routes))
+    }
+}

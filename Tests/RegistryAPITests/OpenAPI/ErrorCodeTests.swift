@@ -1,0 +1,80 @@
+import Foundation
+import OpenAPIDocument
+import RegistryTestSupport
+import Testing
+
+/// The codes are found where they are written: in the sources, in the description and on the error page.
+@Suite("Every code of an error is documented")
+struct ErrorCodeTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private let document: OpenAPI
+    private let page: String
+
+    init() throws {
+        document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
+        let file = "Sources/push-registry/Documentation.docc/Errors.md"
+        page = try String(contentsOf: Self.folder.appending(path: file), encoding: .utf8)
+    }
+
+    /// `status code` of every row of the page's table.
+    private var rows: Set<String> {
+        Set(page.matches(of: /\| (\d{3}) \| `([a-z-]+)` \|/).map { "\($0.1) \($0.2)" })
+    }
+
+    /// `status code` of every problem document that a response shows.
+    private var shown: Set<String> {
+        var shown: Set<String> = []
+        for operation in document.operations {
+            for (status, response) in operation.json["responses"].object {
+                let media = document.resolved(response)["content"]["application/problem+json"]
+                for (name, example) in media["examples"].object {
+                    let problem = document.resolved(example)["value"]
+                    #expect(problem["code"].string == name && problem["type"].string?.hasSuffix(":\(name)") == true)
+                    if status != "default" { #expect(problem["status"].integer == Int64(status)) }
+                    shown.insert("\(problem["status"].integer ?? 0) \(name)")
+                }
+            }
+        }
+        return shown
+    }
+
+    @Test func table_isWhatTheDescriptionShows() {
+        #expect(!rows.isEmpty)
+        #expect(rows == shown)
+    }
+
+    /// Literals of kebab-case in the files of a target, where a code is made or named.
+    private func codes(in target: String) throws -> Set<String> {
+        let folder = Self.folder.appending(path: "Sources/\(target)")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap {
+            $0 as? URL
+        }
+        let sources = try (files ?? []).filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        let made = sources.flatMap { literals(after: /(?:code|rawValue): ([^\n]*)/, in: $0) }
+        // Beside them stand names of members.
+        let named = sources.flatMap { literals(after: /(?:refuse|query)\(([^\n]*)/, in: $0) }.filter {
+            $0.contains("-")
+        }
+        return Set(made + named)
+    }
+
+    private func literals(after place: Regex<(Substring, Substring)>, in source: String) -> [String] {
+        source.matches(of: place).flatMap { line in
+            line.1.matches(of: /"([a-z]+(?:-[a-z0-9]+)*)"/).map { String($0.1) }
+        }
+    }
+
+    @Test func codesOfTheSources_areOnThePage_andInTheDescription() throws {
+        let faults = document.root["components"]["schemas"]["Fault"]["properties"]["code"]["examples"].array
+        let described = Set(faults.compactMap(\.string)).union(rows.map { String($0.dropFirst(4)) })
+        for target in ["RegistryAPI", "PushRegistry", "StrictJSON", "HTTPServer"] {
+            let codes = try codes(in: target)
+            #expect(!codes.isEmpty, "\(target)")
+            #expect(codes.filter { !page.contains("`\($0)`") } == [], "\(target): not on the page")
+            #expect(codes.subtracting(described) == (target == "HTTPServer" ? ["head-timeout", "body-timeout"] : []))
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import OpenAPIDocument
+import RegistryTestSupport
+import Testing
+
+@Suite("The description of the API is whole in itself")
+struct OpenAPIDocumentTests {
+    private let document: OpenAPI
+    private let check: SchemaCheck
+
+    init() throws {
+        document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
+        check = SchemaCheck(document)
+    }
+
+    /// All references, and where they stand.
+    private func references(in value: JSON) -> [String] {
+        (value["$ref"].string.map { [$0] } ?? []) + value.object.values.flatMap(references)
+            + value.array.flatMap(references)
+    }
+
+    @Test func references_leadSomewhere() {
+        let all = references(in: document.root)
+        #expect(!all.isEmpty)
+        #expect(all.filter { document[pointer: $0] == .null } == [])
+    }
+
+    @Test(arguments: ["schemas", "parameters", "headers", "responses", "examples"])
+    func components_areUsed(kind: String) {
+        let used = Set(references(in: document.root))
+        let names = document.root["components"][kind].object.keys
+        #expect(!names.isEmpty)
+        #expect(names.filter { !used.contains("#/components/\(kind)/\($0)") } == [])
+    }
+
+    @Test func operations_haveNamesOfTheirOwn_andDeclareThePathsParameters() {
+        #expect(Set(document.operations.map(\.id)).count == document.operations.count)
+        for operation in document.operations {
+            let declared = document.parameters(of: operation).filter { $0["in"] == "path" }
+            let captured = operation.path.matches(of: /\{([^}]*)\}/).map { JSON.string(String($0.1)) }
+            #expect(declared.map { $0["name"] } == captured, "\(operation)")
+            #expect(declared.allSatisfy { $0["required"] == true }, "\(operation)")
+        }
+    }
+
+    @Test func operations_sayWhoMayCallThem_inWordsToo() {
+        for operation in document.operations {
+            guard let roles = operation.roles else {
+                #expect(operation.json["security"] == [], "\(operation)")
+                continue
+            }
+            let words = operation.json["x-roles"].array.compactMap(\.string).joined(separator: ", ")
+            let sentence = roles.isEmpty ? "For the admin key only." : "Roles: \(words)."
+            #expect(operation.json["description"].string?.hasSuffix(sentence) == true, "\(operation)")
+            #expect(operation.accepts("adminKey"), "\(operation)")
+            #expect(operation.accepts("key") == !roles.isEmpty, "\(operation)")
+            #expect(operation.accepts("userToken") == roles.contains("client"), "\(operation)")
+        }
+    }
+
+    /// All media types, with where they stand.
+    private var mediaTypes: [(place: String, type: String, media: JSON)] {
+        document.operations.flatMap { operation in
+            let bodies =
+                [("request", operation.json["requestBody"])]
+                + operation.json["responses"].object.map { ($0.key, document.resolved($0.value)) }
+            return bodies.flatMap { name, body in
+                body["content"].object.map { ("\(operation) \(name)", $0.key, $0.value) }
+            }
+        }
+    }
+
+    @Test func bodiesOfJSON_haveExamples_whichFitTheirSchemas() {
+        for (place, type, media) in mediaTypes where type.hasSuffix("json") {
+            let examples = document.examples(of: media)
+            #expect(
+                !examples.isEmpty || place.hasPrefix("GET /openapi.json") || type == "application/ndjson", "\(place)")
+            for example in examples { #expect(check.faults(example, media["schema"]) == [], "\(place)") }
+        }
+    }
+
+    @Test func examplesOfParametersAndHeaders_fitTheirSchemas() {
+        let components = document.root["components"]
+        for place in ["parameters", "headers"] {
+            for (name, item) in components[place].object {
+                guard let example = item.object["example"] else { continue }
+                #expect(check.faults(example, item["schema"]) == [], "\(name)")
+            }
+        }
+        for parameter in document.operations.flatMap({ document.parameters(of: $0) })
+        where parameter["example"] != .null {
+            #expect(check.faults(parameter["example"], parameter["schema"]) == [], "\(parameter["name"])")
+        }
+    }
+
+    /// The check of the check: what it accepts, it would not accept otherwise.
+    @Test func examples_failTheirSchemas_whenTheyLackAMemberOrHaveOneTooMany() {
+        for (place, type, media) in mediaTypes where type.hasSuffix("json") && !place.hasPrefix("GET /openapi.json") {
+            for example in document.examples(of: media) {
+                guard case .object(let members) = example else { continue }
+                let schema = document.resolved(media["schema"])
+                #expect(check.faults(example.with("surplus", 1), media["schema"]) != [], "\(place)")
+                for name in schema["required"].array.compactMap(\.string) where members[name] != nil {
+                    #expect(check.faults(example.without(name), media["schema"]) != [], "\(place) \(name)")
+                }
+            }
+        }
+    }
+}
+
+extension JSON {
+    fileprivate func with(_ name: String, _ value: JSON) -> JSON {
+        var copy = self
+        copy[name] = value
+        return copy
+    }
+}
