@@ -32,6 +32,8 @@ public struct Migrator: Sendable {
     public func migrate(_ configuration: PostgresConfiguration) async throws -> [Migration] {
         try await PostgresSession.withSession(configuration) { session in
             try withTurn(session) {
+                // A role that may create nothing finds that there is nothing to do.
+                if try status(session).isUpToDate { return [] }
                 try session.run(script: "SET lock_timeout = '\(Self.lockTimeout)'; SET statement_timeout = 0")
                 try session.run(script: Self.createRecords)
                 let pending = try status(session).pending
