@@ -89,6 +89,7 @@ let package = Package(
                 .embedInCode("0002_create_session.sql"),
                 .embedInCode("0003_create_change_feed.sql"),
                 .embedInCode("0004_create_rollup.sql"),
+                .embedInCode("0005_create_cleanup_run.sql"),
                 .embedInCode("0006_create_segment.sql"),
             ],
             swiftSettings: strict),

@@ -17,5 +17,6 @@ public let migrationFiles = [
     MigrationFile("0002_create_session", PackageResources._002_create_session_sql),
     MigrationFile("0003_create_change_feed", PackageResources._003_create_change_feed_sql),
     MigrationFile("0004_create_rollup", PackageResources._004_create_rollup_sql),
+    MigrationFile("0005_create_cleanup_run", PackageResources._005_create_cleanup_run_sql),
     MigrationFile("0006_create_segment", PackageResources._006_create_segment_sql),
 ]

@@ -19,6 +19,7 @@ struct PushRegistryCommand: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, Import.self, Apps.self, Keys.self, Segment.self,
+            Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, CleanUpCommand.self, Import.self, Apps.self,
+            Keys.self, Segment.self,
         ])
 }

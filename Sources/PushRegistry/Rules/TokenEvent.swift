@@ -7,6 +7,8 @@ public struct TokenEvent: Hashable, Sendable {
         /// Feedback: the provider says that the token is dead; it says so, but the installation was seen shortly before; it refuses the
         /// token; the app was installed anew (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled
+        /// The night job: not seen for too long; a suspect that stayed silent; the session's time is up; kept long enough; a run undone.
+        case unseen, suspectSilent, sessionExpired, purged, cleanupUndone
     }
 
     public let key: InstallationKey

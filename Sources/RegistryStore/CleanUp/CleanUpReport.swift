@@ -1,0 +1,56 @@
+import PushRegistry
+
+/// What a run did, or, of a dry run, would do.
+public struct CleanUpReport: Sendable {
+    public struct AppResult: Sendable {
+        public let app: String
+        /// Active installations before the run.
+        public let active: Int
+        /// How many of them are due to leave `active`.
+        public let leaving: Int
+        /// The breaker held the app back: nothing of it was touched.
+        public let isRefused: Bool
+        public let counts: CleanUpCounts
+    }
+
+    /// Nil for a dry run, which is not recorded.
+    public let runID: Int?
+    public let apps: [AppResult]
+    public let tombstones: Int
+    public let partitionsMade: Int
+    public let partitionsDropped: Int
+    public let historyRemoved: Int
+
+    public var counts: CleanUpCounts { apps.reduce(CleanUpCounts()) { $0 + $1.counts } }
+    public var isRefused: Bool { apps.contains(where: \.isRefused) }
+}
+
+/// A run as it was recorded.
+public struct CleanUpRun: Sendable {
+    public let id: Int
+    /// The run that this one undid.
+    public let undoes: Int?
+    public let startedAt: Timestamp
+    public let finishedAt: Timestamp?
+    /// `running`, `done`, `refused`, `failed` or `interrupted`.
+    public let outcome: String
+    public let counts: CleanUpCounts
+    public let restored: Int
+}
+
+/// Why there was no run.
+public enum CleanUpRefusal: Error, CustomStringConvertible {
+    /// Another one is under way; who holds the lock, as far as the database tells.
+    case busy(String)
+    case unknownRun(Int)
+    /// It is an undoing itself.
+    case notUndoable(Int)
+
+    public var description: String {
+        switch self {
+        case .busy(let holder): "Another clean-up is under way: \(holder)."
+        case .unknownRun(let id): "There is no run \(id); `cleanup runs` lists them."
+        case .notUndoable(let id): "Run \(id) undid another one; it cannot be undone."
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// `push-registry cleanup`.
+struct CleanUpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cleanup", abstract: "The night job: retire what is stale, purge what is old.",
+        discussion: """
+            By each app's policy it makes stale what was not seen for long (staleAfter), ends sessions that have expired, retires \
+            silent installations that were replaced and suspects that stayed silent (grace), and removes what has been out of \
+            active for the retention. It forgets old logouts, makes the coming months' partitions of history, and drops those \
+            that are older than --history-retention. Run it once a day, beside the service.
+
+            It works in small batches, each of which checks again, under lock, what it changes: whoever registers meanwhile is left \
+            alone. It may be killed at any time; the next run does the rest.
+
+            An app of whose active installations more than --max-share would go is not touched at all (a wrong policy or clock \
+            looks like that); the other apps are cleaned up. --dry-run prints the numbers that a run would print.
+
+            Exit codes: 0 all done; 1 failed, run it again; 3 at least one app was held back by --max-share; 4 another run is \
+            under way; 64 a mistake in the command line.
+            """,
+        subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
+
+    /// Of its own, so that whoever calls the job can tell.
+    static let refused = ExitCode(3)
+    static let busy = ExitCode(4)
+}
+
+extension CleanUpCommand {
+    struct Run: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Clean up (what `cleanup` does by itself).",
+            discussion: CleanUpCommand.configuration.discussion)
+
+        @OptionGroup var common: CommonOptions
+        @Flag(help: "Only say what would be done; nothing is changed or recorded.") var dryRun = false
+        @Option(
+            help: ArgumentHelp(
+                "The share of an app's active installations that may go in one run (default: 20%).",
+                valueName: "percent%"))
+        var maxShare: Share = Share(value: CleanUpBreaker.standardShare)
+        @Option(
+            help: ArgumentHelp("How long history is kept, in whole months (default: P400D).", valueName: "duration"))
+        var historyRetention: HistoryRetention = HistoryRetention(duration: .days(400))
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let report = try await withCleanUp(common) { cleanUp in
+                var options = CleanUp.Options()
+                options.isDryRun = dryRun
+                options.breaker = CleanUpBreaker(maxShare: maxShare.value)
+                options.historyRetention = historyRetention.duration
+                options.process = ThisProcess.name
+                let bar = ProgressBar()
+                defer { bar.clear() }
+                return try await cleanUp.run(options) { bar.show($0) }
+            }
+            if json { try printJSON(CleanUpReportJSON(report)) } else { print(report.text) }
+            if report.isRefused { throw CleanUpCommand.refused }
+        }
+    }
+
+    struct Runs: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the newest runs.",
+            discussion: "A run that was killed is `interrupted` once the next one has begun.")
+
+        @OptionGroup var common: CommonOptions
+        @Option(help: "How many.") var limit = 20
+        @Flag(help: "Print JSON.") var json = false
+
+        func validate() throws {
+            guard (1...10_000).contains(limit) else { throw ValidationError("--limit is 1 to 10000.") }
+        }
+
+        func run() async throws {
+            let runs = try await withCleanUp(common) { try await $0.runs(limit: limit) }
+            if json {
+                try printJSON(["runs": runs.map(CleanUpRunJSON.init)])
+            } else {
+                for run in runs { print(run.text) }
+                if runs.isEmpty { print("there was no run yet") }
+            }
+        }
+    }
+}
+
+/// Lends the job on a migrated database.
+func withCleanUp<Value: Sendable>(_ options: CommonOptions, _ body: (CleanUp) async throws -> Value) async throws
+    -> Value
+{
+    let settings = try await options.settings()
+    let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
+    do {
+        _ = try await database.migrate()
+        let value = try await body(CleanUp(database.cleanUpConfiguration))
+        try await database.stop()
+        return value
+    } catch {
+        try await database.stop()
+        if case CleanUpRefusal.busy = error {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            throw CleanUpCommand.busy
+        }
+        throw error
+    }
+}
+
+extension Database {
+    /// The one session of the night job.
+    fileprivate var cleanUpConfiguration: PostgresConfiguration {
+        get throws { try PostgresConfiguration(connectionString, applicationName: "push-registry cleanup") }
+    }
+}
+
+/// Host and process, for the record of a run.
+enum ThisProcess {
+    static var name: String { "process \(getpid()) on \(ProcessInfo.processInfo.hostName)" }
+}
+
+/// `20%`, or `0.2`.
+struct Share: ExpressibleByArgument {
+    let value: Double
+
+    init(value: Double) {
+        self.value = value
+    }
+
+    init?(argument: String) {
+        let isPercentage = argument.hasSuffix("%")
+        guard let number = Double(isPercentage ? String(argument.dropLast()) : argument) else { return nil }
+        // 20 can only be meant as a percentage; 1 is all, as a fraction is.
+        value = isPercentage || number > 1 ? number / 100 : number
+        guard (0...1).contains(value) else { return nil }
+    }
+
+    var defaultValueDescription: String { "\(Int(value * 100))%" }
+}
+
+/// At least a day: history younger than that is what feedback and readers of changes live on.
+struct HistoryRetention: ExpressibleByArgument {
+    let duration: ISO8601Duration
+
+    init(duration: ISO8601Duration) {
+        self.duration = duration
+    }
+
+    init?(argument: String) {
+        guard let duration = try? ISO8601Duration(argument), duration >= .days(1) else { return nil }
+        self.duration = duration
+    }
+
+    var defaultValueDescription: String { duration.description }
+}
