@@ -4,6 +4,15 @@ import Telemetry
 enum MetricDescriptions {
     static let all =
         RequestMetrics.descriptions + [
+            MetricDescription(
+                prefix: "cleanup_last_finished_timestamp_seconds",
+                help: "When the night job last came to its end, in Unix time."),
+            MetricDescription(prefix: "cleanup_last_duration_seconds", help: "How long the night job's last run took."),
+            MetricDescription(
+                prefix: "cleanup_last_refused_apps",
+                help: "Apps that the last run left alone: too large a share would have gone."),
+            MetricDescription(
+                prefix: "cleanup_last_installations", help: "Installations that the last run changed, by app and step."),
             MetricDescription(prefix: "http_connections", help: "Connections that are open."),
             MetricDescription(
                 prefix: "postgres_duration_seconds",

@@ -44,22 +44,37 @@ struct RegistryGauges: Service, CustomStringConvertible {
     private func refreshForEver() async {
         while !Task.isCancelled {
             connections.record(server.connectionCount)
-            await refreshInstallations()
+            await refresh("active installations") { try await refreshInstallations() }
+            await refresh("the night job's result") { try await refreshCleanUp() }
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    /// While the database is away the last counts stand; the pool has said already that it is.
-    private func refreshInstallations() async {
+    /// While the database is away the last values stand; the pool has said already that it is.
+    private func refresh(_ what: String, _ body: () async throws -> Void) async {
         do {
-            for count in try await installations.read() {
-                Gauge(
-                    label: "registry_active_installations",
-                    dimensions: [("app", count.app), ("provider", count.provider)]
-                ).record(count.active)
-            }
+            try await body()
         } catch {
-            logger.debug("active installations were not counted", metadata: ["reason": "\(error)"])
+            logger.debug("\(what) could not be looked at", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func refreshInstallations() async throws {
+        for count in try await installations.read() {
+            Gauge(
+                label: "registry_active_installations", dimensions: [("app", count.app), ("provider", count.provider)]
+            ).record(count.active)
+        }
+    }
+
+    private func refreshCleanUp() async throws {
+        guard let result = try await CleanUpResult.last(postgres) else { return }
+        Gauge(label: "cleanup_last_finished_timestamp_seconds").record(result.finishedAt)
+        Gauge(label: "cleanup_last_duration_seconds").record(result.finishedAt - result.startedAt)
+        Gauge(label: "cleanup_last_refused_apps").record(result.refusedApps)
+        for count in result.counts {
+            Gauge(label: "cleanup_last_installations", dimensions: [("app", count.app), ("step", count.step)])
+                .record(count.installations)
         }
     }
 }

@@ -61,20 +61,39 @@ struct MetricsTests {
             _ = try await app.put(
                 "browser", RegistrationBody.make("browser", token: "fcm-token", provider: "fcm"), as: "alice")
             _ = try await app.send("POST", "/installations/phone-1/logout", [:], fields: [("X-User-Id", "alice")])
-            // The gauges are looked at when a service starts, and every few seconds from then on.
-            try await RegistryService.with(databaseURL: registry.cluster.connectionString) { service in
-                func metrics() async throws -> String {
-                    try await service.client.response(to: .make("GET", "/metrics", key: nil)).text
-                }
-                try await eventually("installations are counted") {
-                    try await metrics().contains("registry_active_installations{")
-                }
-                let text = try await metrics()
-                #expect(text.contains(#"registry_active_installations{app="\#(app.id)",provider="apns"} 2"#))
-                #expect(text.contains(#"registry_active_installations{app="\#(app.id)",provider="fcm"} 1"#))
-                #expect(text.contains("postgres_duration_seconds_count"))
-                #expect(text.contains("http_connections"))
+            let metrics = try await metricsOfNewService(registry, with: "registry_active_installations{")
+            #expect(metrics.contains(#"registry_active_installations{app="\#(app.id)",provider="apns"} 2"#))
+            #expect(metrics.contains(#"registry_active_installations{app="\#(app.id)",provider="fcm"} 1"#))
+            #expect(metrics.contains("postgres_duration_seconds_count"))
+            #expect(metrics.contains("http_connections"))
+        }
+    }
+
+    @Test func lastCleanUp_isToldByAppAndStep_whenTheNightJobHasRun() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            for number in 0..<10 { _ = try await app.put("phone-\(number)", as: "alice") }
+            try await app.update("phone-0", "last_seen_at = now() - interval '100 days'")
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString]
+            let cleanUp = try await RegistryCommand.run(["cleanup"], environment: environment)
+            #expect(cleanUp.status == 0, "\(cleanUp.log)")
+            let metrics = try await metricsOfNewService(registry, with: "cleanup_last_installations{")
+            #expect(metrics.contains(#"cleanup_last_installations{app="\#(app.id)",step="stale"} 1"#))
+            #expect(metrics.contains(#"cleanup_last_installations{app="\#(app.id)",step="purged"} 0"#))
+            #expect(metrics.contains("cleanup_last_refused_apps 0"))
+            #expect(metrics.contains("cleanup_last_finished_timestamp_seconds 1"))
+        }
+    }
+
+    /// The gauges are looked at when a service starts, and every few seconds from then on.
+    private func metricsOfNewService(_ registry: Registry, with name: String) async throws -> String {
+        try await RegistryService.with(databaseURL: registry.cluster.connectionString) { service in
+            var text = ""
+            try await eventually("\(name) is told") {
+                text = try await service.client.response(to: .make("GET", "/metrics", key: nil)).text
+                return text.contains(name)
             }
+            return text
         }
     }
 }
