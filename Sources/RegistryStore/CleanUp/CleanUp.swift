@@ -79,6 +79,6 @@ public struct CleanUp: Sendable {
         let upkeep = CleanUpUpkeep(session: session)
         return CleanUpReport(
             runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(), partitionsMade: 0,
-            partitionsDropped: try upkeep.countExpiredPartitions(before: historyBefore), historyRemoved: 0)
+            partitionsDropped: try upkeep.expiredPartitions(before: historyBefore).count, historyRemoved: 0)
     }
 }

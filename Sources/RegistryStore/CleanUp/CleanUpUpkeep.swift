@@ -61,7 +61,7 @@ struct CleanUpUpkeep {
     // MARK: History
 
     /// The months whose every day is older than history is kept: their partitions by name.
-    private func expired(_ before: Timestamp) throws -> [String] {
+    func expiredPartitions(before: Timestamp) throws -> [String] {
         try session.execute(
             """
             SELECT c.relname::text
@@ -74,19 +74,12 @@ struct CleanUpUpkeep {
         ).map { try $0.decode(0) }
     }
 
-    func countExpiredPartitions(before: Timestamp) throws -> Int { try expired(before).count }
-
     func makePartitions() throws -> Int {
         try session.execute("SELECT make_history_partitions(\(Self.monthsAhead))")[0].decode(0)
     }
 
-    /// The oldest first: a reader of the change feed counts on it.
-    func dropPartitions(before: Timestamp) throws -> Int {
-        let names = try expired(before)
-        for name in names {
-            _ = try session.execute(PostgresStatement("DROP TABLE \(identifier: name)").unprepared())
-        }
-        return names.count
+    func dropPartition(_ name: String) throws {
+        _ = try session.execute(PostgresStatement("DROP TABLE \(identifier: name)").unprepared())
     }
 
     /// Rows of default partitions, of months that were dropped: there are none unless partitions were once missing.
@@ -96,6 +89,17 @@ struct CleanUpUpkeep {
         let events = try session.execute("DELETE FROM token_event_default WHERE at < \(sql: month)").affectedRows
         return events
             + (try session.execute("DELETE FROM settings_snapshot_default WHERE at < \(sql: month)").affectedRows)
+    }
+
+    // MARK: Undoing
+
+    /// What changed since it was cleaned up is not restored any more.
+    func forgetOutdatedChanges() throws {
+        _ = try session.execute(
+            """
+            DELETE FROM cleanup_change c USING installation i
+            WHERE i.app_id = c.app_id AND i.install_id = c.install_id AND i.generation <> c.generation
+            """)
     }
 
     // MARK: Roll-up

@@ -1,0 +1,18 @@
+import PostgresClient
+
+extension Invariant {
+    static let cleanUp = [
+        Invariant(
+            "cleanup-change", "20", "nothing is kept to restore an installation that is gone",
+            """
+            SELECT c.app_id || '/' || c.install_id FROM cleanup_change c
+            WHERE NOT EXISTS (SELECT FROM installation i WHERE i.app_id = c.app_id AND i.install_id = c.install_id)
+            """),
+        Invariant(
+            "cleanup-result", "R11", "an app that the breaker held back was not touched",
+            """
+            SELECT 'run ' || run_id || ', app ' || app_id FROM cleanup_result
+            WHERE refused AND superseded + unregistered + session_ended + stale + purged > 0
+            """),
+    ]
+}
