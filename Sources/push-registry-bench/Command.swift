@@ -5,6 +5,9 @@ struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-registry-bench",
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
-        subcommands: [RunCommand.self, FillCommand.self, AudiencesCommand.self, EngineServerCommand.self],
+        subcommands: [
+            RunCommand.self, FillCommand.self, AudiencesCommand.self, CleanUpBenchmarkCommand.self,
+            EngineServerCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 }
