@@ -20,7 +20,8 @@ struct CommandLineTests {
 
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["keys"], ["keys", "list"],
-        ["keys", "create"], ["keys", "revoke"], ["segment"], ["segment", "count"], ["segment", "breakdown"],
+        ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
+        ["segment", "count"], ["segment", "breakdown"],
         ["segment", "export"],
     ])
     func help_isPrinted_ofEverySubcommand(command: [String]) async throws {

@@ -1,0 +1,215 @@
+import EmbeddedPostgres
+import Glibc
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+/// With a registry of its own: a run concerns all apps.
+@Suite("A run of the night job can be tried, held back, repeated and undone", .sharedRegistry, .serialized)
+struct CleanUpRunTests {
+    /// One of everything that the job does, and an installation that stays.
+    private func mixed() async throws -> NightApp {
+        let app = try await NightApp.make()
+        for installID in ["stale", "old", "suspect", "bound", "out", "stays"] {
+            try await app.register(installID, session: "session of \(installID)".replacing(" ", with: "-"))
+        }
+        try await app.suspect("suspect")
+        _ = try await app.registry.send("POST", "/installations/out/logout", [:])
+        for installID in ["stale", "old", "suspect", "out"] { try await app.age(installID, by: "61 days") }
+        try await app.registry.update("old", "probably_replaced_by = 'stays'")
+        try await app.registry.update("bound", "session_expires_at = now() - interval '1 second'")
+        return app
+    }
+
+    @Test func dryRun_changesNothing_andPrintsTheNumbersOfTheRun() async throws {
+        let app = try await mixed()
+        let before = try await app.registry.database.count("SELECT count(*) FROM token_event")
+        let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"])
+        #expect(dry.status == 0 && dry.report["dryRun"] == true)
+        #expect(try await app.registry.database.count("SELECT count(*) FROM token_event") == before)
+        #expect(try await app.state("stale") == "active")
+        let done = try await app.cleanUp()
+        #expect(app.part(of: dry.report) == app.part(of: done.report))
+        #expect(
+            app.part(of: done.report)["counts"]
+                == ["stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 1, "purged": 1])
+        let again = try await app.cleanUp()
+        #expect(app.part(of: again.report)["counts"]["stale"] == 0)
+    }
+
+    @Test func breaker_holdsAnAppBackWhole_andLetsOthersGo() async throws {
+        let (wrong, right) = (try await NightApp.make(), try await NightApp.make())
+        for app in [wrong, right] {
+            for number in 0..<5 { try await app.register("phone-\(number)") }
+            try await app.age("phone-0", by: "61 days")
+        }
+        try await wrong.age("phone-1", by: "61 days")
+        let result = try await wrong.cleanUp([])
+        #expect(result.status == 3)
+        #expect(wrong.part(of: result.report)["refused"] == true)
+        #expect(wrong.part(of: result.report)["leaving"] == 2)
+        #expect(right.part(of: result.report)["refused"] == false)
+        #expect(try await wrong.state("phone-0") == "active")
+        #expect(try await right.state("phone-0") == "stale")
+        #expect(try await wrong.cleanUp(["--max-share", "40%"]).status == 0)
+        #expect(try await wrong.state("phone-1") == "stale")
+    }
+
+    @Test func undo_restoresWhatIsAsTheRunLeftIt() async throws {
+        let app = try await mixed()
+        let run = try #require(try await app.cleanUp().report["run"].integer)
+        try await app.register("stale")
+        let generation = try await app.registry.get("stale").json["generation"]
+        let undone = try await app.run(["cleanup", "undo", "\(run)", "--json"])
+        #expect(undone.status == 0)
+        #expect(undone.report["restored"] == 3 && undone.report["skipped"] == 1)
+        #expect(try await app.registry.get("stale").json["generation"] == generation)
+        #expect(try await app.state("old") == "active")
+        #expect(try await app.state("suspect") == "suspect")
+        let bound = try await app.registry.get("bound").json
+        #expect(
+            bound["state"] == "active" && bound["userId"] == "alice" && bound["sessionId"] == "session-of-bound")
+        #expect(try await app.registry.get("out").status == 404)
+        #expect(try await app.registry.holders(of: RegistrationBody.token("old")) == ["old"])
+        let event = try #require(try await app.registry.events(of: "old").last)
+        #expect(event.event == "reactivated" && event.reason == "cleanupUndone")
+        let runs = try await app.run(["cleanup", "runs", "--json"]).report["runs"]
+        #expect(runs[0]["undoes"].integer == run && runs[0]["restored"] == 3)
+        #expect(try await app.run(["cleanup", "undo", "\(run)", "--json"]).report["restored"] == 0)
+    }
+
+    @Test func undo_leavesATokenToWhoeverHoldsItNow() async throws {
+        let app = try await NightApp.make()
+        try await app.register("old", keychain: "k")
+        try await app.register("new", keychain: "k")
+        try await app.age("old", by: "8 days")
+        let run = try #require(try await app.cleanUp().report["run"].integer)
+        let body = RegistrationBody.make("thief", token: RegistrationBody.token("old"))
+        #expect(try await app.registry.put("thief", body).status == 201)
+        #expect(try await app.run(["cleanup", "undo", "\(run)", "--json"]).status == 0)
+        #expect(try await app.registry.holders(of: RegistrationBody.token("old")) == ["thief"])
+    }
+
+    @Test func undo_doesNotBindAgain_whomTheSessionWasEndedFor() async throws {
+        let app = try await NightApp.make()
+        try await app.register("phone", session: "s")
+        try await app.registry.update("phone", "session_expires_at = now() - interval '1 second'")
+        let run = try #require(try await app.cleanUp().report["run"].integer)
+        _ = try await app.registry.send("DELETE", "/sessions/s")
+        #expect(try await app.run(["cleanup", "undo", "\(run)", "--json"]).status == 0)
+        #expect(try await app.registry.get("phone").json["userId"] == .null)
+    }
+
+    @Test func erasure_takesAlongWhatAnUndoingWouldNeed() async throws {
+        let app = try await NightApp.make()
+        try await app.register("old", keychain: "k")
+        try await app.register("new", keychain: "k")
+        try await app.age("old", by: "8 days")
+        try await app.cleanUp()
+        _ = try await app.registry.send("DELETE", "/users/alice")
+        let kept = try await app.registry.database.count(
+            """
+            SELECT count(*) FROM cleanup_change
+            WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.registry.id))
+            """)
+        #expect(kept == 0)
+    }
+
+    @Test func secondRun_saysWhoHoldsTheLock_withAnExitCodeOfItsOwn() async throws {
+        let app = try await NightApp.make()
+        let url = try Registry.shared.cluster.connectionString
+        try await app.registry.database.withTransaction { transaction in
+            _ = try await transaction.execute([
+                "SELECT pg_advisory_xact_lock(hashtext('push-registry: clean-up')::bigint)"
+            ])
+            let result = try await RegistryCommand.run(
+                ["cleanup"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+            #expect(result.status == 4)
+            #expect(result.log.contains("under way") && result.log.contains("session"), "\(result.log)")
+        }
+    }
+
+    @Test func killedRun_isInterrupted_andTheNextDoesTheRest() async throws {
+        let app = try await mixed()
+        let url = try Registry.shared.cluster.connectionString
+        let run = try await app.registry.database.withTransaction { transaction in
+            // In the way of the run's only batch.
+            _ = try await transaction.execute(["SELECT FROM installation WHERE install_id = 'stale' FOR UPDATE"])
+            let command = try RegistryCommand(
+                ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+            defer { command.send(SIGKILL) }
+            try await eventually("the run waits") {
+                try await app.registry.database.count(
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%cleanup_plan%' AND wait_event_type = 'Lock'"
+                )
+                    > 0
+            }
+            command.send(SIGKILL)
+            _ = try await command.exitStatus()
+            return try await app.registry.database.column("SELECT max(id) FROM cleanup_run", as: Int32.self)[0]
+        }
+        try await eventually("PostgreSQL notices") { try await app.cleanUp().status == 0 }
+        #expect(try await app.state("stale") == "stale")
+        let outcome = try await app.registry.database.column(
+            "SELECT outcome FROM cleanup_run WHERE id = \(run)", as: String.self)
+        #expect(outcome == ["interrupted"])
+    }
+
+    @Test func registration_wins_whenItComesWhileTheRunWaitsForIt() async throws {
+        let app = try await NightApp.make()
+        try await app.register("phone")
+        try await app.age("phone", by: "61 days")
+        let url = try Registry.shared.cluster.connectionString
+        let command = try await app.registry.database.withTransaction { transaction in
+            // As a registration has it: locked, seen, and not committed yet.
+            _ = try await transaction.execute([
+                """
+                UPDATE installation SET last_seen_at = now()
+                WHERE install_id = 'phone' AND app_id = (SELECT id FROM app WHERE identifier = \(app.registry.id))
+                """
+            ])
+            let command = try RegistryCommand(
+                ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+            try await eventually("the run waits") {
+                try await app.registry.database.count(
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%cleanup_plan%' AND wait_event_type = 'Lock'"
+                )
+                    > 0
+            }
+            return command
+        }
+        #expect(try await command.exitStatus() == 0)
+        #expect(try await app.state("phone") == "active")
+        #expect(try await app.registry.events(of: "phone").map(\.event) == ["registered"])
+    }
+
+    @Test func partitions_areDroppedAndMade_andTheirHistoryGoes() async throws {
+        let app = try await NightApp.make()
+        let database = app.registry.database
+        _ = try await database.rows(
+            """
+            CREATE TABLE token_event_2020_01 PARTITION OF token_event
+            FOR VALUES FROM ('2020-01-01 00:00:00+00') TO ('2020-02-01 00:00:00+00')
+            """)
+        _ = try await database.rows(
+            """
+            DO $$ BEGIN EXECUTE 'DROP TABLE settings_snapshot'
+                || to_char(now() AT TIME ZONE 'UTC' + interval '2 months', '_YYYY_MM'); END $$
+            """)
+        try await app.register("phone")
+        let report = try await app.cleanUp().report
+        #expect(report["partitionsDropped"] == 1 && report["partitionsMade"] == 1)
+        #expect(
+            try await database.count("SELECT count(*) FROM pg_class WHERE relname = 'token_event_2020_01'") == 0)
+        #expect(try await app.registry.events(of: "phone").map(\.event) == ["registered"])
+    }
+
+    @Test func data_isIntact_afterAllOfIt() async throws {
+        let app = try await mixed()
+        let run = try #require(try await app.cleanUp().report["run"].integer)
+        _ = try await app.run(["cleanup", "undo", "\(run)"])
+        try await app.cleanUp()
+        let verified = try await app.run(["verify", "--json"])
+        #expect(verified.report["checks"].array.filter { $0["broken"] != 0 } == [])
+    }
+}

@@ -1,0 +1,81 @@
+import EmbeddedPostgres
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+/// An app of a registry that is cleaned up by the command as it ships. Its installations are made old by SQL.
+struct NightApp {
+    let registry: RegistryApp
+
+    static func make(policy: JSON = [:]) async throws -> NightApp {
+        NightApp(registry: try await RegistryApp.make(policy: policy))
+    }
+
+    func register(
+        _ installID: String, provider: String = "apns", keychain: String? = nil, session: String? = nil
+    ) async throws {
+        var body = RegistrationBody.make(installID, provider: provider)
+        if let keychain {
+            body["device"]["keychainId"] = .string(keychain)
+            body["device"]["vendorId"] = .null
+        }
+        let answer = try await registry.put(installID, body, as: "alice", session: session)
+        guard [200, 201].contains(answer.status) else { throw UnexpectedStatus(status: answer.status) }
+    }
+
+    /// Lets time go by, as an interval of PostgreSQL.
+    func age(_ installID: String, by time: String) async throws {
+        let columns = ["created_at", "registered_at", "last_seen_at", "state_changed_at"]
+        let assignments = columns.map {
+            "\(identifier: $0) = \(identifier: $0) - \(literal: time)::interval" as PostgresSQL
+        }
+        try await registry.update(installID, assignments.joined(separator: ", "))
+    }
+
+    func suspect(_ installID: String) async throws {
+        let answer = try await registry.send(
+            "POST", "/feedback", [["installId": .string(installID), "reason": "BadDeviceToken"]])
+        try #require(answer.json["suspect"] == 1)
+    }
+
+    /// Lets all that is remembered of logouts grow old.
+    func passTombstones() async throws {
+        for (table, columns) in [
+            ("session", ["seen_at", "ended_at"]), ("user_guard", ["refused_before"]),
+            ("installation_logout", ["logged_out_at"]),
+        ] {
+            for column in columns {
+                _ = try await registry.database.rows(
+                    """
+                    UPDATE \(identifier: table) SET \(identifier: column) = \(identifier: column) - interval '401 days'
+                    WHERE app_id = (SELECT id FROM app WHERE identifier = \(registry.id))
+                    """)
+            }
+        }
+    }
+
+    func state(_ installID: String) async throws -> String? {
+        try await registry.get(installID).json["state"].string
+    }
+
+    /// Runs the job; by default the breaker lets everything go.
+    @discardableResult
+    func cleanUp(_ arguments: [String] = ["--max-share", "100%"]) async throws -> (status: Int32, report: JSON) {
+        try await run(["cleanup", "--json"] + arguments)
+    }
+
+    func run(_ arguments: [String]) async throws -> (status: Int32, report: JSON) {
+        let url = try Registry.shared.cluster.connectionString
+        let result = try await RegistryCommand.run(arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+        return (result.status, (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
+    }
+
+    /// This app's part of a report.
+    func part(of report: JSON) -> JSON {
+        report["apps"].array.first { $0["app"].string == registry.id } ?? .null
+    }
+}
+
+struct UnexpectedStatus: Error {
+    let status: Int
+}
