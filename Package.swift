@@ -137,7 +137,7 @@ let package = Package(
                 "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
                 "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, jwtKit, logging,
             ]),
-        tests("CommandTests", ["push-registry", "HTTPServer", argumentParser, configuration]),
+        tests("CommandTests", ["push-registry", "HTTPServer", "PushRegistry", argumentParser, configuration]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),

@@ -21,6 +21,7 @@ struct CommandLineTests {
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["keys"], ["keys", "list"],
         ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
+        ["import"],
         ["segment", "count"], ["segment", "breakdown"],
         ["segment", "export"],
     ])

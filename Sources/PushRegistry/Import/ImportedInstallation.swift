@@ -54,16 +54,22 @@ public struct ImportReader: Sendable {
         let (language, region) = (fields.text(.language), fields.text(.region))
         let locale = fields.text(.locale) ?? NeutralValues.locale(language: language, region: region)
         let (zone, offset) = zone(&fields)
-        let device = installID.map { installID in
-            Device(
-                installID: installID, keychainID: fields.text(.keychainID), vendorID: fields.text(.vendorID),
-                appVersion: fields.text(.appVersion), deviceModel: fields.text(.deviceModel) ?? NeutralValues.unknown,
-                systemName: fields.text(.systemName) ?? NeutralValues.systemName(of: provider),
-                systemVersion: fields.text(.osVersion) ?? NeutralValues.unknown, locale: LocaleIdentifier(locale),
-                language: language, region: region, timeZoneID: zone, timeZoneOffset: offset,
-                carrier: fields.text(.carrier), appStore: fields.text(.appStore), location: fields.location())
-        }
-        return device
+        let (keychainID, vendorID, appVersion) = (
+            fields.text(.keychainID), fields.text(.vendorID), fields.text(.appVersion)
+        )
+        let (deviceModel, systemName) = (fields.text(.deviceModel), fields.text(.systemName))
+        let (systemVersion, carrier, appStore) = (
+            fields.text(.osVersion), fields.text(.carrier), fields.text(.appStore)
+        )
+        let location = fields.location()
+        guard let installID else { return nil }
+        return Device(
+            installID: installID, keychainID: keychainID, vendorID: vendorID, appVersion: appVersion,
+            deviceModel: deviceModel ?? NeutralValues.unknown,
+            systemName: systemName ?? NeutralValues.systemName(of: provider),
+            systemVersion: systemVersion ?? NeutralValues.unknown, locale: LocaleIdentifier(locale), language: language,
+            region: region, timeZoneID: zone, timeZoneOffset: offset, carrier: carrier, appStore: appStore,
+            location: location)
     }
 
     /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the zone's of now.

@@ -1,0 +1,96 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("An import reports the lines that it cannot take, and takes the others")
+    struct ImportFaultTests {
+        private let good = #"{"installId":"good","provider":"fcm","token":"fcm-token"}"#
+
+        private func place(_ reject: JSON) -> String {
+            "\(reject["line"].integer ?? 0) \(reject["field"].string ?? "-") \(reject["code"].string ?? "")"
+        }
+
+        @Test func badLines_areReportedByLineAndField_withoutTheToken() async throws {
+            let app = try await RegistryApp.make()
+            let secret = "not-a-hexadecimal-secret"
+            let run = try await ImportRun(
+                """
+                {"installId":"a","provider":"apns","token":"\(secret)","locale":7}
+                {"installId":"a b","provider":"fcm","token":"\(secret)","carrier":"\(String(repeating: "c", count: 257))"}
+
+                {"installId":"c","provider":"carrierPigeon","token":"\(secret)"}
+                \(secret)
+                \(good)
+                {"provider":"webPush","token":"https://push.example.com/\(secret)","utcOffset":99999999,"createdAt":"yesterday"}
+                {"installId":"d","installId":"e","token":"\(secret)"}
+                """.utf8, into: app)
+            #expect(run.status == 2)
+            #expect(run.counts == [7, 1, 0, 0, 6])
+            #expect(
+                run.rejects.map(place) == [
+                    "1 locale wrong-type", "2 installId invalid-install-id", "2 carrier too-long",
+                    "4 provider unknown-provider", "5 - malformed-json",
+                    "7 installId required", "7 p256dh required", "7 auth required", "7 createdAt invalid-time",
+                    "7 utcOffset out-of-range", "8 installId duplicate-member",
+                ])
+            #expect(!(run.rejectsText + run.log).contains(secret))
+            #expect(try await app.get("good").status == 200)
+        }
+
+        @Test func hugeLines_andLinesThatAreNotUTF8_costThemselvesAlone() async throws {
+            let app = try await RegistryApp.make()
+            let huge = #"{"installId":"huge","token":""# + String(repeating: "a", count: 3_000_000) + #""}"#
+            let content = Array("\(huge)\n".utf8) + [0x7B, 0xFF, 0x7D, 0x0A] + Array("\(good)\n\(huge)".utf8)
+            let run = try await ImportRun(content, into: app)
+            #expect(run.counts == [4, 1, 0, 0, 3])
+            #expect(run.rejects.map(place) == ["1 - too-long", "2 - malformed-json", "4 - too-long"])
+        }
+
+        @Test func csv_isReadByItsHeader_withColumnsMapped() async throws {
+            let app = try await RegistryApp.make()
+            let run = try await ImportRun(
+                [0xEF, 0xBB, 0xBF]
+                    + Array(
+                        """
+                        device,push token,provider,carrier,appVersion,shoe size\r
+                        one,t1,fcm,"A, ""B""\r
+                        C","",42\r
+                        two,t2,fcm,,,\r
+                        three,t3"x,fcm,,,\r
+                        four,t4,fcm\r
+                        "five",t5,fcm,D,2,1
+                        six,"t6,fcm,,,
+                        """.utf8), into: app, as: "fleet.csv",
+                ["--map", "device=installId", "--map", "push token=token"])
+            #expect(run.counts == [6, 3, 0, 0, 3])
+            #expect(run.rejects.map(place) == ["5 - malformed-csv", "6 - wrong-columns", "8 - malformed-csv"])
+            #expect(run.log.contains("ignored: shoe size\n"))
+            let one = try await app.get("one").json["device"]
+            #expect(one["carrier"] == "A, \"B\"\r\nC")
+            #expect(one["appVersion"] == "")
+            let two = try await app.get("two").json["device"]
+            #expect(two["carrier"] == .null)
+            #expect(two["appVersion"] == .null)
+        }
+
+        @Test func csvWithoutAHeader_isRefused_withoutShowingItsTokens() async throws {
+            let app = try await RegistryApp.make()
+            let run = try await ImportRun("one,very-secret,fcm\r\n".utf8, into: app, as: "fleet.csv")
+            #expect(run.status == 1)
+            #expect(run.log.contains("header"))
+            #expect(!run.log.contains("very-secret"))
+        }
+
+        @Test func import_saysWhy_whenItsArgumentsFitNothing() async throws {
+            let app = try await RegistryApp.make()
+            for (name, arguments, word) in [
+                ("fleet.xml", [], "--format"), ("fleet.csv", ["--map", "a=b"], "--map"),
+                ("fleet.csv", ["--app", "com.example.none"], "com.example.none"),
+            ] {
+                let run = try await ImportRun("".utf8, into: app, as: name, arguments)
+                #expect(run.status == 64)
+                #expect(run.log.contains(word), "\(run.log)")
+            }
+        }
+    }
+}

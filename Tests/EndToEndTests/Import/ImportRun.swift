@@ -1,0 +1,42 @@
+import EmbeddedPostgres
+import Foundation
+import RegistryTestSupport
+
+/// One run of `push-registry import`, in a folder of its own of which nothing is left.
+struct ImportRun {
+    let status: Int32
+    /// As `--json` prints it.
+    let summary: JSON
+    let log: String
+    /// What was reported of rejected lines, and its text.
+    let rejects: [JSON]
+    let rejectsText: String
+
+    /// Read, imported, unchanged, skipped, rejected.
+    var counts: [Int64?] {
+        ["read", "imported", "unchanged", "skipped", "rejected"].map { summary[$0].integer }
+    }
+
+    init(
+        _ content: some Collection<UInt8>, into app: RegistryApp, as name: String = "fleet.ndjson",
+        _ arguments: [String] = []
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(content).write(to: folder.appending(path: name))
+        let result = try await RegistryCommand.run(
+            ["import", name, "--app", app.id, "--json"] + arguments,
+            environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString], in: folder.path)
+        (status, log) = (result.status, result.log)
+        summary = (try? JSON(parsing: result.output.utf8)) ?? .null
+        rejectsText =
+            (try? String(contentsOf: folder.appending(path: name + ".rejected.ndjson"), encoding: .utf8)) ?? ""
+        rejects = try rejectsText.utf8.split(separator: UInt8(ascii: "\n")).map { try JSON(parsing: $0) }
+    }
+
+    /// The lines of `content`, as NDJSON.
+    init(_ lines: [JSON], into app: RegistryApp, _ arguments: [String] = []) async throws {
+        try await self.init(lines.map { $0.text + "\n" }.joined().utf8, into: app, as: "fleet.ndjson", arguments)
+    }
+}

@@ -1,0 +1,190 @@
+import EmbeddedPostgres
+import Foundation
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("An import brings installations in, and changes nothing that is registered")
+    struct ImportTests {
+        /// All that an export has of an installation.
+        static let fields: [String] = [
+            "installId", "provider", "token", "generation", "userId", "locale", "language", "region", "timeZone",
+            "utcOffset",
+            "systemName", "osVersion", "appVersion", "deviceModel", "carrier", "appStore", "authorizationStatus",
+            "soundSetting", "badgeSetting", "alertSetting", "notificationCenterSetting", "lockScreenSetting",
+            "carPlaySetting", "criticalAlertSetting", "announcementSetting", "alertStyle", "showPreviewsSetting",
+            "providesAppNotificationSettings", "lastSeenAt", "createdAt", "location",
+        ]
+
+        static let keys: JSON = [
+            "p256dh": .string(base64URL([4] + [UInt8](repeating: 7, count: 64))),
+            "auth": .string(base64URL([UInt8](repeating: 9, count: 16))),
+        ]
+
+        private static func base64URL(_ bytes: [UInt8]) -> String {
+            Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+                "=", with: "")
+        }
+
+        /// An app with installations that differ in what an export tells.
+        private func fleet() async throws -> RegistryApp {
+            let app = try await RegistryApp.make()
+            try await app.register([
+                ("one", ["locale": "de_AT", "carrier": "A \"quoted\", with commas\nand a line"]),
+                (
+                    "two",
+                    ["systemVersion": "18.0.1", "timeZoneId": "Europe/Nowhere", "timeZoneOffset": 1200, "carrier": ""]
+                ),
+            ])
+            try await app.register([("three", ["timeZoneId": "Asia/Kolkata"])], as: "alice")
+            var bare = RegistrationBody.make("four", token: "fcm:four", provider: "fcm", settings: [:])
+            for name in ["carrier", "language", "region", "appStore", "location", "appVersion"] {
+                bare["device"] = bare["device"].without(name)
+            }
+            _ = try await app.put("four", bare)
+            return app
+        }
+
+        private func export(_ app: RegistryApp, _ format: String, _ fields: [String]) async throws -> [UInt8] {
+            let answer = try await app.ask(
+                "export",
+                [
+                    "filter": [:], "include": "all", "format": .string(format),
+                    "fields": .array(fields.map { .string($0) }),
+                ])
+            #expect(answer.status == 200, "\(answer.text)")
+            return Array(answer.body)
+        }
+
+        private func verify() async throws {
+            let result = try await RegistryCommand.run(
+                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": Registry.shared.cluster.connectionString])
+            #expect(result.status == 0, "\(result.output)")
+        }
+
+        @Test(arguments: ["ndjson", "csv"])
+        func import_makesWhatWasExported_inAnotherApp(format: String) async throws {
+            let (source, copy) = (try await fleet(), try await RegistryApp.make())
+            if format == "ndjson" {
+                let push = RegistrationBody.make("web", token: "https://push.example.com/1", provider: "webPush")
+                _ = try await source.put("web", .object(push.object.merging(["keys": Self.keys]) { $1 }))
+            }
+            let fields = format == "ndjson" ? Self.fields + ["keys", "cursor"] : Self.fields + ["cursor"]
+            let run = try await ImportRun(try await export(source, format, fields), into: copy, as: "fleet.\(format)")
+            let count: Int64 = format == "ndjson" ? 5 : 4
+            #expect(run.status == 0, "\(run.log)")
+            #expect(run.counts == [count, count, 0, 0, 0])
+            #expect(!run.log.contains("ignored"))
+
+            let compared = fields.filter { !["generation", "cursor"].contains($0) }
+            #expect(try await export(copy, format, compared) == export(source, format, compared))
+            for filter: JSON in [[:], ["locale": "de"], ["osVersion": ["gte": "18.1"]], ["userId": ["exists": true]]] {
+                #expect(try await copy.count(filter) == source.count(filter))
+            }
+            try await verify()
+        }
+
+        @Test func import_changesNothing_whenItIsRunAgain() async throws {
+            let (source, copy) = (try await fleet(), try await RegistryApp.make())
+            let file = try await export(source, "ndjson", Self.fields)
+            _ = try await ImportRun(file, into: copy)
+            let before = try await export(copy, "ndjson", Self.fields)
+            let again = try await ImportRun(file, into: copy)
+            #expect(again.status == 0)
+            #expect(again.counts == [4, 0, 4, 0, 0])
+            #expect(try await export(copy, "ndjson", Self.fields) == before)
+            #expect(try await copy.events(of: "one").map(\.event) == ["imported"])
+        }
+
+        @Test func import_leavesARegisteredInstallation_andItsToken() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let run = try await ImportRun(
+                [
+                    ["installId": "phone", "token": .string(RegistrationBody.token("other"))],
+                    ["installId": "thief", "token": .string(RegistrationBody.token("phone").uppercased())],
+                    ["installId": "twin", "provider": "fcm", "token": .string(RegistrationBody.token("phone"))],
+                ], into: app)
+            #expect(run.counts == [3, 1, 1, 1, 0])
+            #expect(try await app.get("thief").status == 404)
+            let record = try await app.get("phone").json
+            #expect(record["token"].string == RegistrationBody.token("phone"))
+            #expect(record["userId"] == "alice")
+        }
+
+        @Test func import_loadsATokenOnce_whenTwoLinesHaveIt() async throws {
+            let app = try await RegistryApp.make()
+            let lines: [JSON] = [
+                ["installId": "a", "provider": "fcm", "token": "t1"],
+                ["installId": "b", "provider": "fcm", "token": "t1"],
+                ["installId": "a", "provider": "fcm", "token": "t2"],
+            ]
+            #expect(try await ImportRun(lines, into: app).counts == [3, 1, 1, 1, 0])
+            #expect(try await ImportRun(lines, into: app).counts == [3, 0, 2, 1, 0])
+        }
+
+        @Test func firstRegistration_isAnUpdate_andReplacesWhatTheFileSaid() async throws {
+            let app = try await RegistryApp.make()
+            let line: JSON = [
+                "installId": "phone", "token": .string(RegistrationBody.token("phone")), "userId": "alice",
+                "locale": "fr",
+                "lastSeenAt": "2026-01-02T03:04:05Z", "generation": 12,
+            ]
+            #expect(try await ImportRun([line], into: app).counts == [1, 1, 0, 0, 0])
+            let imported = try await app.get("phone").json
+            #expect(imported["state"] == "active")
+            #expect(imported["lastSeenAt"] == "2026-01-02T03:04:05Z")
+            #expect(imported["device"]["locale"] == "fr")
+            #expect(imported["device"]["deviceModel"] == "unknown")
+            #expect((imported["generation"].integer ?? 0) > 1_700_000_000_000_000)
+            #expect(try await app.send("GET", "/installations/phone/snapshots").json["snapshots"] == [])
+
+            #expect(try await app.put("phone", as: "alice").json["status"] == "updated")
+            #expect(try await app.put("phone", as: "alice").json["status"] == "unchanged")
+            #expect(try await app.get("phone").json["device"]["locale"] == "de_DE")
+            #expect(try await app.send("GET", "/installations/phone/snapshots").json["snapshots"].array.count == 1)
+            try await verify()
+        }
+
+        @Test func firstRegistration_isAnUpdate_whenTheFileSaidTheSame() async throws {
+            let (source, copy) = (try await RegistryApp.make(), try await RegistryApp.make())
+            var body = RegistrationBody.make("phone")
+            for name in ["keychainId", "vendorId", "languages"] { body["device"] = body["device"].without(name) }
+            _ = try await source.put("phone", body)
+            _ = try await ImportRun(try await export(source, "ndjson", Self.fields), into: copy)
+            #expect(try await copy.put("phone", body).json["status"] == "updated")
+            #expect(try await copy.put("phone", body).json["status"] == "unchanged")
+        }
+
+        @Test func import_leavesOutAUser_whoWasLoggedOutSince() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.send("POST", "/users/alice/logout", [:])
+            func line(_ name: String, _ seenAt: JSON) -> JSON {
+                [
+                    "installId": .string(name), "provider": "fcm", "token": .string(name), "userId": "alice",
+                    "lastSeenAt": seenAt,
+                ]
+            }
+            let lines = [
+                line("before", "2026-01-02T03:04:05Z"), line("whoKnows", .null), line("after", "2999-01-01T00:00:00Z"),
+            ]
+            #expect(try await ImportRun(lines, into: app).counts == [3, 1, 0, 2, 0])
+            #expect(try await app.get("after").json["userId"] == "alice")
+            try await verify()
+        }
+
+        @Test func dryRun_countsTheSame_andLeavesNothing() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            let lines: [JSON] = [
+                ["installId": "phone", "provider": "fcm", "token": "t"],
+                ["installId": "new", "provider": "fcm", "token": "t"],
+                ["installId": "x", "token": .string(RegistrationBody.token("phone"))], ["installId": "y"],
+            ]
+            #expect(try await ImportRun(lines, into: app, ["--dry-run"]).counts == [4, 1, 1, 1, 1])
+            #expect(try await app.get("new").status == 404)
+            #expect(try await ImportRun(lines, into: app).counts == [4, 1, 1, 1, 1])
+        }
+    }
+}
