@@ -6,7 +6,7 @@ struct Command: AsyncParsableCommand {
         commandName: "push-registry-bench",
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
         subcommands: [
-            RunCommand.self, FillCommand.self, AudiencesCommand.self, CleanUpBenchmarkCommand.self,
+            RunCommand.self, FillCommand.self, AudiencesCommand.self, ImportCommand.self, CleanUpBenchmarkCommand.self,
             EngineServerCommand.self,
         ],
         defaultSubcommand: RunCommand.self)

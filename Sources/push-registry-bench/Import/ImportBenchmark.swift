@@ -1,0 +1,120 @@
+import EmbeddedPostgres
+import FleetGenerator
+import Foundation
+import PostgresClient
+import PushRegistry
+
+/// The same installations by `\copy` and by `push-registry import`, in turn.
+struct ImportBenchmark {
+    private static let app = "com.example.bench"
+
+    private let server: EmbeddedPostgres
+    private let binary: Binary
+    private let psql: Binary
+    private let count: Int
+    private let seed: UInt64
+    private let folder: URL
+
+    init(_ server: EmbeddedPostgres, _ binary: Binary, count: Int, seed: UInt64) throws {
+        self.server = server
+        self.binary = binary
+        self.count = count
+        self.seed = seed
+        psql = try Binary.postgres("psql")
+        folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-import-\(getpid())")
+    }
+
+    /// - Returns: what was measured, as lines.
+    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> String {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        log("writing \(count) installations to files")
+        try await writeFiles()
+        var (bare, own): ([Double], [Double]) = ([], [])
+        for _ in 1...rounds {
+            bare.append(try await measure { try await copyIn() })
+            log("\\copy: \(Int(bare[bare.count - 1])) a second")
+            own.append(try await measure { try await runImport() })
+            log("import: \(Int(own[own.count - 1])) a second")
+        }
+        let (other, median) = (bare.sorted()[rounds / 2], own.sorted()[rounds / 2])
+        let ratio = median / other
+        return """
+            import of \(count) installations: \(Int(median)) a second, \\copy \(Int(other)), ratio \
+            \(String(format: "%.2f", ratio)) (to reach: \(ImportCommand.ratioMin)) \
+            \(ratio >= ImportCommand.ratioMin ? "ok" : "MISSED")
+            """
+    }
+
+    private func writeFiles() async throws {
+        try await binary.run(["migrate"], environment: environment)
+        let database = try PostgresConfiguration(server.connectionString, applicationName: "push-registry-bench")
+        var loader = FleetLoader()
+        loader.writesHistory = false
+        let fleet = Fleet(
+            seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
+            silence: .spread,
+            links: try TimeZoneLinks())
+        try await loader.load(fleet, into: database)
+        try await sql(#"\copy installation TO '\#(rows)'"#)
+        // As CSV whose quotes and commas do not occur: the text format would escape JSON's backslashes.
+        try await sql(
+            #"\copy (SELECT \#(Self.line) FROM installation) TO '\#(lines)' (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')"#
+        )
+    }
+
+    /// Installations a second, into empty tables of which all is written out.
+    private func measure(_ load: () async throws -> Void) async throws -> Double {
+        try await sql("TRUNCATE installation, token_event, user_guard")
+        try await sql("CHECKPOINT")
+        let start = ContinuousClock.now
+        try await load()
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let loaded = try await psql.run([
+            server.superuserConnectionString, "-XAtc", "SELECT count(*) FROM installation",
+        ])
+        guard loaded.trimmingCharacters(in: .whitespacesAndNewlines) == "\(count)" else {
+            throw BenchmarkFailure("\(loaded) installations instead of \(count)")
+        }
+        return Double(count) / seconds
+    }
+
+    private func copyIn() async throws {
+        try await psql.run(
+            [
+                server.superuserConnectionString, "-Xq", "-v", "ON_ERROR_STOP=1", "-c",
+                "SET session_replication_role = replica", "-c", #"\copy installation FROM '\#(rows)'"#,
+            ])
+    }
+
+    private func runImport() async throws {
+        try await binary.run(["import", lines, "--app", Self.app], environment: environment)
+    }
+
+    private func sql(_ text: String) async throws {
+        try await psql.run([server.superuserConnectionString, "-Xq", "-v", "ON_ERROR_STOP=1", "-c", text])
+    }
+
+    private var environment: [String: String] { ["PUSH_REGISTRY_DATABASE_URL": server.connectionString] }
+    private var rows: String { folder.appending(path: "rows.txt").path }
+    private var lines: String { folder.appending(path: "fleet.ndjson").path }
+
+    /// An installation as an export of all fields has it.
+    private static let line: String = {
+        let fields: [(String, String)] = [
+            ("installId", "install_id"), ("provider", "provider"), ("token", "token"),
+            ("keys", "CASE WHEN p256dh IS NOT NULL THEN json_build_object('p256dh', p256dh, 'auth', auth) END"),
+            ("generation", "generation"), ("userId", "user_id"), ("locale", "locale"), ("language", "language"),
+            ("region", "region"), ("timeZone", "time_zone_id"), ("utcOffset", "time_zone_offset"),
+            ("systemName", "system_name"), ("osVersion", "system_version"), ("appVersion", "app_version"),
+            ("deviceModel", "device_model"), ("carrier", "carrier"), ("appStore", "app_store"),
+            ("authorizationStatus", "authorization_status"), ("soundSetting", "sound_setting"),
+            ("badgeSetting", "badge_setting"), ("alertSetting", "alert_setting"),
+            ("lockScreenSetting", "lock_screen_setting"), ("alertStyle", "alert_style"),
+            ("lastSeenAt", "replace(to_json(last_seen_at AT TIME ZONE 'UTC')#>>'{}', ' ', 'T') || 'Z'"),
+            ("createdAt", "replace(to_json(created_at AT TIME ZONE 'UTC')#>>'{}', ' ', 'T') || 'Z'"),
+        ]
+        return "json_strip_nulls(json_build_object("
+            + fields.map { "'\($0.0)', \($0.1)" }.joined(separator: ", ") + "))"
+    }()
+}

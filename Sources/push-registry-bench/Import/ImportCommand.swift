@@ -1,0 +1,48 @@
+import ArgumentParser
+import EmbeddedPostgres
+import Foundation
+import Logging
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Measure push-registry import against psql's \\copy of the same rows.",
+        discussion: """
+            Starts a throw-away PostgreSQL and writes a fleet to two files: the rows as \\copy takes them, and NDJSON. Then it \
+            loads each in turn into the emptied table: with \\copy, the table having its indexes but no triggers and nothing being \
+            written beside it; and with push-registry import, which reads and checks every line, holds it against what is \
+            registered, and appends an event and the changes of counts.
+            """)
+
+    /// Of \copy's rows a second.
+    static let ratioMin = 0.5
+
+    @Option(help: "Installations in the files.")
+    var count = 500_000
+
+    @Option(help: "Rounds; the medians count.")
+    var rounds = 3
+
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry to measure. Default: the one beside this program.")
+    var binary: String?
+
+    func validate() throws {
+        guard count > 0, rounds > 0 else { throw ValidationError("--count and --rounds are above 0.") }
+    }
+
+    func run() async throws {
+        let binary = try Binary.pushRegistry(binary)
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        let settings = Benchmark.clusterSettings(RunOptions())
+        try await ThrowawayCluster.with(settings: settings, logger: quiet) { server in
+            let benchmark = try ImportBenchmark(server, binary, count: count, seed: seed)
+            let report = try await benchmark.run(rounds: rounds) { line in
+                FileHandle.standardError.write(Data("\(line)\n".utf8))
+            }
+            print(report)
+        }
+    }
+}
