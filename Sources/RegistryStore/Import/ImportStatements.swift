@@ -42,14 +42,17 @@ enum ImportStatements {
         """
     }
 
+    /// One look-up for each user: what the planner believes of a table that is growing might have it read all users for each.
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
         WITH shared AS MATERIALIZED (
             SELECT u.user_sha256
-            FROM (SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported WHERE user_id IS NOT NULL) AS k
-            JOIN user_guard u ON u.app_id = \(app.rawValue) AND u.user_sha256 = k.user_sha256
-            ORDER BY u.user_sha256
-            FOR SHARE OF u)
+            FROM (
+                SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported
+                WHERE user_id IS NOT NULL ORDER BY 1) AS k
+            CROSS JOIN LATERAL (
+                SELECT user_sha256 FROM user_guard
+                WHERE app_id = \(app.rawValue) AND user_sha256 = k.user_sha256 LIMIT 1 FOR SHARE) AS u)
         SELECT count(*) FROM shared
         """
     }
@@ -87,23 +90,29 @@ enum ImportStatements {
         (SELECT *, least(last_seen_at, now()) AS seen_at, greatest(generation,
                 (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) AS first_generation
             FROM imported
-            WHERE NOT EXISTS (\(sql: refusal(app)))) AS wanted
+            WHERE NOT \(sql: isRefused(app))) AS wanted
         """
     }
 
-    private static func refusal(_ app: AppNumber) -> PostgresSQL {
+    private static func isRefused(_ app: AppNumber) -> PostgresSQL {
         """
-        SELECT FROM user_guard u
-        WHERE u.app_id = \(app.rawValue) AND u.user_sha256 = user_digest(imported.user_id)
-            AND (imported.last_seen_at IS NULL OR u.refused_before > least(imported.last_seen_at, now()))
+        (coalesce((
+            SELECT refused_before FROM user_guard
+            WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(imported.user_id)), '-infinity')
+        > CASE WHEN imported.last_seen_at IS NULL THEN '-infinity' ELSE least(imported.last_seen_at, now()) END)
+        """
+    }
+
+    /// A look-up for each line, and not a join, for the same reason.
+    private static func isPresent(_ app: AppNumber) -> PostgresSQL {
+        """
+        ((SELECT true FROM installation WHERE app_id = \(app.rawValue) AND install_id = imported.install_id) IS NOT NULL)
         """
     }
 
     /// Of how many lines the installation is there.
     static func present(_ app: AppNumber) -> PostgresStatement {
-        """
-        SELECT count(*) FROM imported JOIN installation i ON i.app_id = \(app.rawValue) AND i.install_id = imported.install_id
-        """
+        "SELECT count(*) FROM imported WHERE \(sql: isPresent(app))"
     }
 
     /// Of how many lines the installation is there, and of how many others something forbids it. Changes nothing.
@@ -111,14 +120,11 @@ enum ImportStatements {
         """
         SELECT count(*) FILTER (WHERE is_present), count(*) FILTER (WHERE is_forbidden AND NOT is_present)
         FROM (
-            SELECT EXISTS (
-                    SELECT FROM installation i
-                    WHERE i.app_id = \(app.rawValue) AND i.install_id = imported.install_id) AS is_present,
-                EXISTS (
-                    SELECT FROM installation i
+            SELECT \(sql: isPresent(app)) AS is_present,
+                (SELECT true FROM installation i
                     WHERE i.app_id = \(app.rawValue) AND i.provider = imported.provider
-                        AND i.token_sha256 = imported.token_sha256)
-                    OR EXISTS (\(sql: refusal(app))) AS is_forbidden
+                        AND i.token_sha256 = imported.token_sha256) IS NOT NULL
+                    OR \(sql: isRefused(app)) AS is_forbidden
             FROM imported) AS line
         """
     }

@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import Synchronization
 
 /// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it is: an import
 /// that failed is simply run again.
@@ -23,6 +24,8 @@ public struct InstallationImporter: Sendable {
 
     /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait long.
     public static let installationsPerTransaction = 20_000
+    /// Sets that are written at the same time: a second one uses what the first leaves idle, more would take from the service.
+    private static let sessionCount = 2
     /// How often a set is tried that registrations of the same installations get in the way of.
     private static let attemptsMax = 5
 
@@ -45,26 +48,52 @@ public struct InstallationImporter: Sendable {
     /// Loads what `next` gives until it gives nil.
     ///
     /// - Parameters:
-    ///   - next: some installations. It is called on the session's thread, and may block.
-    ///   - progress: called after each transaction with the counts so far, on the same thread.
+    ///   - next: some installations. It is called on the sessions' threads, at the same time, and may block.
+    ///   - progress: called after each transaction with the counts so far, on the same threads.
     /// - Throws: `PostgresError`, and what `next` throws; the sets before stay loaded.
     public func load(
         _ database: PostgresConfiguration, from next: @escaping @Sendable () throws -> [ImportedInstallation]?,
         progress: @escaping @Sendable (Counts) -> Void = { _ in }
     ) async throws -> Counts {
+        let total = Total()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.sessionCount {
+                group.addTask { try await loadAlone(database, from: next) { progress(total.add($0)) } }
+            }
+            try await group.waitForAll()
+        }
+        return total.counts
+    }
+
+    private final class Total: Sendable {
+        private let state = Mutex(Counts())
+
+        var counts: Counts { state.withLock { $0 } }
+
+        func add(_ counts: Counts) -> Counts {
+            state.withLock { total in
+                total += counts
+                return total
+            }
+        }
+    }
+
+    /// - Parameter loaded: called after each transaction with its counts.
+    private func loadAlone(
+        _ database: PostgresConfiguration, from next: @escaping @Sendable () throws -> [ImportedInstallation]?,
+        loaded: @escaping @Sendable (Counts) -> Void
+    ) async throws {
         try await PostgresSession.withSession(database) { session in
             _ = try session.execute(ImportStatements.makeTable)
-            var counts = Counts()
             var isEnd = false
             while !isEnd {
                 try session.checkCancellation()
                 let (count, hasUsers) = try copy(next, &isEnd, session)
                 guard count > 0 else { continue }
-                counts += try isDryRun ? preview(count, session) : merge(count, hasUsers: hasUsers, session)
+                let counts = try isDryRun ? preview(count, session) : merge(count, hasUsers: hasUsers, session)
                 _ = try session.execute(ImportStatements.empty)
-                progress(counts)
+                loaded(counts)
             }
-            return counts
         }
     }
 
