@@ -1,15 +1,13 @@
 import ArgumentParser
-import Foundation
 
-struct RunCommand: AsyncParsableCommand {
+struct RunCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Measure the service against bare PostgreSQL (the default).",
+        abstract: "Measure registrations and the HTTP engine.",
         discussion: """
             Starts a throw-away PostgreSQL with fsync on, loads a fleet, and measures in turn, round after round, on the \
             same tables: pgbench with one-row prepared statements on 8 connections, and "push-registry serve", the \
-            release binary beside this one, under HTTP load. Prints a table of the medians and writes it to \
-            bench-YYYY-MM-DD.txt in the current folder.
+            release binary beside this one, under HTTP load. Prints a table of the medians.
 
             Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
             another) and logout, both held to changed registrations of the same run; feedback and feedbackAgain (calls of \
@@ -82,14 +80,7 @@ struct RunCommand: AsyncParsableCommand {
         guard (0...100_000).contains(flushDelay) else { throw ValidationError("--flush-delay is 0 to 100000.") }
     }
 
-    func run() async throws {
-        let report = try await measure { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
-        let text = report.text
-        try Data(text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
-        print(json ? try Self.json(report) : text, terminator: json ? "\n" : "")
-    }
-
-    private func measure(log: @escaping @Sendable (String) -> Void) async throws -> Report {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> Report {
         var report = Report(options: options)
         if options.wantsDatabase {
             report = try await Benchmark(options: options, binary: try .pushRegistry(binary), log: log).run()
@@ -98,15 +89,5 @@ struct RunCommand: AsyncParsableCommand {
             report.engine = try await EngineBenchmark(options, buildsHummingbird: withHummingbird, log: log).run()
         }
         return report
-    }
-
-    private static var today: String {
-        Date.now.formatted(.iso8601.year().month().day())
-    }
-
-    private static func json(_ report: Report) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        return String(decoding: try encoder.encode(report), as: UTF8.self)
     }
 }

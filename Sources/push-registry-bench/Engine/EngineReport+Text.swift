@@ -8,11 +8,10 @@ extension EngineReport {
     private static let megabytesMax = Report.idleMegabytesMax
 
     var text: String {
-        let table = [Self.line(Self.header)] + figures.map(Self.line)
-        return (table + [""] + notes).joined(separator: "\n") + "\n"
+        FigureTable(title: "engine", figures: figures).text + "\n" + notes.joined(separator: "\n") + "\n"
     }
 
-    private var figures: [EngineFigure] {
+    var figures: [Figure] {
         againstHummingbird(.get, "GET /healthz", .ratioMax(Self.cpuRatioMax))
             + againstHummingbird(.post, "POST of a registration", .none)
             + againstHummingbird(.connection, "new connections", .none)
@@ -21,36 +20,37 @@ extension EngineReport {
             + memory
     }
 
-    private func againstHummingbird(_ load: Load, _ what: String, _ target: EngineFigure.Target) -> [EngineFigure] {
+    private func againstHummingbird(_ load: Load, _ what: String, _ target: Figure.Target) -> [Figure] {
         [
-            EngineFigure(
-                title: "\(what): CPU µs each", value: median(\.microseconds, load, .plain),
+            Figure(
+                title: "\(what): CPU", unit: "µs", value: median(\.microseconds, load, .plain),
                 otherName: "Hummingbird", other: median(\.microseconds, load, .hummingbird), target: target),
-            EngineFigure(
-                title: "\(what): per second", value: median(\.perSecond, load, .plain),
+            Figure(
+                title: what, unit: "a second", value: median(\.perSecond, load, .plain),
                 otherName: "Hummingbird", other: median(\.perSecond, load, .hummingbird)),
         ]
     }
 
-    private func againstPlain(_ load: Load, _ what: String, _ target: EngineFigure.Target) -> [EngineFigure] {
+    private func againstPlain(_ load: Load, _ what: String, _ target: Figure.Target) -> [Figure] {
         [
-            EngineFigure(
-                title: "\(what): CPU µs each", value: median(\.microseconds, load, .tls),
+            Figure(
+                title: "\(what): CPU", unit: "µs", value: median(\.microseconds, load, .tls),
                 otherName: "plain", other: median(\.microseconds, load, .plain)),
-            EngineFigure(
-                title: "\(what): per second", value: median(\.perSecond, load, .tls),
+            Figure(
+                title: what, unit: "a second", value: median(\.perSecond, load, .tls),
                 otherName: "plain", other: median(\.perSecond, load, .plain), target: target),
         ]
     }
 
-    private var memory: [EngineFigure] {
-        let what = "MB with \(options.idleConnections) idle"
+    private var memory: [Figure] {
+        let what = "memory with \(options.idleConnections) idle"
         return [
-            EngineFigure(
-                title: "\(what) connections", value: megabytes[.plain], otherName: "Hummingbird",
+            Figure(
+                title: "\(what) connections", unit: "MB", value: megabytes[.plain], otherName: "Hummingbird",
                 other: megabytes[.hummingbird], target: .valueMax(Self.megabytesMax)),
-            EngineFigure(
-                title: "\(what) TLS connections", value: megabytes[.tls], otherName: "plain", other: megabytes[.plain]),
+            Figure(
+                title: "\(what) TLS connections", unit: "MB", value: megabytes[.tls], otherName: "plain",
+                other: megabytes[.plain]),
         ]
     }
 
@@ -63,36 +63,10 @@ extension EngineReport {
         ]
         if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: ask with --with-hummingbird.") }
         if loadAverage > Self.loadAverageMax {
-            let load = Self.number(loadAverage)
+            let load = String(format: "%.1f", loadAverage)
             notes.append("The machine was busy (load average \(load)): measure again when it is not.")
         }
         if failures > 0 { notes.append("\(failures) answers were no success.") }
         return notes
-    }
-}
-
-// MARK: - Lines
-
-extension EngineReport {
-    private static let header = ["engine", "push-registry", "beside it", "", "ratio", "to reach", ""]
-    private static let widths = [44, 14, 12, 12, 7, 9, 6]
-
-    private static func line(_ figure: EngineFigure) -> String {
-        line([
-            figure.title, number(figure.value), figure.other == nil ? "" : figure.otherName, number(figure.other),
-            figure.ratio.map { String(format: "%.2f", $0) } ?? "", figure.targetText,
-            figure.isReached.map { $0 ? "ok" : "missed" } ?? "",
-        ])
-    }
-
-    private static func line(_ cells: [String]) -> String {
-        zip(cells, widths).enumerated().map { index, item in
-            let space = String(repeating: " ", count: max(0, item.1 - item.0.count))
-            return index == 0 ? item.0 + space : space + item.0
-        }.joined(separator: " ")
-    }
-
-    private static func number(_ value: Double?) -> String {
-        value.map { String(format: $0 < 1_000 ? "%.1f" : "%.0f", $0) } ?? ""
     }
 }

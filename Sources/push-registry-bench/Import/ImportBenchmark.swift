@@ -24,26 +24,18 @@ struct ImportBenchmark {
         folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-import-\(getpid())")
     }
 
-    /// - Returns: what was measured, as lines.
-    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> String {
+    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         log("writing \(count) installations to files")
         try await writeFiles()
-        var (bare, own): ([Double], [Double]) = ([], [])
+        var report = ImportReport(count: count)
         for _ in 1...rounds {
-            bare.append(try await measure { try await copyIn() })
-            log("\\copy: \(Int(bare[bare.count - 1])) a second")
-            own.append(try await measure { try await runImport() })
-            log("import: \(Int(own[own.count - 1])) a second")
+            report.copy.append(try await measure { try await copyIn() })
+            report.own.append(try await measure { try await runImport() })
+            log("import: \(Int(report.own.last ?? 0)) a second, \\copy \(Int(report.copy.last ?? 0))")
         }
-        let (other, median) = (bare.sorted()[rounds / 2], own.sorted()[rounds / 2])
-        let ratio = median / other
-        return """
-            import of \(count) installations: \(Int(median)) a second, \\copy \(Int(other)), ratio \
-            \(String(format: "%.2f", ratio)) (to reach: \(ImportCommand.ratioMin)) \
-            \(ratio >= ImportCommand.ratioMin ? "ok" : "MISSED")
-            """
+        return report
     }
 
     private func writeFiles() async throws {

@@ -1,9 +1,8 @@
 import ArgumentParser
 import EmbeddedPostgres
-import Foundation
 import Logging
 
-struct ImportCommand: AsyncParsableCommand {
+struct ImportCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Measure push-registry import against psql's \\copy of the same rows.",
@@ -13,9 +12,6 @@ struct ImportCommand: AsyncParsableCommand {
             written beside it; and with push-registry import, which reads and checks every line, holds it against what is \
             registered, and appends an event and the changes of counts.
             """)
-
-    /// Of \copy's rows a second.
-    static let ratioMin = 0.5
 
     @Option(help: "Installations in the files.")
     var count = 500_000
@@ -29,20 +25,42 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: "The push-registry to measure. Default: the one beside this program.")
     var binary: String?
 
+    @Flag(help: "Print JSON, with every round's figures.")
+    var json = false
+
     func validate() throws {
         guard count > 0, rounds > 0 else { throw ValidationError("--count and --rounds are above 0.") }
     }
 
-    func run() async throws {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
         let binary = try Binary.pushRegistry(binary)
         let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         let settings = Benchmark.clusterSettings(RunOptions())
-        try await ThrowawayCluster.with(settings: settings, logger: quiet) { server in
+        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { server in
             let benchmark = try ImportBenchmark(server, binary, count: count, seed: seed)
-            let report = try await benchmark.run(rounds: rounds) { line in
-                FileHandle.standardError.write(Data("\(line)\n".utf8))
-            }
-            print(report)
+            return try await benchmark.run(rounds: rounds, log: log)
         }
+    }
+}
+
+/// Installations a second of each round.
+struct ImportReport: BenchmarkReport {
+    private static let ratioMin = 0.5
+
+    let count: Int
+    var copy: [Double] = []
+    var own: [Double] = []
+
+    var figures: [Figure] {
+        [
+            Figure(
+                title: "import", unit: "a second", value: own.median, otherName: "\\copy", other: copy.median,
+                target: .ratioMin(Self.ratioMin))
+        ]
+    }
+
+    var text: String {
+        FigureTable(title: "import of \(count) installations", figures: figures).text
+            + "\nMedians of \(own.count) rounds, into emptied tables.\n"
     }
 }

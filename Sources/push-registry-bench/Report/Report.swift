@@ -1,5 +1,5 @@
 /// Everything that was measured.
-struct Report: Codable, Sendable {
+struct Report: BenchmarkReport {
     static let secondsUntilReadyMax = 0.3
     static let idleMegabytesMax = 120.0
 
@@ -28,5 +28,51 @@ struct Report: Codable, Sendable {
         case .first: inserts.median
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
         }
+    }
+}
+
+// MARK: - Figures
+
+extension Report {
+    var figures: [Figure] { options.rows.flatMap(figures) }
+
+    private func figures(_ row: Row) -> [Figure] {
+        switch row {
+        case .unchanged, .changed, .first, .healthz: [rate(row), cpu(row)].compactMap(\.self)
+        case .takeover, .logout: [rate(row)].compactMap(\.self)
+        case .feedback, .feedbackAgain: [feedback(row)]
+        case .start: [limit(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)]
+        case .idle: [limit(row, idleMegabytes, "MB", Self.idleMegabytesMax)]
+        case .engine: engine?.figures ?? []
+        }
+    }
+
+    private func rate(_ row: Row) -> Figure? {
+        http[row]?.median.map { own in
+            Figure(
+                title: row.title, unit: "a second", value: own.perSecond,
+                otherName: row.isHeldToChanged ? "changed" : "pgbench", other: other(row)?.perSecond,
+                target: row.ratioMin.map(Figure.Target.ratioMin) ?? .none)
+        }
+    }
+
+    /// Of the service and PostgreSQL together, against PostgreSQL's under pgbench.
+    private func cpu(_ row: Row) -> Figure? {
+        http[row]?.median.map { own in
+            Figure(
+                title: "\(row.title): CPU", unit: "µs",
+                value: (own.serviceMicroseconds ?? 0) + (own.postgresMicroseconds ?? 0), otherName: "pgbench's server",
+                other: other(row)?.postgresMicroseconds)
+        }
+    }
+
+    private func feedback(_ row: Row) -> Figure {
+        Figure(
+            title: row.title, unit: "items a second", value: http[row]?.median?.perSecond,
+            target: .valueMin(Row.feedbackItemsPerSecondMin))
+    }
+
+    private func limit(_ row: Row, _ value: Double?, _ unit: String, _ limit: Double) -> Figure {
+        Figure(title: row.title, unit: unit, value: value, target: .valueMax(limit))
     }
 }
