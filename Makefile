@@ -22,7 +22,8 @@ tsan: packages ## Run the engine's tests under Thread Sanitizer, in a build of t
 	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests'
 
 bench: packages ## Measure against bare PostgreSQL and print the ratios; HUMMINGBIRD=1 for that one too
-	$(SWIFT) build -c release --product push-registry --product push-registry-bench
+	$(SWIFT) build -c release --product push-registry
+	$(SWIFT) build -c release --product push-registry-bench
 	.build/release/push-registry-bench $(if $(HUMMINGBIRD),--with-hummingbird)
 
 lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the dependencies
