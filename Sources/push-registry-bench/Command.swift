@@ -6,8 +6,9 @@ struct Command: AsyncParsableCommand {
         commandName: "push-registry-bench",
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
         subcommands: [
-            RunCommand.self, FillCommand.self, AudiencesCommand.self, ImportCommand.self, CleanUpBenchmarkCommand.self,
+            AllCommand.self, RunCommand.self, FillCommand.self, AudiencesCommand.self, ImportCommand.self,
+            CleanUpBenchmarkCommand.self,
             EngineServerCommand.self,
         ],
-        defaultSubcommand: RunCommand.self)
+        defaultSubcommand: AllCommand.self)
 }

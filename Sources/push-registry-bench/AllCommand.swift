@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+
+struct AllCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "all",
+        abstract: "Measure everything, and print one table (the default).",
+        discussion: """
+            Runs the other benchmarks one after the other, each with a throw-away PostgreSQL of its own, and writes the table and \
+            what each of them says to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio of two things that were \
+            measured in turn, in one run, on this machine. Registrations are measured twice: on the disk as it is, and with a \
+            millisecond added to each flush of the WAL for both sides, for a disk that answers from memory, where production's does \
+            not.
+
+            With the fleet of five million it takes more than an hour and 15 GB.
+            """)
+
+    @Option(help: "The large fleet's size; the small one is a tenth of it.")
+    var fleet = 5_000_000
+
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry to measure. Default: the one beside this program.")
+    var binary: String?
+
+    @Flag(help: "A small run, to see that all works: short, and with a fleet of 100,000.")
+    var quick = false
+
+    @Flag(help: "Build the server on Hummingbird 2 that the HTTP engine is compared with: minutes, the first time.")
+    var withHummingbird = false
+
+    func validate() throws {
+        guard fleet >= 10_000 else { throw ValidationError("--fleet is 10000 or more.") }
+    }
+
+    func run() async throws {
+        var report = AllReport()
+        for part in try parts() {
+            Self.tell("\(part.title)")
+            do {
+                report.add(part.title, try await part.command.measure { Self.tell("  \($0)") })
+            } catch {
+                report.add(failure: "\(part.title): \(error)")
+            }
+            // Each time: a long run that is cut off leaves what it has.
+            try Data(report.text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
+        }
+        print(report.table, terminator: "")
+        if !report.failures.isEmpty { throw ExitCode.failure }
+    }
+
+    private func parts() throws -> [(title: String, command: any BenchmarkCommand)] {
+        let fleet = quick ? 100_000 : fleet
+        let brief = quick ? ["--quick"] : []
+        let rounds = ["--rounds", quick ? "1" : "3"]
+        return [
+            ("registrations", try RunCommand.parse(common + brief + (withHummingbird ? ["--with-hummingbird"] : []))),
+            (
+                "registrations, 1 ms added to each flush",
+                try RunCommand.parse(
+                    common + brief + ["--flush-delay", "1000", "--rows", "unchanged,changed,first"])
+            ),
+            ("import", try ImportCommand.parse(common + rounds + ["--count", "\(fleet / 10)"])),
+        ]
+    }
+
+    private var common: [String] { ["--seed", "\(seed)"] + (binary.map { ["--binary", $0] } ?? []) }
+
+    private static var today: String { Date.now.formatted(.iso8601.year().month().day()) }
+
+    private static func tell(_ line: String) {
+        FileHandle.standardError.write(Data("\(line)\n".utf8))
+    }
+}
+
+/// What all benchmarks measured.
+private struct AllReport {
+    private var parts: [(title: String, report: any BenchmarkReport)] = []
+    private(set) var failures: [String] = []
+
+    mutating func add(_ title: String, _ report: any BenchmarkReport) { parts.append((title, report)) }
+    mutating func add(failure: String) { failures.append("FAILED: \(failure)") }
+
+    /// The figures of all, and what failed.
+    var table: String {
+        let tables = parts.map { FigureTable(title: $0.title, figures: $0.report.figures).text }
+        return (tables + failures.map { "\($0)\n" }).joined(separator: "\n")
+    }
+
+    /// The table, and what each benchmark says of itself.
+    var text: String {
+        let details = parts.map { "== \($0.title)\n\n\($0.report.text)" }
+        return ([table] + details).joined(separator: "\n")
+    }
+}
