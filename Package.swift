@@ -68,7 +68,9 @@ let package = Package(
         // A request's way, left to right.
         module("EventLoop", ["CLinux", heap]),
         module("HTTPWire", [httpTypes]),
-        module("HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", httpTypes, logging]),
+        module(
+            "HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging]),
+        module("SeededRandom", []),
         module("StrictJSON", []),
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
         module(
@@ -108,7 +110,8 @@ let package = Package(
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
-        module("FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
+        module(
+            "FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [
@@ -126,10 +129,11 @@ let package = Package(
 
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
-        tests("HTTPWireTests", ["HTTPWire"]),
+        tests("HTTPWireTests", ["HTTPWire", "SeededRandom"]),
         tests("HTTPServerTests", ["HTTPServer", "CZlib"]),
-        tests("StrictJSONTests", ["StrictJSON"]),
-        tests("TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
+        tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
+        tests(
+            "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
         tests(
             "RegistryAPITests",
@@ -145,13 +149,16 @@ let package = Package(
             "RegistryStoreTests",
             [
                 "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
-                crypto,
+                "SeededRandom", crypto,
                 logging,
             ]),
         // It runs the built command.
         tests(
             "EndToEndTests",
-            ["RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", crypto, logging]),
+            [
+                "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto,
+                logging,
+            ]),
         tests(
             "FleetGeneratorTests",
             [

@@ -1,5 +1,7 @@
+import SeededRandom
+
 /// Random numbers that are the same on every machine and with every Swift release, which the standard library does not
-/// promise of its own `random(in:using:)`. SplitMix64 (Steele, Lea and Flood, 2014).
+/// promise of its own `random(in:using:)`.
 struct FleetRandom {
     /// What a sequence is for: sequences of different kinds do not resemble each other.
     enum Stream: UInt64 {
@@ -7,20 +9,16 @@ struct FleetRandom {
         case device, token, trap
     }
 
-    private static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
-
-    private var state: UInt64
+    private var generator: SeededGenerator
 
     /// The sequence of one thing: a pure function of the three.
     init(seed: UInt64, _ stream: Stream, _ number: Int) {
-        let place = Self.mixed(UInt64(bitPattern: Int64(number)))
-        state = Self.mixed(seed &+ Self.mixed(stream.rawValue &* Self.increment &+ place))
+        let place = SeededGenerator.mixed(UInt64(bitPattern: Int64(number)))
+        let sequence = SeededGenerator.mixed(stream.rawValue &* SeededGenerator.increment &+ place)
+        generator = SeededGenerator(seed: SeededGenerator.mixed(seed &+ sequence))
     }
 
-    mutating func next() -> UInt64 {
-        state &+= Self.increment
-        return Self.mixed(state)
-    }
+    mutating func next() -> UInt64 { generator.next() }
 
     /// From 0 up to `bound`, without it. Lemire's reduction; its bias of `bound` in 2^64 is nothing here.
     mutating func below(_ bound: Int) -> Int {
@@ -38,13 +36,6 @@ struct FleetRandom {
 
     mutating func element<Element>(of elements: [Element]) -> Element {
         elements[below(elements.count)]
-    }
-
-    private static func mixed(_ number: UInt64) -> UInt64 {
-        var mixed = number
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

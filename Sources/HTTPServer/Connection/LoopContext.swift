@@ -1,5 +1,6 @@
 import EventLoop
 import Logging
+import SeededRandom
 
 /// What the connections of one loop share. Belongs to its loop and is used there only.
 final class LoopContext: @unchecked Sendable {
@@ -18,7 +19,8 @@ final class LoopContext: @unchecked Sendable {
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytesMax, alignment: 16)
     var date = ResponseDate()
     private var spareOutput: [UInt8] = []
-    private var random = SplitMix64(seed: .random(in: 0...UInt64.max))
+    // The system's generator would cost a system call each.
+    private var random = SeededGenerator(seed: .random(in: 0...UInt64.max))
 
     init(loop: EventLoop, configuration: HTTPServerConfiguration, application: Application, logger: Logger) {
         self.loop = loop
@@ -46,21 +48,5 @@ extension LoopContext {
         guard output.capacity > spareOutput.capacity, output.capacity <= Self.spareBytesMax else { return }
         output.removeAll(keepingCapacity: true)
         spareOutput = output
-    }
-}
-
-/// Identifiers need to differ, not to be unpredictable; the system's generator would cost a system call each.
-/// (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.)
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import PostgresClient
 import RegistryTestSupport
+import SeededRandom
 
 /// One app of a running service beside its oracle.
 struct ModelApp: Sendable {
@@ -7,7 +8,7 @@ struct ModelApp: Sendable {
     private let world: ModelClient.World
     private let names: ModelTables.Names
     private var clients: [ModelClient]
-    private var random: ModelRandom
+    private var random: SeededGenerator
     private var oracle: Oracle
 
     /// How long may go by between two rounds: below the touch interval, and above it. No sum of them is how long logouts are remembered.
@@ -20,7 +21,7 @@ struct ModelApp: Sendable {
         app = try await RegistryApp.make(in: registry, policy: policy)
         self.world = world
         names = ModelTables.Names(world.tokens + world.users)
-        random = ModelRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
         clients = (0..<count).map { ModelClient(world, seed: seed &* 1_000 &+ UInt64($0)) }
         oracle = Oracle(
             actors: Oracle.Actors(

@@ -1,4 +1,5 @@
 import RegistryTestSupport
+import SeededRandom
 
 /// Makes up calls about a few phones, tokens, users and sessions, so that they get in each other's way.
 struct ModelClient: Sendable {
@@ -15,13 +16,13 @@ struct ModelClient: Sendable {
     }
 
     private let world: World
-    private var random: ModelRandom
+    private var random: SeededGenerator
     /// The generation of each phone that an answer told last, and those before.
     private var known: [String: [Int64]] = [:]
 
     init(_ world: World, seed: UInt64) {
         self.world = world
-        random = ModelRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// Remembers what an answer tells.

@@ -1,6 +1,7 @@
 import PostgresClient
 import PushRegistry
 import RegistryStore
+import SeededRandom
 import Testing
 
 @Suite("An audience is what its definition says, whatever the filter (R13, R16)")
@@ -15,7 +16,7 @@ struct AudiencePropertyTests {
     func answers_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await TestStores.with { stores in
-            var dice = Dice(seed: seed)
+            var dice = SeededGenerator(seed: seed)
             let fleet = try await stores.makeFleet(250, &dice)
             // Some of the roll-up is folded, the rest is not.
             _ = try await stores.sql("SELECT fold_rollup(150)")
@@ -62,7 +63,7 @@ struct AudiencePropertyTests {
 
     private func checkGroups(
         _ audience: Audience, _ expected: [FleetMember], in audiences: PostgresAudienceStore,
-        _ choice: [AudienceField], _ dice: inout Dice, _ note: String
+        _ choice: [AudienceField], _ dice: inout SeededGenerator, _ note: String
     ) async throws {
         let discrete = choice.filter(\.isDiscrete)
         let fields = Array(discrete.shuffled(using: &dice).prefix(1 + dice.below(3)))

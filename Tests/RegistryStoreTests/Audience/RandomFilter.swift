@@ -1,12 +1,13 @@
 import Foundation
 import PushRegistry
+import SeededRandom
 
 /// Filters of all shapes, about the values of random fleets.
 struct RandomFilter {
     let links: TimeZoneLinks
     var fields = AudienceField.allCases
 
-    func make(_ dice: inout Dice, depth: Int = 4) -> AudienceFilter {
+    func make(_ dice: inout SeededGenerator, depth: Int = 4) -> AudienceFilter {
         switch depth > 1 ? dice.below(6) : 5 {
         case 0: .all(parts(&dice, depth))
         case 1: .any(parts(&dice, depth))
@@ -15,16 +16,16 @@ struct RandomFilter {
         }
     }
 
-    private func parts(_ dice: inout Dice, _ depth: Int) -> [AudienceFilter] {
+    private func parts(_ dice: inout SeededGenerator, _ depth: Int) -> [AudienceFilter] {
         (0..<dice.below(4)).map { _ in make(&dice, depth: depth - 1) }
     }
 
-    private func condition(_ dice: inout Dice) -> AudienceFilter {
+    private func condition(_ dice: inout SeededGenerator) -> AudienceFilter {
         let field = dice.element(of: fields)
         return .condition(field, test(field, &dice))
     }
 
-    private func test(_ field: AudienceField, _ dice: inout Dice) -> AudienceTest {
+    private func test(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceTest {
         switch field.kind {
         case .presence: return .exists
         case .localTime: return .between(range(&dice))
@@ -34,17 +35,17 @@ struct RandomFilter {
         }
     }
 
-    private func one(_ field: AudienceField, _ dice: inout Dice) -> AudienceTest {
+    private func one(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceTest {
         dice.isTrue(0.15) ? .exists : .oneOf((0..<dice.below(5)).map { _ in value(field, &dice) })
     }
 
-    private func ordered(_ field: AudienceField, _ dice: inout Dice) -> AudienceTest {
+    private func ordered(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceTest {
         if field.kind == .time, dice.isTrue(0.3) { return .within(.hours(Int64(dice.below(2_400)))) }
         return .ordered(
             dice.element(of: [AudienceOrder.less, .lessOrEqual, .greater, .greaterOrEqual]), value(field, &dice))
     }
 
-    private func value(_ field: AudienceField, _ dice: inout Dice) -> AudienceValue {
+    private func value(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceValue {
         switch field.kind {
         case .choice(let names): .text(dice.element(of: names))
         case .locale: .locale(LocaleIdentifier(dice.element(of: Traits.locales)))
@@ -57,7 +58,7 @@ struct RandomFilter {
         }
     }
 
-    private func range(_ dice: inout Dice) -> LocalTimeRange {
+    private func range(_ dice: inout SeededGenerator) -> LocalTimeRange {
         while true {
             let bounds = (0..<2).map { _ in "\(["00", "06", "09", "12", "18", "23", "24"][dice.below(7)]):00" }
             guard let start = try? LocalTime(bounds[0]), let end = try? LocalTime(bounds[1]),
@@ -67,7 +68,7 @@ struct RandomFilter {
         }
     }
 
-    private func circle(_ dice: inout Dice) -> Circle {
+    private func circle(_ dice: inout SeededGenerator) -> Circle {
         let place = dice.element(of: Traits.places)
         let radius = dice.element(of: [0.5, 3, 500, 935, 5_000, 12_000, 20_038])
         guard let circle = Circle(latitude: place.0, longitude: place.1, radiusKm: radius) else {

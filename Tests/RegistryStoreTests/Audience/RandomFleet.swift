@@ -2,21 +2,9 @@ import Foundation
 import PostgresClient
 import PushRegistry
 import RegistryStore
+import SeededRandom
 
-/// Numbers that are the same at each run with a seed. SplitMix64 (Steele, Lea and Flood, 2014).
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
     mutating func isTrue(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
 
@@ -64,7 +52,7 @@ struct FleetMember {
     let createdAt: Timestamp
     let lastSeenAt: Timestamp
 
-    static func random(_ number: Int, _ dice: inout Dice) throws -> FleetMember {
+    static func random(_ number: Int, _ dice: inout SeededGenerator) throws -> FleetMember {
         let hasUser = dice.isTrue(0.6)
         let expiry = hasUser && dice.isTrue(0.4) ? dice.isTrue(0.5) ? -3_600 : 3_600 : nil as Int64?
         let lastSeen = moment(hoursAgo: dice.below(100 * 24))
@@ -86,7 +74,7 @@ struct FleetMember {
 
     private static let start = Timestamp.now()
 
-    private static func settings(_ dice: inout Dice) -> NotificationSettings {
+    private static func settings(_ dice: inout SeededGenerator) -> NotificationSettings {
         var settings = NotificationSettings()
         settings.authorizationStatus = dice.element(of: AuthorizationStatus.allCases)
         settings.soundSetting = dice.element(of: NotificationSetting.allCases)
@@ -97,7 +85,7 @@ struct FleetMember {
         return settings
     }
 
-    private static func device(_ installID: String, _ dice: inout Dice) throws -> Device {
+    private static func device(_ installID: String, _ dice: inout SeededGenerator) throws -> Device {
         let place = dice.optional(of: Traits.places)
         return Device(
             installID: try InstallID(installID), appVersion: dice.optional(of: Traits.versions),
@@ -113,7 +101,7 @@ struct FleetMember {
 
 extension TestStores {
     /// Installations of all kinds, as their rows say too.
-    func makeFleet(_ count: Int, _ dice: inout Dice) async throws -> [FleetMember] {
+    func makeFleet(_ count: Int, _ dice: inout SeededGenerator) async throws -> [FleetMember] {
         var fleet: [FleetMember] = []
         for number in 0..<count {
             let member = try FleetMember.random(number, &dice)

@@ -2,6 +2,7 @@ import EventLoop
 import PostgresClient
 import PushRegistry
 import RegistryStore
+import SeededRandom
 import Testing
 
 @Suite("The roll-up is exact at every moment, whoever writes and folds meanwhile (R13)", .timeLimit(.minutes(3)))
@@ -90,7 +91,7 @@ struct RollUpConcurrencyTests {
     }
 
     private func read(_ stores: TestStores, seed: UInt64, times: Int) async throws {
-        var dice = Dice(seed: seed)
+        var dice = SeededGenerator(seed: seed)
         for _ in 0..<times {
             let after = Duration.milliseconds(dice.below(2_000) - 1_000)
             try await stores.expectExact([dice.element(of: RollUpRecount.all)], after: after)

@@ -1,17 +1,18 @@
 import PostgresClient
 import PushRegistry
 import RegistryStore
+import SeededRandom
 
 /// Changes installations in every way there is, at random, few of them and with few traits, so that cells empty and fill.
 struct RollUpWriter {
     let stores: TestStores
     let users: PostgresUserStore
-    var dice: Dice
+    var dice: SeededGenerator
 
     private init(_ stores: TestStores, _ users: PostgresUserStore, seed: UInt64) {
         self.stores = stores
         self.users = users
-        dice = Dice(seed: seed)
+        dice = SeededGenerator(seed: seed)
     }
 
     /// Makes so many changes, one after the other.
