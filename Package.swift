@@ -101,7 +101,7 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "EventLoop", "HTTPServer", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
+                "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
                 "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, configuration, coreMetrics,
                 logging,
                 serviceLifecycle,
@@ -141,7 +141,9 @@ let package = Package(
                 "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
                 "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, jwtKit, logging,
             ]),
-        tests("CommandTests", ["push-registry", "HTTPServer", "PushRegistry", argumentParser, configuration]),
+        tests(
+            "CommandTests",
+            ["push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", argumentParser, configuration]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),

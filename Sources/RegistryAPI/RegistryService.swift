@@ -18,6 +18,7 @@ public struct RegistryService: Sendable {
     let readiness: ReadinessCheck
     let metrics: @Sendable () -> [UInt8]
     let limits: CallLimits
+    let bodyLimits: BodyLimits
     let apiDescription: APIDescription
     let logger: Logger
     let userTokens = UserTokenCache()
@@ -30,7 +31,7 @@ public struct RegistryService: Sendable {
     public init(
         store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, limits: CallLimits, apiDescription: APIDescription,
+        links: TimeZoneLinks, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription,
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
@@ -44,6 +45,7 @@ public struct RegistryService: Sendable {
         self.links = links
         self.readiness = readiness
         self.limits = limits
+        self.bodyLimits = bodyLimits
         self.apiDescription = apiDescription
         self.metrics = metrics
         self.logger = logger

@@ -33,6 +33,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let limits = CallLimits()
+    private let bodyLimits: BodyLimits
     private let departure: Departure
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
     private let metrics: PrometheusRegistry
@@ -40,8 +41,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let logger: Logger
 
     init(
-        _ database: Database, _ audiences: AudienceSettings, loops: [EventLoop], admin: AdminKey,
-        departure: Departure, metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
+        _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
+        admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
     ) throws {
         let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -63,6 +64,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             try database.foldingConfiguration, on: loops[0], limits: .init(connectionsMin: 0, connectionsMax: 1),
             name: "folding", logger: logger)
         self.admin = admin
+        self.bodyLimits = bodyLimits
         self.departure = departure
         self.metrics = metrics
         self.accessLogInterval = accessLogInterval
@@ -80,7 +82,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             feedback: PostgresFeedbackStore(postgres: parts.postgres),
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, limits: limits, apiDescription: apiDescription, readiness: readiness(parts),
+            links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
+            readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
             observer: CombinedObserver([

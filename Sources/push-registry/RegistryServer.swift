@@ -51,7 +51,8 @@ struct RegistryServer {
         MetricsSystem.bootstrap(metrics)
         let departure = Departure()
         let assembly = try LoopAssembly(
-            database, settings.audiences, loops: loops, admin: admin, departure: departure, metrics: metrics,
+            database, settings.audiences, settings.sizes.bodies, loops: loops, admin: admin, departure: departure,
+            metrics: metrics,
             accessLogInterval: settings.accessLogInterval, logger: logger)
         let server = try HTTPServer(
             httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
@@ -80,6 +81,7 @@ struct RegistryServer {
         configuration.inheritedSockets = inheritedSockets
         configuration.tls = try tlsFiles()
         settings.connections.apply(to: &configuration)
+        settings.sizes.apply(to: &configuration)
         return configuration
     }
 

@@ -32,6 +32,7 @@ struct Serve: AsyncParsableCommand {
     var tlsKey: String?
 
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
+    @OptionGroup(title: "Sizes") var sizes: SizeOptions
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
 
     @Flag(help: "Create the app com.example.demo with a key and print curl lines to try. For trying out only.")
@@ -40,8 +41,9 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let inheritedSockets = try InheritedSocket.takeAll()
         let flags = ["listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey]
-        let more = connections.flags.merging(audiences.flags) { own, _ in own }
-        let settings = try await common.settings(flags.merging(more) { own, _ in own })
+        let groups = [connections.flags, sizes.flags, audiences.flags]
+        let settings = try await common.settings(
+            groups.reduce(flags) { flags, more in flags.merging(more) { own, _ in own } })
         let server = RegistryServer(
             settings, inheritedSockets: inheritedSockets, logger: ProcessLogging.start(settings))
         try await server.run(demo: demo)

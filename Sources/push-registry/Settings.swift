@@ -59,6 +59,7 @@ struct Settings: Sendable {
     var tlsCertificate: String?
     var tlsKey: String?
     var connections: ConnectionSettings
+    var sizes: SizeSettings
     var audiences: AudienceSettings
     /// Of so many requests that succeed, one is logged.
     var accessLogInterval: Int
@@ -73,6 +74,7 @@ struct Settings: Sendable {
         logFormat = try reader.string(forKey: "logFormat").map(Self.format)
         eventLoops = try reader.count("eventLoops", "The number of event loops", 1...256)
         connections = try ConnectionSettings(reader)
+        sizes = try SizeSettings(reader)
         audiences = try AudienceSettings(reader)
         accessLogInterval = try reader.count("accessLogInterval", "The access log's interval", 1...1_000_000) ?? 1
         logLevel = try Self.level(reader.string(forKey: "logLevel", default: "info"))

@@ -6,10 +6,8 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    static let feedbackBytesMax = 8 * 1024 * 1024
-
     var postFeedback: Route {
-        Route(.post, "/v1/apps/{app}/feedback", bodyBytesMax: Self.feedbackBytesMax) { request in
+        Route(.post, "/v1/apps/{app}/feedback", bodyBytesMax: bodyLimits.feedbackBytesMax) { request in
             let call = try await appCall(request, allowing: [.service, .sender])
             let (body, saysLines) = try request.jsonOrLinesBody()
             let parsed = try await FeedbackBody.parse(body, saysLines: saysLines, app: call.app.number)

@@ -9,12 +9,8 @@ import StrictJSON
 extension RegistryService {
     static let installationPattern = "/v1/apps/{app}/installations/{installId}"
 
-    /// The largest body of a registration: a token of 4,096 characters, 32 languages and every string at its limit, all
-    /// escaped, fit.
-    static let registrationBytesMax = 64 * 1024
-
     var putInstallation: Route {
-        Route(.put, Self.installationPattern, bodyBytesMax: Self.registrationBytesMax) { request in
+        Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service])
             try call.caller.checkNaming(in: request)
             let body = try request.jsonBody()
