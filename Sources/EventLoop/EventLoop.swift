@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Synchronization
 
@@ -36,7 +37,8 @@ public final class EventLoop: Sendable {
         let started = DispatchSemaphore(value: 0)
         let thread = Thread { [self] in
             threadID.store(UInt(pthread_self()), ordering: .releasing)
-            Thread.current.name = name
+            // Foundation's way left some threads with the name of their creator. It has room for 15 bytes.
+            _ = pthread_setname_np(pthread_self(), String(name.prefix(15)))
             started.signal()
             run()
         }
