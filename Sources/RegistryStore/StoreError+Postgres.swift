@@ -7,6 +7,7 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as PostgresError: self.init(error.kind, error)
+        case is ForgottenGuard: self = .unavailable
         default: self = .failed(String(describing: error))
         }
     }

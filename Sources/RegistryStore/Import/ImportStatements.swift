@@ -42,18 +42,18 @@ enum ImportStatements {
         """
     }
 
-    /// One look-up for each user: what the planner believes of a table that is growing might have it read all users for each.
+    /// How many users there are, and of how many it holds the row. One look-up for each user: what the planner believes of a table that is growing might have it read all users for each.
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
-        WITH shared AS MATERIALIZED (
+        WITH named AS MATERIALIZED (
+            SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported WHERE user_id IS NOT NULL ORDER BY 1
+        ), shared AS MATERIALIZED (
             SELECT u.user_sha256
-            FROM (
-                SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported
-                WHERE user_id IS NOT NULL ORDER BY 1) AS k
+            FROM named n
             CROSS JOIN LATERAL (
                 SELECT user_sha256 FROM user_guard
-                WHERE app_id = \(app.rawValue) AND user_sha256 = k.user_sha256 LIMIT 1 FOR SHARE) AS u)
-        SELECT count(*) FROM shared
+                WHERE app_id = \(app.rawValue) AND user_sha256 = n.user_sha256 LIMIT 1 FOR SHARE) AS u)
+        SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM shared)
         """
     }
 

@@ -131,12 +131,15 @@ public struct InstallationImporter: Sendable {
         return counts
     }
 
-    /// Of two transactions that wait for each other the server ends one: this one is tried again.
+    /// Of two transactions that wait for each other the server ends one: this one is tried again. So it is where the night job forgot a
+    /// user just now.
     private func merge(_ count: Int, hasUsers: Bool, _ session: PostgresSession) throws -> Counts {
         for _ in 1..<Self.attemptsMax {
             do {
                 return try session.withTransaction { try mergeOnce(count, hasUsers: hasUsers, session) }
             } catch let error as PostgresError where error.kind == .deadlock {
+                continue
+            } catch is ForgottenGuard {
                 continue
             }
         }
@@ -146,7 +149,8 @@ public struct InstallationImporter: Sendable {
     private func mergeOnce(_ count: Int, hasUsers: Bool, _ session: PostgresSession) throws -> Counts {
         if hasUsers {
             _ = try session.execute(ImportStatements.addUsers(app))
-            _ = try session.execute(ImportStatements.shareUsers(app))
+            let users = try session.execute(ImportStatements.shareUsers(app))[0]
+            guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw ForgottenGuard() }
         }
         var counts = Counts()
         counts.imported = try session.execute(ImportStatements.merge(app)).affectedRows

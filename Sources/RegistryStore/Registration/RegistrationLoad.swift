@@ -47,14 +47,31 @@ struct RegistrationLoad {
             guarded.map { $0.owner?.session?.id.rawValue })
     }
 
+    /// - Throws: `ForgottenGuard`; `PostgresError`.
     func decode(_ results: [PostgresResult]) throws -> LockedInstallations {
         let first = guarded.isEmpty ? 0 : 4
+        guard guarded.isEmpty || (results[2].count == userCount && results[3].count == sessionCount) else {
+            throw ForgottenGuard()
+        }
         let signOuts = guarded.isEmpty ? SignOuts() : try SignOuts(users: results[2], sessions: results[3], results[6])
         return LockedInstallations(
             try results[first].map { try InstallationColumns.decode($0) }, signOuts: signOuts,
             now: Timestamp(try results[first + 1][0].decode(0)))
     }
+
+    private var userCount: Int {
+        Set(guarded.compactMap { it in it.owner.map { SignOuts.User(app: it.key.app, userID: $0.userID) } }).count
+    }
+
+    private var sessionCount: Int {
+        Set(guarded.compactMap { it in it.owner?.session.map { SignOuts.Session(app: it.key.app, sessionID: $0.id) } })
+            .count
+    }
 }
+
+/// The night job forgot a user or session between the statement that makes the row sure to be there and the one that locks it. Without
+/// the lock a logout might commit beside the binding that it ends (R7), so the transaction begins anew.
+struct ForgottenGuard: Error {}
 
 extension SignOuts {
     fileprivate init(users: PostgresResult, sessions: PostgresResult, _ logouts: PostgresResult) throws {

@@ -79,7 +79,7 @@ struct RegistrationTransactions: Sendable {
                 return try await transaction(batch, wide: wide)
             } catch let error as OthersConcerned {
                 wide.formUnion(error.keys)
-            } catch let error as PostgresError where error.isLostRace && attempts < attemptsMax {
+            } catch let error where error.isLostRace && attempts < attemptsMax {
                 attempts += 1
                 meters.retried()
             }
@@ -118,6 +118,12 @@ extension PostgresRow {
     /// Whether a column is just these bytes.
     fileprivate func holds(_ bytes: [UInt8], at column: Int) -> Bool {
         withBytes(column) { span in span.withUnsafeBytes { $0.elementsEqual(bytes) } } == true
+    }
+}
+
+extension Error {
+    fileprivate var isLostRace: Bool {
+        self is ForgottenGuard || (self as? PostgresError)?.isLostRace == true
     }
 }
 
