@@ -10,13 +10,15 @@ struct ProgressBar: Sendable {
 
     func show(_ progress: CleanUp.Progress) {
         switch progress {
-        case .counting: tell("counting what is due")
-        case .retiring(let done, let all):
-            let filled = all == 0 ? Self.width : Self.width * done / all
-            let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled)
-            tell("[\(bar)] \(done) of \(all)")
+        case .reading(let done, let all): tell("\(bar(done, of: all)) looking for what is due")
+        case .retiring(let done, let all): tell("\(bar(done, of: all)) \(done) of \(all)")
         case .upkeep: tell("history, logouts and counts")
         }
+    }
+
+    private func bar(_ done: Int, of all: Int) -> String {
+        let filled = all == 0 ? Self.width : Self.width * done / all
+        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled) + "]"
     }
 
     func clear() { tell("") }

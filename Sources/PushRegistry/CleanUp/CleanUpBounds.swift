@@ -25,8 +25,11 @@ public struct CleanUpBounds: Sendable {
 }
 
 /// Stops a run before it retires a suspicious share of an app: a wrong policy or clock looks like an app that nobody uses any more.
+///
+/// Judgements count. Sessions that have expired do not: that is a fact of the app's own making, changes nobody's reachability, and may
+/// well concern every installation every night.
 public struct CleanUpBreaker: Sendable {
-    /// Of an app's active installations, 0 to 1.
+    /// Of an app's active and suspect installations, 0 to 1.
     public let maxShare: Double
 
     public static let standardShare = 0.2
@@ -35,7 +38,7 @@ public struct CleanUpBreaker: Sendable {
         self.maxShare = maxShare
     }
 
-    public func refuses(leaving: Int, ofActive active: Int) -> Bool {
+    public func refuses(leaving: Int, of active: Int) -> Bool {
         Double(leaving) > maxShare * Double(active)
     }
 }

@@ -11,6 +11,14 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
     /// R11: out of `active` for longer than the app keeps it. It is removed; its history stays.
     case purged
 
+    /// Whether it is the job's own judgement that takes an installation out of use.
+    public var isJudgement: Bool {
+        switch self {
+        case .superseded, .unregistered, .stale: true
+        case .sessionEnded, .purged: false
+        }
+    }
+
     /// Why, as the event says it.
     public var reason: TokenEvent.Reason {
         switch self {
@@ -45,6 +53,9 @@ public struct CleanUpCounts: Hashable, Sendable {
     }
 
     public var total: Int { counts.values.reduce(0, +) }
+
+    /// How many leave use by a judgement.
+    public var judgements: Int { CleanUpStep.allCases.reduce(0) { $0 + ($1.isJudgement ? self[$1] : 0) } }
 
     public static func + (left: CleanUpCounts, right: CleanUpCounts) -> CleanUpCounts {
         var sum = left

@@ -9,11 +9,15 @@ public struct CleanUp: Sendable {
     public struct Options: Sendable {
         /// Changes nothing.
         public var isDryRun = false
+        /// Only these, and no history, which all apps share; all of them where there is none.
+        public var apps: Set<AppID> = []
         public var breaker = CleanUpBreaker()
         /// How long events and settings snapshots are kept.
         public var historyRetention = ISO8601Duration.days(400)
         /// Installations of one transaction, whose rows are locked for some 50 ms.
-        public var batch: Int64 = 1_000
+        public var batch = 1_000
+        /// Pages that one statement reads: 32 MiB, in some tenths of a second.
+        var pagesPerRead: Int64 = 4_096
         /// Where the run is, for its record: host and process.
         public var process = ""
 
@@ -21,7 +25,8 @@ public struct CleanUp: Sendable {
     }
 
     public enum Progress: Sendable {
-        case counting
+        /// So many of so many parts of the table, to see what is due.
+        case reading(Int, of: Int)
         /// So many of so many installations.
         case retiring(Int, of: Int)
         case upkeep
@@ -35,7 +40,7 @@ public struct CleanUp: Sendable {
         self.configuration = configuration
     }
 
-    /// - Throws: `CleanUpRefusal.busy`, `PostgresError`; `cancelled` between two batches if the task is cancelled.
+    /// - Throws: `CleanUpRefusal`, `PostgresError`; `cancelled` between two batches if the task is cancelled.
     public func run(
         _ options: Options, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> CleanUpReport {
@@ -43,15 +48,14 @@ public struct CleanUp: Sendable {
             try session.run(script: Self.sessionSettings)
             let ledger = CleanUpLedger(session: session)
             if !options.isDryRun { try ledger.lock() }
-            progress(.counting)
-            let plan = try CleanUpPlan(session, options.breaker)
-            let historyBefore = plan.asOf.preceding(by: options.historyRetention)
+            let plan = try CleanUpPlan(session, options, progress)
+            let historyBefore = options.apps.isEmpty ? plan.asOf.preceding(by: options.historyRetention) : nil
             if options.isDryRun { return try Self.forecast(session, plan, historyBefore) }
             let run = try ledger.begin(process: options.process, maxShare: options.breaker.maxShare)
-            let work = CleanUpWork(session: session, ledger: ledger, run: run, batch: options.batch)
+            let work = CleanUpWork(session: session, ledger: ledger, run: run)
             do {
                 try work.begin(plan)
-                try work.retire(progress)
+                try work.retire(plan, progress)
                 progress(.upkeep)
                 try work.keepUp(historyBefore: historyBefore)
                 try ledger.end(run, plan.isRefused ? "refused" : "done")
@@ -68,17 +72,18 @@ public struct CleanUp: Sendable {
         try await PostgresSession.withSession(configuration) { try CleanUpLedger(session: $0).runs(limit: limit) }
     }
 
-    /// What a crash of the server loses of a run is due again, so nobody waits for its disk. Who is in the way for long is tried again.
-    static let sessionSettings = """
-        SET synchronous_commit = off; SET lock_timeout = '5s'; SET jit = off; SET max_parallel_workers_per_gather = 0
-        """
+    /// Who is in the way for long is tried again.
+    static let sessionSettings = "SET lock_timeout = '5s'; SET jit = off; SET max_parallel_workers_per_gather = 0"
 
     private static func forecast(
-        _ session: PostgresSession, _ plan: CleanUpPlan, _ historyBefore: Timestamp
+        _ session: PostgresSession, _ plan: CleanUpPlan, _ historyBefore: Timestamp?
     ) throws -> CleanUpReport {
         let upkeep = CleanUpUpkeep(session: session)
+        let months = try historyBefore.map { try upkeep.expiredMonths(before: $0) } ?? []
         return CleanUpReport(
-            runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(), partitionsMade: 0,
-            partitionsDropped: try upkeep.expiredPartitions(before: historyBefore).count, historyRemoved: 0)
+            runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(),
+            partitionsMade: historyBefore == nil ? 0 : try upkeep.countMissingPartitions(),
+            partitionsDropped: months.reduce(0) { $0 + $1.partitions.count },
+            historyRemoved: try months.last.map { try upkeep.countDefaults(before: $0.end) } ?? 0)
     }
 }

@@ -1,17 +1,29 @@
 import Glibc
+import PostgresClient
 
 /// How long the night job rests between two batches.
 ///
-/// A tenth of what the batch took, and all that it took beyond the fastest one so far: a database that is busy with registrations
-/// answers later, and is left alone the longer.
+/// A tenth of what the batch took, and all that it took beyond what as much work took at its fastest so far: a database that is busy with
+/// registrations answers later, and is left alone the longer.
 struct CleanUpPace {
     private static let longest = Duration.seconds(2)
+    /// Of one item.
     private var fastest: Duration?
 
-    mutating func rest(after took: Duration) -> Duration {
-        let fastest = min(fastest ?? took, took)
+    /// Carries a batch of so many items, and rests.
+    ///
+    /// - Throws: what `batch` throws; `cancelled` if the task was cancelled.
+    mutating func carry(_ items: Int, _ session: PostgresSession, _ batch: () throws -> Void) throws {
+        let took = try ContinuousClock().measure(batch)
+        try session.checkCancellation()
+        Self.sleep(rest(after: took, for: items))
+    }
+
+    mutating func rest(after took: Duration, for items: Int) -> Duration {
+        guard items > 0 else { return .zero }
+        let fastest = min(fastest ?? took / items, took / items)
         self.fastest = fastest
-        return min(took / 10 + (took - fastest), Self.longest)
+        return min(took / 10 + (took - fastest * items), Self.longest)
     }
 
     /// **Blocks** the thread.

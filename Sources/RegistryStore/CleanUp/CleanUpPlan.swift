@@ -1,58 +1,82 @@
 import PostgresClient
 import PushRegistry
 
-/// What is due, written down in temporary tables of the session; what the breaker holds back is not among it.
+/// What is due, and where; what the breaker holds back is not among it.
+///
+/// It is made by reading alone, a range of pages at a time. So it does not see one moment of the table: an installation that moves between
+/// two ranges meanwhile may be overlooked until the next night, or be counted although it registered. What is done to it is decided
+/// when its row is locked.
 struct CleanUpPlan {
     let asOf: Timestamp
     let entries: [(app: AppNumber, result: CleanUpReport.AppResult)]
+    let stretches: [CleanUpStretches.Stretch]
 
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
     var isRefused: Bool { results.contains(where: \.isRefused) }
 
-    init(_ session: PostgresSession, _ breaker: CleanUpBreaker) throws {
-        let asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
-        self.asOf = asOf
-        let apps = try session.execute(CleanUpStatements.apps).map { row in
-            let policy = try PolicyDocument(text: row.decode(2)).policy()
-            return (
-                number: AppNumber(try row.decode(0)), id: try row.decode(1, as: String.self),
-                bounds: CleanUpBounds(policy, asOf: asOf)
-            )
-        }
+    /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.
+    init(_ session: PostgresSession, _ options: CleanUp.Options, _ progress: (CleanUp.Progress) -> Void) throws {
+        asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
+        let apps = try Self.apps(session, options)
         _ = try session.execute(CleanUpStatements.createBounds)
-        _ = try session.execute(CleanUpStatements.addBounds(apps.map { ($0.number, $0.bounds) }))
-        _ = try session.execute(CleanUpStatements.plan)
-        let active = try Self.active(session)
-        let planned = try Self.planned(session)
+        _ = try session.execute(
+            CleanUpStatements.addBounds(apps.map { [asOf] in ($0.number, CleanUpBounds($0.policy, asOf: asOf)) }))
+        _ = try session.execute("ANALYZE cleanup_bounds")
+        let (counts, found) = try Self.read(session, options.pagesPerRead, progress)
+        let inUse = try Self.inUse(session)
         entries = apps.map { app in
-            let (leaving, counts) = planned[app.number] ?? (0, CleanUpCounts())
-            let all = active[app.number] ?? 0
-            let isRefused = breaker.refuses(leaving: leaving, ofActive: all)
+            let counts = counts[app.number, default: CleanUpCounts()]
+            let (leaving, all) = (counts.judgements, inUse[app.number, default: 0])
+            let isRefused = options.breaker.refuses(leaving: leaving, of: all)
             return (
                 app.number,
                 CleanUpReport.AppResult(
-                    app: app.id, active: all, leaving: leaving, isRefused: isRefused,
+                    app: app.id.rawValue, active: all, leaving: leaving, isRefused: isRefused,
                     counts: isRefused ? CleanUpCounts() : counts)
             )
         }
-        let refused = entries.filter(\.result.isRefused).map(\.app.rawValue)
-        if !refused.isEmpty { _ = try session.execute(CleanUpStatements.withhold(refused)) }
-        _ = try session.execute(CleanUpStatements.indexPlan)
-        _ = try session.execute(CleanUpStatements.analyzePlan)
+        let refused = Set(entries.filter(\.result.isRefused).map(\.app))
+        _ = try session.execute(CleanUpStatements.withhold(refused.map(\.rawValue)))
+        stretches = found.stretches(of: options.batch, without: refused)
     }
 
-    private static func active(_ session: PostgresSession) throws -> [AppNumber: Int] {
-        let rows = try session.execute(CleanUpStatements.active)
+    private static func apps(_ session: PostgresSession, _ options: CleanUp.Options) throws -> [App] {
+        let all = try session.execute(CleanUpStatements.apps).map { row in
+            App(
+                number: AppNumber(try row.decode(0)), id: try AppID(row.decode(1)),
+                policy: try PolicyDocument(text: row.decode(2)).policy())
+        }
+        guard !options.apps.isEmpty else { return all }
+        if let unknown = options.apps.subtracting(all.map(\.id)).map(\.rawValue).min() {
+            throw CleanUpRefusal.unknownApp(unknown)
+        }
+        return all.filter { options.apps.contains($0.id) }
+    }
+
+    private static func read(
+        _ session: PostgresSession, _ size: Int64, _ progress: (CleanUp.Progress) -> Void
+    ) throws -> (counts: [AppNumber: CleanUpCounts], found: CleanUpStretches) {
+        var counts: [AppNumber: CleanUpCounts] = [:]
+        var found = CleanUpStretches()
+        var pace = CleanUpPace()
+        let ranges = try TablePages.all(of: "installation", by: size, session)
+        for (number, pages) in ranges.enumerated() {
+            progress(.reading(number, of: ranges.count))
+            try pace.carry(pages.range.count, session) {
+                for row in try session.execute(CleanUpStatements.read(pages).unprepared()) {
+                    let (app, count) = (AppNumber(try row.decode(1)), try row.decode(3, as: Int.self))
+                    guard let step = CleanUpStep(rawValue: try row.decode(2)) else { continue }
+                    counts[app, default: CleanUpCounts()][step] += count
+                    found.add(count, of: app, in: try row.decode(0))
+                }
+            }
+        }
+        return (counts, found)
+    }
+
+    /// Active and suspect installations of each app.
+    private static func inUse(_ session: PostgresSession) throws -> [AppNumber: Int] {
+        let rows = try session.execute(CleanUpStatements.inUse)
         return Dictionary(uniqueKeysWithValues: try rows.map { (AppNumber(try $0.decode(0)), try $0.decode(1)) })
-    }
-
-    private static func planned(
-        _ session: PostgresSession
-    ) throws -> [AppNumber: (leaving: Int, counts: CleanUpCounts)] {
-        let rows = try session.execute(CleanUpStatements.planned)
-        return Dictionary(
-            uniqueKeysWithValues: try rows.map {
-                (AppNumber(try $0.decode(0)), (leaving: try $0.decode(1), counts: try CleanUpCounts($0, from: 2)))
-            })
     }
 }

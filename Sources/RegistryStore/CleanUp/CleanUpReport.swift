@@ -4,9 +4,9 @@ import PushRegistry
 public struct CleanUpReport: Sendable {
     public struct AppResult: Sendable {
         public let app: String
-        /// Active installations before the run.
+        /// Active installations before the run, suspect ones among them.
         public let active: Int
-        /// How many of them are due to leave `active`.
+        /// How many of them the run would judge to be gone.
         public let leaving: Int
         /// The breaker held the app back: nothing of it was touched.
         public let isRefused: Bool
@@ -43,6 +43,7 @@ public enum CleanUpRefusal: Error, CustomStringConvertible {
     /// Another one is under way; who holds the lock, as far as the database tells.
     case busy(String)
     case unknownRun(Int)
+    case unknownApp(String)
     /// It is an undoing itself.
     case notUndoable(Int)
 
@@ -50,6 +51,7 @@ public enum CleanUpRefusal: Error, CustomStringConvertible {
         switch self {
         case .busy(let holder): "Another clean-up is under way: \(holder)."
         case .unknownRun(let id): "There is no run \(id); `cleanup runs` lists them."
+        case .unknownApp(let id): "There is no app \(id); `push-registry apps` lists them."
         case .notUndoable(let id): "Run \(id) undid another one; it cannot be undone."
         }
     }

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the night job. A run first writes down what is due (`plan`), in one pass over the table and in its order on disk, and
-/// then goes through that list in batches, each of which holds every row to the same rules again, locked.
+/// The SQL of the night job. A run first counts what is due, and where (`read`), and then goes through those stretches of the table in
+/// batches, each of which holds every row to the same rules again, locked.
 enum CleanUpStatements {
     /// What is due, by the rules of `CleanUpStep`; NULL where nothing is. The one definition, for counting and for doing: `i` is an
     /// installation and `p` the bounds of its app and provider.
@@ -42,60 +42,44 @@ enum CleanUpStatements {
             """
     }
 
-    /// One pass over all installations.
-    static let plan = PostgresStatement(
+    /// How many are due on these pages, by block, app and step; in the order of blocks.
+    static func read(_ pages: TablePages) -> PostgresStatement {
         """
-        CREATE TEMPORARY TABLE cleanup_plan AS
-        SELECT row_number() OVER () AS position, due.*
-        FROM (
-            SELECT i.app_id, i.install_id, i.state = 'active' AS is_active, \(sql: step) AS step
-            FROM installation i JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider) AS due
-        WHERE due.step IS NOT NULL
-        """)
-
-    static let indexPlan: PostgresStatement = "CREATE UNIQUE INDEX ON cleanup_plan (position)"
-    static let analyzePlan: PostgresStatement = "ANALYZE cleanup_plan"
-
-    /// How many of each app, and how many of those leave `active`.
-    static let planned = PostgresStatement(
+        SELECT \(sql: TablePages.number("i")) / \(CleanUpStretches.pagesPerBlock), i.app_id, \(sql: step), count(*)
+        FROM installation i JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider
+        WHERE \(sql: pages.hold("i")) AND \(sql: step) IS NOT NULL
+        GROUP BY 1, 2, 3 ORDER BY 1
         """
-        SELECT app_id, count(*) FILTER (WHERE is_active), \(sql: countsByStep) FROM cleanup_plan GROUP BY app_id
-        """)
+    }
 
-    /// From the roll-up, which is exact (R13).
-    static let active: PostgresStatement = """
+    /// Active and suspect installations, from the roll-up, which is exact (R13).
+    static let inUse: PostgresStatement = """
         SELECT app_id, sum(count)::bigint
         FROM (
-            SELECT app_id, count FROM rollup_cell WHERE level = 0 AND reach IN ('reachable', 'active')
+            SELECT app_id, count FROM rollup_cell WHERE level = 31 AND state IN ('active', 'suspect')
             UNION ALL
-            SELECT app_id, count FROM rollup_pending WHERE reach IN ('reachable', 'active')) AS c
+            SELECT app_id, count FROM rollup_pending WHERE state IN ('active', 'suspect')) AS c
         GROUP BY app_id
         """
 
+    /// Without bounds nothing of an app is due, be it an installation or a logout.
     static func withhold(_ apps: [Int32]) -> PostgresStatement {
-        "DELETE FROM cleanup_plan WHERE app_id = ANY (\(apps))"
+        "DELETE FROM cleanup_bounds WHERE app_id = ANY (\(apps))"
     }
-
-    static let planEnd: PostgresStatement = "SELECT coalesce(max(position), 0) FROM cleanup_plan"
-
-    /// In the order of `CleanUpStep.allCases`.
-    private static let countsByStep = CleanUpStep.allCases
-        .map { "count(*) FILTER (WHERE step = \(literal: $0.rawValue))" as PostgresSQL }
-        .joined(separator: ", ")
 
     // MARK: Batch
 
-    /// A part of the plan: locks what is still due, in the order of registrations, changes it, and tells it.
+    /// A stretch of the table: locks what is due there, in the order of registrations, changes it, and tells it.
     ///
     /// The rows have been locked by the time that they are changed. Of one that somebody changed meanwhile, PostgreSQL tests the newest
     /// version against the conditions again (EvalPlanQual), so that whoever registered is left alone.
-    static func batch(of run: Int32, after first: Int64, through last: Int64) -> PostgresStatement {
+    static func batch(of run: Int32, on pages: TablePages) -> PostgresStatement {
         """
         WITH due AS MATERIALIZED (
-            SELECT i.*, l.step
-            FROM cleanup_plan l JOIN installation i USING (app_id, install_id)
-            JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider
-            WHERE l.position > \(first) AND l.position <= \(last) AND l.step = \(sql: step)
+            SELECT i.app_id, i.install_id, i.provider, i.state, i.generation, i.token, i.token_sha256, i.p256dh, i.auth, i.user_id,
+                i.session_id, i.session_expires_at, i.credential_issued_at, \(sql: step) AS step
+            FROM installation i JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider
+            WHERE \(sql: pages.hold("i")) AND \(sql: step) IS NOT NULL
             ORDER BY i.app_id, i.install_id
             FOR UPDATE OF i
         ), changed AS (

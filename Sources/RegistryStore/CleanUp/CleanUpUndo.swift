@@ -105,9 +105,14 @@ enum CleanUpUndoStatements {
         "SELECT app_id, install_id FROM (\(sql: chosen)) AS c ORDER BY app_id DESC, install_id DESC LIMIT 1"
     }
 
-    /// R7: a binding must not come back while its session is being ended.
+    /// R7: a binding must not come back while its session is being ended. Of a user who was not logged out the row may be forgotten.
     static func shareGuards(of chosen: PostgresSQL) -> [PostgresStatement] {
         [
+            """
+            INSERT INTO user_guard (app_id, user_sha256)
+            SELECT DISTINCT app_id, user_digest(user_id) FROM (\(sql: chosen)) AS c WHERE user_id IS NOT NULL ORDER BY 1, 2
+            ON CONFLICT DO NOTHING
+            """,
             """
             WITH chosen AS MATERIALIZED (\(sql: chosen))
             SELECT FROM user_guard g

@@ -6,7 +6,6 @@ struct CleanUpWork {
     let session: PostgresSession
     let ledger: CleanUpLedger
     let run: Int32
-    let batch: Int64
 
     private static let attemptsMax = 5
 
@@ -19,38 +18,45 @@ struct CleanUpWork {
     }
 
     /// Goes through the plan.
-    func retire(_ progress: (CleanUp.Progress) -> Void) throws {
-        // The batches are look-ups of many keys, whatever the planner thinks of tables that it has just seen for the first time.
-        try session.run(script: "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
-        let end: Int64 = try session.execute(CleanUpStatements.planEnd)[0].decode(0)
+    func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
+        // Whatever the planner thinks of tables that it has just seen for the first time: a batch reads its pages, and no other table
+        // as a whole.
+        try session.run(script: "SET enable_seqscan = off; SET enable_mergejoin = off")
+        let total = plan.stretches.reduce(0) { $0 + $1.count }
+        var done = 0
         var pace = CleanUpPace()
-        for first in stride(from: 0, to: end, by: Int64.Stride(batch)) {
-            progress(.retiring(Int(first), of: Int(end)))
-            let took = try ContinuousClock().measure {
+        for stretch in plan.stretches {
+            progress(.retiring(done, of: total))
+            try pace.carry(stretch.count, session) {
                 try attempt {
-                    _ = try session.execute(
-                        CleanUpStatements.batch(of: run, after: first, through: first + batch).unprepared())
+                    _ = try session.execute(CleanUpStatements.batch(of: run, on: stretch.pages).unprepared())
                 }
             }
-            try session.checkCancellation()
-            CleanUpPace.sleep(pace.rest(after: took))
+            done += stretch.count
         }
-        try session.run(script: "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin")
+        try session.run(script: "RESET enable_seqscan; RESET enable_mergejoin")
     }
 
-    func keepUp(historyBefore: Timestamp) throws {
+    /// - Parameter historyBefore: what is older goes; nil: history stays.
+    func keepUp(historyBefore: Timestamp?) throws {
         let upkeep = CleanUpUpkeep(session: session)
         try upkeep.purgeTombstones { try ledger.count(tombstones: $0, of: run) }
         try upkeep.forgetOutdatedChanges()
+        if let historyBefore { try keepHistory(since: historyBefore, upkeep) }
+        try upkeep.foldRollUp()
+    }
+
+    private func keepHistory(since: Timestamp, _ upkeep: CleanUpUpkeep) throws {
         // Whoever waits for such a lock makes all that come after it wait as well.
         try session.run(script: "SET lock_timeout = '500ms'")
         try attempt { try ledger.count(partitionsMade: upkeep.makePartitions(), of: run) }
-        for name in try upkeep.expiredPartitions(before: historyBefore) {
-            try attempt { try upkeep.dropPartition(name) }
-            try ledger.count(partitionsDropped: 1, of: run)
+        for month in try upkeep.expiredMonths(before: since) {
+            try upkeep.removeFromDefaults(before: month.end) { try ledger.count(historyRemoved: $0, of: run) }
+            for name in month.partitions {
+                try attempt { try upkeep.dropPartition(name) }
+                try ledger.count(partitionsDropped: 1, of: run)
+            }
         }
-        try ledger.count(historyRemoved: upkeep.removeFromDefaults(before: historyBefore), of: run)
-        try upkeep.foldRollUp()
     }
 
     /// Tries again after what another try may heal: a deadlock, or somebody who held a lock for too long.

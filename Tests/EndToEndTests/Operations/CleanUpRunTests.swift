@@ -140,7 +140,7 @@ struct CleanUpRunTests {
             defer { command.send(SIGKILL) }
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%cleanup_plan%' AND wait_event_type = 'Lock'"
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'WITH due AS%' AND wait_event_type = 'Lock'"
                 )
                     > 0
             }
@@ -172,7 +172,7 @@ struct CleanUpRunTests {
                 ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%cleanup_plan%' AND wait_event_type = 'Lock'"
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'WITH due AS%' AND wait_event_type = 'Lock'"
                 )
                     > 0
             }
