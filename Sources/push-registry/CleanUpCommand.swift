@@ -18,11 +18,13 @@ struct CleanUpCommand: AsyncParsableCommand {
             It works in small batches, each of which checks again, under lock, what it changes: whoever registers meanwhile is left \
             alone. It may be killed at any time; the next run does the rest.
 
-            An app of whose active installations more than --max-share would go is not touched at all (a wrong policy or clock \
-            looks like that); the other apps are cleaned up. --dry-run prints the numbers that a run would print.
+            An app of whose active installations a run would judge more than --max-share to be stale, replaced or dead is not \
+            touched at all (a wrong policy or clock looks like that); the other apps are cleaned up. Sessions that have expired \
+            do not count. --dry-run prints the numbers that a run would print. `cleanup runs` lists what was done, \
+            `cleanup undo` takes a run back, and `cleanup run --help` has all options.
 
             Exit codes: 0 all done; 1 failed, run it again; 3 at least one app was held back by --max-share; 4 another run is \
-            under way; 64 a mistake in the command line.
+            under way; 64 a mistake in the command line or a setting.
             """,
         subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
 
@@ -39,23 +41,22 @@ extension CleanUpCommand {
 
         @OptionGroup var common: CommonOptions
         @Flag(help: "Only say what would be done; nothing is changed or recorded.") var dryRun = false
+        @OptionGroup var limits: CleanUpOptions
         @Option(
             help: ArgumentHelp(
-                "The share of an app's active installations that may go in one run (default: 20%).",
-                valueName: "percent%"))
-        var maxShare: Share = Share(value: CleanUpBreaker.standardShare)
-        @Option(
-            help: ArgumentHelp("How long history is kept, in whole months (default: P400D).", valueName: "duration"))
-        var historyRetention: HistoryRetention = HistoryRetention(duration: .days(400))
+                "Only this app; may be repeated. History, which all apps share, is left as it is.", valueName: "app"))
+        var app: [String] = []
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let report = try await withCleanUp(common) { cleanUp in
-                var options = CleanUp.Options()
-                options.isDryRun = dryRun
-                options.breaker = CleanUpBreaker(maxShare: maxShare.value)
-                options.historyRetention = historyRetention.duration
-                options.process = ThisProcess.name
+            var options = CleanUp.Options()
+            options.isDryRun = dryRun
+            options.apps = Set(try app.map { try $0.asAppID() })
+            options.process = ThisProcess.name
+            let settings = try await common.settings(limits.flags)
+            options.breaker = CleanUpBreaker(maxShare: settings.cleanUp.maxShare)
+            options.historyRetention = settings.cleanUp.historyRetention
+            let report = try await withCleanUp(settings) { [options] cleanUp in
                 let bar = ProgressBar()
                 defer { bar.clear() }
                 return try await cleanUp.run(options) { bar.show($0) }
@@ -79,7 +80,7 @@ extension CleanUpCommand {
         }
 
         func run() async throws {
-            let runs = try await withCleanUp(common) { try await $0.runs(limit: limit) }
+            let runs = try await withCleanUp(common.settings()) { try await $0.runs(limit: limit) }
             if json {
                 try printJSON(["runs": runs.map(CleanUpRunJSON.init)])
             } else {
@@ -91,10 +92,9 @@ extension CleanUpCommand {
 }
 
 /// Lends the job on a migrated database.
-func withCleanUp<Value: Sendable>(_ options: CommonOptions, _ body: (CleanUp) async throws -> Value) async throws
-    -> Value
-{
-    let settings = try await options.settings()
+func withCleanUp<Value: Sendable>(
+    _ settings: Settings, _ body: (CleanUp) async throws -> Value
+) async throws -> Value {
     let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
     do {
         _ = try await database.migrate()
@@ -103,11 +103,13 @@ func withCleanUp<Value: Sendable>(_ options: CommonOptions, _ body: (CleanUp) as
         return value
     } catch {
         try await database.stop()
-        if case CleanUpRefusal.busy = error {
+        switch error {
+        case CleanUpRefusal.busy:
             FileHandle.standardError.write(Data("\(error)\n".utf8))
             throw CleanUpCommand.busy
+        case CleanUpRefusal.unknownApp: throw ValidationError("\(error)")
+        default: throw error
         }
-        throw error
     }
 }
 
@@ -121,39 +123,4 @@ extension Database {
 /// Host and process, for the record of a run.
 enum ThisProcess {
     static var name: String { "process \(getpid()) on \(ProcessInfo.processInfo.hostName)" }
-}
-
-/// `20%`, or `0.2`.
-struct Share: ExpressibleByArgument {
-    let value: Double
-
-    init(value: Double) {
-        self.value = value
-    }
-
-    init?(argument: String) {
-        let isPercentage = argument.hasSuffix("%")
-        guard let number = Double(isPercentage ? String(argument.dropLast()) : argument) else { return nil }
-        // 20 can only be meant as a percentage; 1 is all, as a fraction is.
-        value = isPercentage || number > 1 ? number / 100 : number
-        guard (0...1).contains(value) else { return nil }
-    }
-
-    var defaultValueDescription: String { "\(Int(value * 100))%" }
-}
-
-/// At least a day: history younger than that is what feedback and readers of changes live on.
-struct HistoryRetention: ExpressibleByArgument {
-    let duration: ISO8601Duration
-
-    init(duration: ISO8601Duration) {
-        self.duration = duration
-    }
-
-    init?(argument: String) {
-        guard let duration = try? ISO8601Duration(argument), duration >= .days(1) else { return nil }
-        self.duration = duration
-    }
-
-    var defaultValueDescription: String { duration.description }
 }

@@ -19,14 +19,15 @@ extension CleanUpCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let undoing = try await withCleanUp(common) { try await $0.undo(number, process: ThisProcess.name) }
+            let undoing = try await withCleanUp(common.settings()) {
+                try await $0.undo(number, process: ThisProcess.name)
+            }
             if json {
                 try printJSON(
                     ["run": undoing.runID, "undoes": number, "restored": undoing.restored, "skipped": undoing.skipped])
             } else {
-                print(
-                    "run \(undoing.runID) undid run \(number): \(undoing.restored) restored, \(undoing.skipped) left as they are"
-                )
+                let counts = "\(undoing.restored) restored, \(undoing.skipped) left as they are"
+                print("run \(undoing.runID) undid run \(number): \(counts)")
             }
         }
     }

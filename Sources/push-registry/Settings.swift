@@ -61,6 +61,7 @@ struct Settings: Sendable {
     var connections: ConnectionSettings
     var sizes: SizeSettings
     var audiences: AudienceSettings
+    var cleanUp: CleanUpSettings
     /// Of so many requests that succeed, one is logged.
     var accessLogInterval: Int
 
@@ -76,6 +77,7 @@ struct Settings: Sendable {
         connections = try ConnectionSettings(reader)
         sizes = try SizeSettings(reader)
         audiences = try AudienceSettings(reader)
+        cleanUp = try CleanUpSettings(reader)
         accessLogInterval = try reader.count("accessLogInterval", "The access log's interval", 1...1_000_000) ?? 1
         logLevel = try Self.level(reader.string(forKey: "logLevel", default: "info"))
     }
