@@ -1,68 +1,88 @@
+import EmbeddedPostgres
 import FleetGenerator
 import Foundation
 import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// The night job and bare SQL, in turn, each on another tenth of one fleet.
+/// The night job and bare SQL, in turn, each on another tenth of one fleet; then the job beside registrations of the last tenth.
 struct CleanUpBenchmark {
-    struct Result {
-        let installations: Int
-        /// Seconds of each round.
-        let bare: [Double]
-        let job: [Double]
-
-        var text: String {
-            let (bare, job) = (Self.median(bare), Self.median(job))
-            let times = String(format: "%.1f s by cleanup, %.1f s by bare SQL: ratio %.2f", job, bare, job / bare)
-            return
-                "\(installations / 10) of \(installations) installations made stale: \(times) (to reach: 1.5 or less)"
-        }
-
-        private static func median(_ seconds: [Double]) -> Double { seconds.sorted()[seconds.count / 2] }
-    }
+    /// A round takes three tenths.
+    static let roundsMax = 3
+    private static let awakeTenth = 9
+    private static let aloneSeconds = 5
 
     private let connectionString: String
     private let database: PostgresConfiguration
+    private let superuser: PostgresConfiguration
     private let binary: Binary
     private let count: Int
     private let seed: UInt64
 
-    init(_ connectionString: String, binary: Binary, count: Int, seed: UInt64) throws {
-        self.connectionString = connectionString
+    init(_ server: EmbeddedPostgres, _ binary: Binary, count: Int, seed: UInt64) throws {
+        connectionString = server.connectionString
         database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
+        superuser = try PostgresConfiguration(server.superuserConnectionString)
         self.binary = binary
         self.count = count
         self.seed = seed
     }
 
-    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> Result {
+    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> CleanUpReport {
         log("loading \(count) installations")
-        try await load()
-        var (bare, job): ([Double], [Double]) = ([], [])
-        for round in 0..<rounds {
-            try await age(tenth: 2 * round)
-            bare.append(try await measure { try await script(Self.bareSQL) })
-            try await age(tenth: 2 * round + 1)
-            job.append(try await measure { try await cleanUp() })
-            log("round \(round + 1): bare SQL \(bare[round]) s, cleanup \(job[round]) s")
+        let fleet = try await load()
+        let postgres = try await PostgresSession.withSession(database) { session in
+            ProcessUsage(
+                processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
+            )
         }
-        return Result(installations: count, bare: bare, job: job)
+        var report = CleanUpReport(installations: count, connections: CleanUpLoad.connections)
+        for round in 0..<rounds {
+            try await age(tenth: 3 * round)
+            let bare = try await measure(postgres) { try await script(Self.bareSQL) }
+            (report.bare, report.bareCPU) = (report.bare + [bare.seconds], report.bareCPU + [bare.cpu])
+            try await age(tenth: 3 * round + 1)
+            let job = try await measure(postgres) { try await cleanUp() }
+            (report.job, report.jobCPU) = (report.job + [job.seconds], report.jobCPU + [job.cpu])
+            log(String(format: "bare SQL %.1f s, clean-up %.1f s", bare.seconds, job.seconds))
+            try await age(tenth: 3 * round + 2)
+            try await measureLatency(fleet, &report)
+            log(String(format: "p99 %.2f ms alone, %.2f ms beside", report.alone.last ?? 0, report.beside.last ?? 0))
+        }
+        return report
     }
 
-    private func measure(_ body: () async throws -> Void) async throws -> Double {
-        try await ContinuousClock().measure { try await body() } / .seconds(1)
+    private func measure(
+        _ postgres: ProcessUsage, _ body: () async throws -> Void
+    ) async throws -> (seconds: Double, cpu: Double) {
+        let before = try postgres.cpuSecondsWithChildren()
+        let seconds = try await ContinuousClock().measure { try await body() } / .seconds(1)
+        return (seconds, try postgres.cpuSecondsWithChildren() - before)
+    }
+
+    private func measureLatency(_ fleet: Fleet, _ report: inout CleanUpReport) async throws {
+        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: log) {
+            let load = try CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.awakeTenth }
+            let alone = try await load.p99 { try await Task.sleep(for: .seconds(Self.aloneSeconds)) }
+            let start = ContinuousClock.now
+            let beside = try await load.p99 { try await cleanUp() }
+            return (alone, beside, (ContinuousClock.now - start) / .seconds(1))
+        }
+        (report.alone, report.beside) = (report.alone + [alone], report.beside + [beside])
+        report.jobBeside.append(seconds)
     }
 
     /// Seen within hours; without triggers, which a rebuild makes up for.
-    private func load() async throws {
+    private func load() async throws -> Fleet {
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
             silence: .seconds(3_600), links: try TimeZoneLinks())
         var loader = FleetLoader()
         loader.writesHistory = false
         try await script("ALTER TABLE installation DISABLE TRIGGER USER")
-        try await loader.load(fleet, 0..<count, into: database)
+        try await loader.load(fleet, into: database)
         // Only what this benchmark makes old is due.
         try await script(
             """
@@ -71,6 +91,7 @@ struct CleanUpBenchmark {
             ALTER TABLE installation ENABLE TRIGGER USER
             """)
         _ = try await RollUpRebuild(database).run()
+        return fleet
     }
 
     private func age(tenth: Int) async throws {
@@ -78,15 +99,21 @@ struct CleanUpBenchmark {
             """
             UPDATE installation SET created_at = created_at - interval '70 days',
                 registered_at = registered_at - interval '70 days', last_seen_at = last_seen_at - interval '70 days'
-            WHERE mod(abs(hashtext(install_id)::bigint), 10) = \(tenth)
+            WHERE ('x' || right(install_id, 3))::bit(12)::integer % 10 = \(tenth)
             """)
         try await script("SELECT fold_rollup(2147483647)")
-        // In a transaction of its own.
+        // Each in a transaction of its own. All sides begin with all pages written out.
         try await script("VACUUM ANALYZE")
+        try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
+    }
+
+    /// As `age` has it: ids of a fleet are hexadecimal digits of a hash.
+    private static func tenth(of id: InstallID) -> Int {
+        (Int(id.rawValue.suffix(3), radix: 16) ?? 0) % 10
     }
 
     private func cleanUp() async throws {
-        _ = try await binary.run(
+        try await binary.run(
             ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
     }
 

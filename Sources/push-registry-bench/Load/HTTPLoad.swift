@@ -44,20 +44,40 @@ final class HTTPLoad: @unchecked Sendable {
         port: UInt16, connections count: Int, open: OpenLoadChannel = { PlainChannel(descriptor: $0) },
         warmUp: Duration, measured: Duration, reading: () throws -> Reading
     ) async throws -> (result: Result, before: Reading, after: Reading) {
-        let channels = try (0..<count).map { _ in try open(Loopback.connect(port: port)) }
-        for channel in channels { channel.stopWaiting() }
-        await onLoop { self.begin(channels) }
-        try await Task.sleep(for: warmUp)
+        try await start(port: port, connections: count, open: open, warmUp: warmUp)
         let before = try reading()
         await onLoop { self.beginMeasuring() }
         try await waitUntilSent(atMost: measured)
         let result = await onLoop { self.endMeasuring() }
         let after = try reading()
-        // Whoever is next finds the service at rest, and every request of this load carried out.
+        try await stop()
+        return (result, before, after)
+    }
+
+    /// Likewise, measured for as long as `body` takes.
+    func run(
+        port: UInt16, connections count: Int, warmUp: Duration, during body: () async throws -> Void
+    ) async throws -> Result {
+        try await start(port: port, connections: count, open: { PlainChannel(descriptor: $0) }, warmUp: warmUp)
+        await onLoop { self.beginMeasuring() }
+        try await body()
+        let result = await onLoop { self.endMeasuring() }
+        try await stop()
+        return result
+    }
+
+    private func start(port: UInt16, connections count: Int, open: OpenLoadChannel, warmUp: Duration) async throws {
+        let channels = try (0..<count).map { _ in try open(Loopback.connect(port: port)) }
+        for channel in channels { channel.stopWaiting() }
+        await onLoop { self.begin(channels) }
+        try await Task.sleep(for: warmUp)
+    }
+
+    /// Whoever is next finds the service at rest, and every request of this load carried out.
+    private func stop() async throws {
         await onLoop { self.isStopping = true }
         try await waitUntilSent(atMost: Self.drainDeadline)
         await onLoop { self.end() }
-        return (result, before, after)
     }
 
     /// Until every connection has nothing left to send.

@@ -1,4 +1,5 @@
 import Foundation
+import PushRegistry
 
 /// The product's own binary, serving on a port of 127.0.0.1.
 struct ServerProcess: Sendable {
@@ -44,6 +45,18 @@ struct ServerProcess: Sendable {
             }
             try await Task.sleep(for: pollPause)
         }
+    }
+}
+
+extension ServerProcess {
+    /// A key with the role `service`.
+    func makeKey(of app: AppID) throws -> String {
+        struct Created: Decodable { let key: String }
+        let answer = try Loopback.exchange(
+            "POST", "/v1/apps/\(app)/keys", port: port, key: Self.adminKey,
+            body: #"{"name":"benchmark","roles":["service"]}"#)
+        guard answer.status == 201 else { throw BenchmarkFailure("no key: \(answer.status) \(answer.body)") }
+        return try JSONDecoder().decode(Created.self, from: Data(answer.body.utf8)).key
     }
 }
 

@@ -20,7 +20,7 @@ struct Sides {
         var report = Report(options: options)
         if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
         try await withServer { server in
-            let key = try makeKey(server)
+            let key = try server.makeKey(of: fleet.app.id)
             let pools = Pools(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
             if options.wants(.idle) {
                 report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
@@ -42,15 +42,6 @@ struct Sides {
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         return try await ServerProcess.with(binary, database: database, log: log, body)
-    }
-
-    private func makeKey(_ server: ServerProcess) throws -> String {
-        struct Created: Decodable { let key: String }
-        let answer = try Loopback.exchange(
-            "POST", "/v1/apps/\(fleet.app.id)/keys", port: server.port, key: ServerProcess.adminKey,
-            body: #"{"name":"benchmark","roles":["service"]}"#)
-        guard answer.status == 201 else { throw BenchmarkFailure("no key: \(answer.status) \(answer.body)") }
-        return try JSONDecoder().decode(Created.self, from: Data(answer.body.utf8)).key
     }
 
     private func measure(_ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report) async throws {

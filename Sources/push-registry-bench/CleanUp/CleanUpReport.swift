@@ -1,0 +1,45 @@
+import Foundation
+
+/// Of each round.
+struct CleanUpReport: BenchmarkReport {
+    private static let timeRatioMax = 1.5
+    private static let latencyRatioMax = 2.0
+
+    let installations: Int
+    let connections: Int
+    /// Seconds.
+    var bare: [Double] = []
+    var job: [Double] = []
+    /// CPU seconds of PostgreSQL.
+    var bareCPU: [Double] = []
+    var jobCPU: [Double] = []
+    /// Milliseconds that one of a hundred registrations took or more, without the job and beside it.
+    var alone: [Double] = []
+    var beside: [Double] = []
+    /// How long the job took beside them.
+    var jobBeside: [Double] = []
+
+    var figures: [Figure] {
+        [
+            Figure(
+                title: "clean-up of \(installations / 10)", unit: "s", value: job.median, otherName: "bare SQL",
+                other: bare.median, target: .ratioMax(Self.timeRatioMax)),
+            Figure(
+                title: "clean-up of \(installations / 10): PostgreSQL's CPU", unit: "s", value: jobCPU.median,
+                otherName: "bare SQL", other: bareCPU.median),
+            Figure(
+                title: "registrations' p99 meanwhile", unit: "ms", value: beside.median, otherName: "without",
+                other: alone.median, target: .ratioMax(Self.latencyRatioMax)),
+        ]
+    }
+
+    var text: String {
+        let table = FigureTable(title: "a tenth of \(installations) made stale", figures: figures).text
+        return """
+            \(table)
+            Medians of \(job.count) rounds. Registrations come over \(connections) connections, nine of ten of them unchanged; beside
+            them the job took \(String(format: "%.1f", jobBeside.median ?? 0)) s.
+
+            """
+    }
+}
