@@ -3,8 +3,8 @@ import PostgresClient
 
 /// How long the night job rests between two batches.
 ///
-/// A tenth of what the batch took, and all that it took beyond what as much work took at its fastest so far: a database that is busy with
-/// registrations answers later, and is left alone the longer.
+/// A tenth of what the batch took, and all that it took beyond half as much again as the same work took at its fastest so far: a database
+/// that is busy with registrations answers later, and is left alone the longer.
 struct CleanUpPace {
     private static let longest = Duration.seconds(2)
     /// Of one item.
@@ -23,7 +23,7 @@ struct CleanUpPace {
         guard items > 0 else { return .zero }
         let fastest = min(fastest ?? took / items, took / items)
         self.fastest = fastest
-        return min(took / 10 + (took - fastest * items), Self.longest)
+        return min(took / 10 + max(took - fastest * items * 3 / 2, .zero), Self.longest)
     }
 
     /// **Blocks** the thread.

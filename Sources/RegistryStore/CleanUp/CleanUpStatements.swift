@@ -4,21 +4,29 @@ import PushRegistry
 /// The SQL of the night job. A run first counts what is due, and where (`read`), and then goes through those stretches of the table in
 /// batches, each of which holds every row to the same rules again, locked.
 enum CleanUpStatements {
-    /// What is due, by the rules of `CleanUpStep`; NULL where nothing is. The one definition, for counting and for doing: `i` is an
-    /// installation and `p` the bounds of its app and provider.
-    private static let step: PostgresSQL = """
+    /// What is due, by the rules of `CleanUpStep`; NULL where nothing is. The one definition, for counting and for doing.
+    ///
+    /// - Parameters:
+    ///   - i: an installation.
+    ///   - p: what has the bounds of its app and provider.
+    private static func step(of i: PostgresSQL, by p: PostgresSQL) -> PostgresSQL {
+        """
         CASE
-            WHEN i.state NOT IN ('active', 'suspect') AND i.state_changed_at <= p.changed_since THEN 'purged'
-            WHEN i.state IN ('active', 'suspect') AND i.probably_replaced_by IS NOT NULL
-                AND i.last_seen_at <= p.silent_since THEN 'superseded'
-            WHEN i.state = 'suspect' AND greatest(i.last_seen_at, i.state_changed_at) <= p.silent_since THEN 'unregistered'
-            WHEN i.session_expires_at <= p.as_of THEN 'sessionEnded'
-            WHEN i.state = 'active' AND i.last_seen_at <= p.unseen_since THEN 'stale'
+            WHEN \(sql: i).state NOT IN ('active', 'suspect') AND \(sql: i).state_changed_at <= \(sql: p).changed_since THEN 'purged'
+            WHEN \(sql: i).state IN ('active', 'suspect') AND \(sql: i).probably_replaced_by IS NOT NULL
+                AND \(sql: i).last_seen_at <= \(sql: p).silent_since THEN 'superseded'
+            WHEN \(sql: i).state = 'suspect'
+                AND greatest(\(sql: i).last_seen_at, \(sql: i).state_changed_at) <= \(sql: p).silent_since THEN 'unregistered'
+            WHEN \(sql: i).session_expires_at <= \(sql: p).as_of THEN 'sessionEnded'
+            WHEN \(sql: i).state = 'active' AND \(sql: i).last_seen_at <= \(sql: p).unseen_since THEN 'stale'
         END
         """
+    }
+
+    private static let step = step(of: "i", by: "p")
 
     static let now: PostgresStatement = "SELECT clock_timestamp()"
-    static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY id"
+    static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
     // MARK: Plan
 
@@ -69,33 +77,33 @@ enum CleanUpStatements {
 
     // MARK: Batch
 
-    /// A stretch of the table: locks what is due there, in the order of registrations, changes it, and tells it.
+    /// A stretch of the table: changes what is due there and removes what is, each in the order in which registrations lock, and tells it.
     ///
-    /// The rows have been locked by the time that they are changed. Of one that somebody changed meanwhile, PostgreSQL tests the newest
-    /// version against the conditions again (EvalPlanQual), so that whoever registered is left alone.
+    /// A row that somebody holds is waited for, and if it was changed its newest version is held to the rules again (PostgreSQL's
+    /// EvalPlanQual): whoever registered is left alone. All that is told is told of rows that were changed.
     static func batch(of run: Int32, on pages: TablePages) -> PostgresStatement {
         """
         WITH due AS MATERIALIZED (
-            SELECT i.app_id, i.install_id, i.provider, i.state, i.generation, i.token, i.token_sha256, i.p256dh, i.auth, i.user_id,
-                i.session_id, i.session_expires_at, i.credential_issued_at, \(sql: step) AS step
+            SELECT i.ctid AS place, i.state, i.generation, i.token, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id,
+                i.session_expires_at, i.credential_issued_at, p.*, \(sql: step) AS step
             FROM installation i JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider
             WHERE \(sql: pages.hold("i")) AND \(sql: step) IS NOT NULL
             ORDER BY i.app_id, i.install_id
-            FOR UPDATE OF i
         ), changed AS (
             \(sql: change)
         ), removed AS (
-            DELETE FROM installation i USING due d
-            WHERE i.app_id = d.app_id AND i.install_id = d.install_id AND d.step = 'purged'
+            DELETE FROM installation i USING due d WHERE d.step = 'purged' AND \(sql: isStillDue)
+            RETURNING i.app_id, i.install_id, d.step, i.provider, i.token_sha256, i.user_id, i.state, i.generation
         ), forgotten AS (
-            DELETE FROM settings_snapshot s USING due d
-            WHERE s.app_id = d.app_id AND s.install_id = d.install_id AND d.step = 'purged'
+            DELETE FROM settings_snapshot s USING removed r
+            WHERE s.app_id = r.app_id AND s.install_id = r.install_id
         ), told AS (
             \(sql: tell)
         ), kept AS (
             \(sql: keep(run))
         ), counted AS (
-            SELECT app_id, \(sql: namedCountsByStep) FROM due GROUP BY app_id
+            SELECT app_id, \(sql: namedCountsByStep)
+            FROM (SELECT app_id, step FROM changed UNION ALL SELECT app_id, step FROM removed) AS done GROUP BY app_id
         )
         UPDATE cleanup_result r
         SET superseded = r.superseded + c.superseded, unregistered = r.unregistered + c.unregistered,
@@ -124,10 +132,14 @@ enum CleanUpStatements {
             session_id = CASE WHEN d.step <> 'sessionEnded' THEN i.session_id END,
             session_expires_at = CASE WHEN d.step <> 'sessionEnded' THEN i.session_expires_at END,
             credential_issued_at = CASE WHEN d.step <> 'sessionEnded' THEN i.credential_issued_at END
-        FROM due d
-        WHERE i.app_id = d.app_id AND i.install_id = d.install_id AND d.step <> 'purged'
-        RETURNING i.app_id, i.install_id, d.step, i.provider, d.token_sha256, i.user_id, d.user_id AS previous_user_id, i.state,
-            i.generation
+        FROM due d WHERE d.step <> 'purged' AND \(sql: isStillDue)
+        RETURNING i.app_id, i.install_id, i.provider, i.user_id, i.state, i.generation, d.step, d.state AS previous_state,
+            d.user_id AS previous_user_id, d.token, d.token_sha256, d.p256dh, d.auth, d.session_id, d.session_expires_at,
+            d.credential_issued_at
+        """
+
+    private static let isStillDue: PostgresSQL = """
+        i.ctid = d.place AND i.generation = d.generation AND \(sql: step(of: "i", by: "d")) = d.step
         """
 
     private static let tell: PostgresSQL = """
@@ -137,10 +149,9 @@ enum CleanUpStatements {
             \(sql: words { $0.reason.rawValue }), \(literal: actor), provider, token_sha256, user_id, previous_user_id, state,
             generation - 1, generation
         FROM (
-            SELECT * FROM changed
+            SELECT app_id, install_id, step, provider, token_sha256, user_id, previous_user_id, state, generation FROM changed
             UNION ALL
-            SELECT app_id, install_id, step, provider, token_sha256, NULL, user_id, state, generation + 1
-            FROM due WHERE step = 'purged') AS c
+            SELECT app_id, install_id, step, provider, token_sha256, NULL, user_id, state, generation + 1 FROM removed) AS c
         """
 
     /// What `cleanup undo` needs.
@@ -148,13 +159,13 @@ enum CleanUpStatements {
         """
         INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, token, token_sha256,
             p256dh, auth, session_id, session_expires_at, credential_issued_at)
-        SELECT d.app_id, d.install_id, \(run), d.step, d.generation + 1, d.state,
-            CASE WHEN d.step = 'superseded' THEN d.token END, CASE WHEN d.step = 'superseded' THEN d.token_sha256 END,
-            CASE WHEN d.step = 'superseded' THEN d.p256dh END, CASE WHEN d.step = 'superseded' THEN d.auth END,
-            CASE WHEN d.step = 'sessionEnded' THEN d.session_id END,
-            CASE WHEN d.step = 'sessionEnded' THEN d.session_expires_at END,
-            CASE WHEN d.step = 'sessionEnded' THEN d.credential_issued_at END
-        FROM due d WHERE d.step <> 'purged'
+        SELECT app_id, install_id, \(run), step, generation, previous_state,
+            CASE WHEN step = 'superseded' THEN token END, CASE WHEN step = 'superseded' THEN token_sha256 END,
+            CASE WHEN step = 'superseded' THEN p256dh END, CASE WHEN step = 'superseded' THEN auth END,
+            CASE WHEN step = 'sessionEnded' THEN session_id END,
+            CASE WHEN step = 'sessionEnded' THEN session_expires_at END,
+            CASE WHEN step = 'sessionEnded' THEN credential_issued_at END
+        FROM changed
         ON CONFLICT (app_id, install_id) DO UPDATE
         SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
             previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,

@@ -21,7 +21,7 @@ struct CleanUpWork {
     func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
         // Whatever the planner thinks of tables that it has just seen for the first time: a batch reads its pages, and no other table
         // as a whole.
-        try session.run(script: "SET enable_seqscan = off; SET enable_mergejoin = off")
+        try session.run(script: "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
         let total = plan.stretches.reduce(0) { $0 + $1.count }
         var done = 0
         var pace = CleanUpPace()
@@ -34,7 +34,7 @@ struct CleanUpWork {
             }
             done += stretch.count
         }
-        try session.run(script: "RESET enable_seqscan; RESET enable_mergejoin")
+        try session.run(script: "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin")
     }
 
     /// - Parameter historyBefore: what is older goes; nil: history stays.

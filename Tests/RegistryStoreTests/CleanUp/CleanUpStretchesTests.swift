@@ -46,7 +46,8 @@ struct CleanUpPaceTests {
     @Test func rest_isLonger_byWhatABatchTookLonger() {
         var pace = CleanUpPace()
         _ = pace.rest(after: .milliseconds(100), for: 1_000)
-        #expect(pace.rest(after: .milliseconds(300), for: 1_000) == .milliseconds(230))
+        #expect(pace.rest(after: .milliseconds(150), for: 1_000) == .milliseconds(15))
+        #expect(pace.rest(after: .milliseconds(300), for: 1_000) == .milliseconds(180))
         #expect(pace.rest(after: .seconds(60), for: 1_000) == .seconds(2))
     }
 }
