@@ -27,7 +27,7 @@ struct CleanUpSettings: Sendable {
 
     private static func retention(_ text: String) throws -> ISO8601Duration {
         guard let duration = try? ISO8601Duration(text), duration >= .days(1) else {
-            throw ValidationError("The history's retention is a time such as P400D or P2Y, at least P1D, not \(text).")
+            throw ValidationError("The history's retention is a time such as P400D, at least P1D, not \(text).")
         }
         return duration
     }

@@ -121,4 +121,24 @@ struct CleanUpRulesTests {
             as: String.self)
         #expect(left == ["kept"])
     }
+
+    @Test func users_areForgotten_whenNothingRefersToThem_loggedOutOrNot() async throws {
+        let app = try await NightApp.make()
+        try await app.register("phone", as: "alice")
+        try await app.register("tablet", as: "bob", session: "kept")
+        try await app.register("watch", as: "carol")
+        _ = try await app.registry.send("POST", "/users/carol/logout", [:])
+        try await app.passTombstones()
+        try await app.register("new", as: "dora")
+        try await app.cleanUp()
+        let left = try await app.registry.database.column(
+            """
+            SELECT name FROM user_guard g JOIN app ON app.id = app_id
+            JOIN unnest(ARRAY['alice', 'bob', 'carol', 'dora']) AS name ON user_sha256 = user_digest(name)
+            WHERE identifier = \(app.registry.id) ORDER BY 1
+            """, as: String.self)
+        #expect(left == ["bob", "dora"])
+        // A user who was forgotten is as good as a new one.
+        #expect(try await app.registry.send("POST", "/users/alice/logout", [:]).json["loggedOut"] == 1)
+    }
 }

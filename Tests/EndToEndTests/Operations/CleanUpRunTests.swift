@@ -55,6 +55,82 @@ struct CleanUpRunTests {
         #expect(try await wrong.state("phone-1") == "stale")
     }
 
+    @Test func breaker_countsJudgements_notSessionsThatExpired() async throws {
+        let app = try await NightApp.make()
+        for number in 0..<5 {
+            try await app.register("phone-\(number)", session: "s-\(number)")
+            try await app.registry.update("phone-\(number)", "session_expires_at = now() - interval '1 second'")
+        }
+        try await app.register("stale")
+        try await app.age("stale", by: "61 days")
+        let result = try await app.cleanUp(["--app", app.registry.id])
+        #expect(result.status == 0)
+        #expect(app.part(of: result.report)["leaving"] == 1 && app.part(of: result.report)["active"] == 6)
+        #expect(app.part(of: result.report)["counts"]["sessionEnded"] == 5)
+    }
+
+    @Test func breaker_countsSuspects_thatWouldBeGivenUp() async throws {
+        let app = try await NightApp.make()
+        for installID in ["suspect", "phone"] { try await app.register(installID) }
+        try await app.suspect("suspect")
+        try await app.age("suspect", by: "8 days")
+        let result = try await app.cleanUp(["--app", app.registry.id])
+        #expect(result.status == 3)
+        #expect(app.part(of: result.report)["leaving"] == 1 && app.part(of: result.report)["active"] == 2)
+        #expect(try await app.state("suspect") == "suspect")
+    }
+
+    @Test func logouts_areRemembered_inAnAppThatIsHeldBack() async throws {
+        let app = try await NightApp.make()
+        try await app.register("phone")
+        _ = try await app.registry.send("DELETE", "/sessions/old")
+        try await app.passTombstones()
+        try await app.age("phone", by: "61 days")
+        let result = try await app.cleanUp(["--app", app.registry.id])
+        #expect(result.status == 3 && result.report["tombstones"] == 0)
+        let left = try await app.registry.database.column(
+            "SELECT session_id FROM session JOIN app ON app.id = app_id WHERE identifier = \(app.registry.id)",
+            as: String.self)
+        #expect(left == ["old"])
+    }
+
+    @Test func run_concernsTheAppsThatAreNamed_andLeavesHistoryAlone() async throws {
+        let (other, named) = (try await NightApp.make(), try await NightApp.make())
+        for app in [other, named] {
+            try await app.register("phone")
+            try await app.age("phone", by: "61 days")
+        }
+        try await named.makePartitionOf2020()
+        let arguments = ["--max-share", "100%", "--app", named.registry.id]
+        let dry = try await named.cleanUp(arguments + ["--dry-run"])
+        let result = try await named.cleanUp(arguments)
+        #expect(result.status == 0 && result.report["apps"].array.count == 1)
+        #expect(dry.report["apps"] == result.report["apps"])
+        #expect(try await named.state("phone") == "stale")
+        #expect(try await other.state("phone") == "active")
+        #expect(result.report["partitionsDropped"] == 0)
+        #expect(try await named.cleanUp().report["partitionsDropped"] == 1)
+        #expect(try await named.cleanUp(["--app", "com.example.nobody"]).status == 64)
+    }
+
+    @Test func limits_areSettingsLikeAllOthers() async throws {
+        let app = try await NightApp.make()
+        for installID in ["phone", "tablet"] { try await app.register(installID) }
+        try await app.age("phone", by: "61 days")
+        let run = ["cleanup", "--json", "--dry-run", "--app", app.registry.id]
+        let half = ["PUSH_REGISTRY_CLEANUP_MAX_SHARE": "50%"]
+        #expect(try await app.run(run).status == 3)
+        #expect(try await app.run(run, environment: half).status == 0)
+        #expect(try await app.run(run + ["--max-share", "0.4"], environment: half).status == 3)
+        try await app.makePartitionOf2020()
+        let all = ["cleanup", "--json", "--dry-run", "--max-share", "100%"]
+        let long = ["PUSH_REGISTRY_HISTORY_RETENTION": "P36500D"]
+        #expect(try await app.run(all).report["partitionsDropped"] == 1)
+        #expect(try await app.run(all, environment: long).report["partitionsDropped"] == 0)
+        #expect(try await app.run(all, environment: ["PUSH_REGISTRY_HISTORY_RETENTION": "long"]).status == 64)
+        try await app.cleanUp()
+    }
+
     @Test func undo_restoresWhatIsAsTheRunLeftIt() async throws {
         let app = try await mixed()
         let run = try #require(try await app.cleanUp().report["run"].integer)
@@ -98,6 +174,17 @@ struct CleanUpRunTests {
         _ = try await app.registry.send("DELETE", "/sessions/s")
         #expect(try await app.run(["cleanup", "undo", "\(run)", "--json"]).status == 0)
         #expect(try await app.registry.get("phone").json["userId"] == .null)
+    }
+
+    @Test func undo_bindsAUserAgain_whoWasForgottenInBetween() async throws {
+        let app = try await NightApp.make()
+        try await app.register("phone", session: "s")
+        try await app.registry.update("phone", "session_expires_at = now() - interval '1 second'")
+        let run = try #require(try await app.cleanUp().report["run"].integer)
+        _ = try await app.registry.database.rows(
+            "DELETE FROM user_guard WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.registry.id))")
+        #expect(try await app.run(["cleanup", "undo", "\(run)", "--json"]).report["skipped"] == 0)
+        #expect(try await app.registry.get("phone").json["userId"] == "alice")
     }
 
     @Test func erasure_takesAlongWhatAnUndoingWouldNeed() async throws {
@@ -186,19 +273,25 @@ struct CleanUpRunTests {
     @Test func partitions_areDroppedAndMade_andTheirHistoryGoes() async throws {
         let app = try await NightApp.make()
         let database = app.registry.database
-        _ = try await database.rows(
-            """
-            CREATE TABLE token_event_2020_01 PARTITION OF token_event
-            FOR VALUES FROM ('2020-01-01 00:00:00+00') TO ('2020-02-01 00:00:00+00')
-            """)
+        try await app.makePartitionOf2020()
         _ = try await database.rows(
             """
             DO $$ BEGIN EXECUTE 'DROP TABLE settings_snapshot'
                 || to_char(now() AT TIME ZONE 'UTC' + interval '2 months', '_YYYY_MM'); END $$
             """)
         try await app.register("phone")
+        _ = try await database.rows(
+            """
+            INSERT INTO token_event (at, app_id, install_id, event, reason, actor, provider, state, generation_before, generation_after)
+            SELECT day::timestamptz, 0, 'old', 'registered', 'new', 'test', 'apns', 'active', 0, 1
+            FROM unnest(ARRAY['2020-01-02', '2019-12-31', '2020-02-03']) AS day
+            """)
+        let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"]).report
         let report = try await app.cleanUp().report
-        #expect(report["partitionsDropped"] == 1 && report["partitionsMade"] == 1)
+        #expect(report["partitionsDropped"] == 1 && report["partitionsMade"] == 1 && report["historyRemoved"] == 2)
+        for name in ["partitionsDropped", "partitionsMade", "historyRemoved", "tombstones", "apps"] {
+            #expect(dry[name] == report[name], "\(name)")
+        }
         #expect(
             try await database.count("SELECT count(*) FROM pg_class WHERE relname = 'token_event_2020_01'") == 0)
         #expect(try await app.registry.events(of: "phone").map(\.event) == ["registered"])

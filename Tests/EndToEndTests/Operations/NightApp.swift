@@ -12,14 +12,15 @@ struct NightApp {
     }
 
     func register(
-        _ installID: String, provider: String = "apns", keychain: String? = nil, session: String? = nil
+        _ installID: String, provider: String = "apns", keychain: String? = nil, as user: String = "alice",
+        session: String? = nil
     ) async throws {
         var body = RegistrationBody.make(installID, provider: provider)
         if let keychain {
             body["device"]["keychainId"] = .string(keychain)
             body["device"]["vendorId"] = .null
         }
-        let answer = try await registry.put(installID, body, as: "alice", session: session)
+        let answer = try await registry.put(installID, body, as: user, session: session)
         guard [200, 201].contains(answer.status) else { throw UnexpectedStatus(status: answer.status) }
     }
 
@@ -41,7 +42,7 @@ struct NightApp {
     /// Lets all that is remembered of logouts grow old.
     func passTombstones() async throws {
         for (table, columns) in [
-            ("session", ["seen_at", "ended_at"]), ("user_guard", ["refused_before"]),
+            ("session", ["seen_at", "ended_at"]), ("user_guard", ["refused_before", "added_at"]),
             ("installation_logout", ["logged_out_at"]),
         ] {
             for column in columns {
@@ -54,6 +55,15 @@ struct NightApp {
         }
     }
 
+    /// A month of events that is older than history is kept.
+    func makePartitionOf2020() async throws {
+        _ = try await registry.database.rows(
+            """
+            CREATE TABLE token_event_2020_01 PARTITION OF token_event
+            FOR VALUES FROM ('2020-01-01 00:00:00+00') TO ('2020-02-01 00:00:00+00')
+            """)
+    }
+
     func state(_ installID: String) async throws -> String? {
         try await registry.get(installID).json["state"].string
     }
@@ -64,9 +74,11 @@ struct NightApp {
         try await run(["cleanup", "--json"] + arguments)
     }
 
-    func run(_ arguments: [String]) async throws -> (status: Int32, report: JSON) {
-        let url = try Registry.shared.cluster.connectionString
-        let result = try await RegistryCommand.run(arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+    func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> (status: Int32, report: JSON) {
+        let url = ["PUSH_REGISTRY_DATABASE_URL": try Registry.shared.cluster.connectionString]
+        let result = try await RegistryCommand.run(arguments, environment: url.merging(environment) { $1 })
         return (result.status, (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
     }
 
