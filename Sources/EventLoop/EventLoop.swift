@@ -18,6 +18,9 @@ public protocol ReadinessHandler: AnyObject, Sendable {
 public final class EventLoop: Sendable {
     /// Jobs run in one go before sockets and timers get their turn: a task that yields for ever starves nobody.
     static let jobsPerRoundMax = 1_024
+    /// And as long as they may take together: jobs that each have much to do, as those of a streamed answer, yield in vain
+    /// where only their number counts.
+    static let jobTimePerRoundMax = Duration.microseconds(500)
 
     public let name: String
     private let poller = Poller()
@@ -151,7 +154,8 @@ extension EventLoop {
 
     private func runJobs() {
         var ran = 0
-        while !jobs.isEmpty, ran < Self.jobsPerRoundMax {
+        let end = jobs.isEmpty ? roundStart : ContinuousClock.now + Self.jobTimePerRoundMax
+        while !jobs.isEmpty, ran < Self.jobsPerRoundMax, ran == 0 || ContinuousClock.now < end {
             let batch = jobs
             jobs.removeAll(keepingCapacity: true)
             for job in batch {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import EventLoop
@@ -81,6 +82,24 @@ struct EventLoopTests {
         }
         try await loop.sleep(for: .milliseconds(5))
         yielding.cancel()
+    }
+
+    @Test func othersHaveTheirTurn_whileATaskYieldsAfterMuchWork() async throws {
+        let loop = loop
+        let turns = Atomic<Int>(0)
+        let working = Task(executorPreference: loop) {
+            while !Task.isCancelled {
+                let end = ContinuousClock.now + .milliseconds(1)
+                while ContinuousClock.now < end {}
+                turns.add(1, ordering: .relaxed)
+                await Task.yield()
+            }
+        }
+        try await loop.sleep(for: .milliseconds(5))
+        // By their number alone a thousand turns would have come before.
+        #expect(turns.load(ordering: .relaxed) < 300)
+        working.cancel()
+        await working.value
     }
 
     @Test func sleepEnds_whenItsTaskIsCancelled() async {
