@@ -16,10 +16,19 @@ extension HTTPConnection {
         outputStart += sent
         if hasOutput {
             if sent > 0 { restartWriteDeadline() }
+            forgetSent()
         } else {
             releaseOutput()
         }
         if unsentByteCount <= context.configuration.unsentBytesMax / 2 { wakeStream() }
+    }
+
+    /// A reader who always lags a little would have the whole of a long answer pile up. Moving the rest costs no more than the
+    /// sending did.
+    private func forgetSent() {
+        guard outputStart >= unsentByteCount else { return }
+        output.removeFirst(outputStart)
+        outputStart = 0
     }
 
     private func releaseOutput() {

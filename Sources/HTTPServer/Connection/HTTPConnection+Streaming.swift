@@ -61,18 +61,30 @@ extension HTTPConnection {
 
     func writeStream(_ bytes: [UInt8], _ number: UInt64) async throws {
         guard isCurrent(number) else { throw ConnectionClosed() }
-        streamed.append(contentsOf: bytes)
         exchange?.responseBodyBytes += bytes.count
+        if streamed.isEmpty, bytes.count >= Self.streamChunkBytes {
+            send(chunk: bytes.span)
+            return try await waitForReader(number)
+        }
+        streamed.append(contentsOf: bytes)
         if streamed.count >= Self.streamChunkBytes { try await flushStream(number) }
     }
 
     func flushStream(_ number: UInt64) async throws {
         guard isCurrent(number) else { throw ConnectionClosed() }
-        takeOutputBuffer()
-        exchange?.stream?.encode(streamed.span, into: &output)
+        send(chunk: streamed.span)
         streamed.removeAll(keepingCapacity: true)
+        try await waitForReader(number)
+    }
+
+    private func send(chunk: Span<UInt8>) {
+        takeOutputBuffer()
+        exchange?.stream?.encode(chunk, into: &output)
         flush()
         settle()
+    }
+
+    private func waitForReader(_ number: UInt64) async throws {
         // A producer that never waits would keep the loop for itself.
         guard unsentByteCount >= context.configuration.unsentBytesMax else { return await Task.yield() }
         await withCheckedContinuation { streamWaiter = $0 }
