@@ -17,9 +17,10 @@ public actor PostgresConnection {
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let handle: ConnectionHandle
-    private var watch: Watch?
-    private var isWaitingToWrite = false
+    let handle: ConnectionHandle
+    private(set) var watch: Watch?
+    private(set) var isWaitingToWrite = false
+    var copy: Copy?
     private var units: Deque<PipelineUnit> = []
     private var cache = StatementCache()
     private var timer: LoopTimer?
@@ -83,13 +84,14 @@ extension PostgresConnection {
         close(handle.lost())
     }
 
-    private func close(_ error: PostgresError) {
+    func close(_ error: PostgresError) {
         guard let watch else { return }
         self.watch = nil
         loop.unwatch(watch)
         timer?.unset()
         handle.close()
         failUnits(error)
+        failCopy(error)
         onClose?(error)
         onClose = nil
     }
@@ -108,6 +110,9 @@ extension PostgresConnection {
 extension PostgresConnection {
     private func submit(_ unit: PipelineUnit) {
         guard isOpen else { return refuse(unit, PostgresError(.connectionLost, retry: .yes)) }
+        guard copy == nil else {
+            return refuse(unit, PostgresError(.protocolViolation, message: "a COPY is under way", retry: .yes))
+        }
         guard units.count < Self.unitsMax else { return refuse(unit, PostgresError(.queueFull)) }
         guard !unit.statements.isEmpty else { return unit.complete() }
         units.append(unit)
@@ -151,7 +156,7 @@ extension PostgresConnection {
     }
 
     /// Pushes what libpq has buffered and asks for write readiness while some is left.
-    private func flush() {
+    func flush() {
         switch handle.flush() {
         case .done: waitToWrite(false)
         case .pending: waitToWrite(true)
@@ -174,6 +179,7 @@ extension PostgresConnection: ReadinessHandler {
     }
 
     private func receive(_ readiness: Readiness) {
+        guard copy == nil else { return receiveCopy(readiness) }
         let isAlive = handle.consumeInput()
         // What came before the end is read first: it says why.
         drain()
@@ -225,7 +231,7 @@ extension PostgresConnection: ReadinessHandler {
 
 extension PostgresConnection {
     /// Units mostly have the same timeout, so the timer of the oldest serves for all and is looked at when it fires.
-    private func setTimer(_ deadline: ContinuousClock.Instant) {
+    func setTimer(_ deadline: ContinuousClock.Instant) {
         guard !isTimerSet || deadline < timerDeadline else { return }
         isTimerSet = true
         timerDeadline = deadline
@@ -234,7 +240,8 @@ extension PostgresConnection {
 
     private func timerFired() {
         isTimerSet = false
-        guard let next = units.lazy.map(\.deadline).min() else { return }
+        let deadlines = units.map(\.deadline) + (copy.map { [$0.deadline] } ?? [])
+        guard let next = deadlines.min() else { return }
         guard next <= loop.now else { return setTimer(next) }
         close(PostgresError(.connectionLost, message: "another unit's deadline passed"))
     }

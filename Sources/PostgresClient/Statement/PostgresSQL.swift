@@ -53,6 +53,18 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return text
     }
 
+    /// Asks the server for the bound values as literals, each cast to its type: one row with one array. Nil where none is bound.
+    var literals: PostgresStatement? {
+        guard binds.count > 0 else { return nil }
+        let values = (1...binds.count).map { "format('%L::%s', $\($0), pg_typeof($\($0)))" }
+        return PostgresStatement(text: "SELECT ARRAY[\(values.joined(separator: ", "))]", binds: binds)
+    }
+
+    /// The SQL with literals, as `literals` answers them, in place of placeholders: for the few statements that take none.
+    func text(with literals: [String]) -> String {
+        zip(literals, parts.dropFirst()).reduce(into: parts[0]) { $0 += $1.0 + $1.1 }
+    }
+
     public mutating func append(_ other: PostgresSQL) {
         parts[parts.count - 1] += other.parts[0]
         parts += other.parts.dropFirst()

@@ -51,6 +51,13 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         preparation = .byID(prepared.id)
     }
 
+    /// Parsed at each execution and forgotten.
+    init(text: String, binds: PostgresBinds) {
+        self.text = text
+        self.binds = binds
+        preparation = .none
+    }
+
     /// The same statement, parsed at each execution and forgotten: DDL, and SQL that hardly comes twice.
     public func unprepared() -> PostgresStatement {
         var statement = self
