@@ -5,14 +5,17 @@ public enum ExportColumn: Hashable, Sendable {
     /// Of a Web Push subscription.
     case p256dh, auth
 
-    /// What the texts of a column's cells are.
+    /// What a column's cells are.
     public enum Kind: Hashable, Sendable {
+        /// UTF-8.
         case text
-        /// Digits.
+        /// Of four or eight bytes, big-endian.
         case integer
-        /// `true` or `false`.
+        /// A byte, 0 or 1.
         case flag
-        /// A pair of numbers with a space between them, north and east.
+        /// Microseconds since 2000-01-01T00:00:00Z in eight bytes, big-endian.
+        case time
+        /// Text: a pair of numbers with a space between them, north and east.
         case location
     }
 
@@ -20,19 +23,9 @@ public enum ExportColumn: Hashable, Sendable {
         switch self {
         case .generation, .field(.utcOffset): .integer
         case .field(.providesAppNotificationSettings): .flag
+        case .field(.lastSeenAt), .field(.createdAt): .time
         case .field(.location): .location
         default: .text
         }
     }
-}
-
-/// A piece of an export, in the database's memory until it is let go.
-public protocol ExportRows: Sendable {
-    var count: Int { get }
-
-    /// Lends the id of the row's installation, whatever the columns are.
-    func withInstallID<Value>(_ row: Int, _ body: (RawSpan) -> Value) -> Value?
-
-    /// Lends a cell's text in UTF-8; nil where there is no value. Columns are numbered as they were asked for.
-    func withCell<Value>(_ row: Int, _ column: Int, _ body: (RawSpan) -> Value) -> Value?
 }

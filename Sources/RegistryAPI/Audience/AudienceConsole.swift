@@ -111,10 +111,8 @@ public struct AudienceConsole: Sendable {
         var count = 0
         try await write(export.encoder.header, 0)
         try await audiences.export(audience, export.encoder.columns, after: place) { rows in
-            var bytes: [UInt8] = []
-            export.encoder.append(rows, 0..<rows.count, to: &bytes)
             count += rows.count
-            try await write(bytes, count)
+            try await write(export.encoder.encode(rows), count)
         }
     }
 }

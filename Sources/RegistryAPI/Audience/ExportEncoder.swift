@@ -3,33 +3,56 @@ import PushRegistry
 
 /// Writes rows of an export, byte for byte as the database gave them, but for what JSON or CSV escape.
 struct ExportEncoder: Sendable {
-    private enum Part: Sendable {
-        case cell(Int, ExportColumn.Kind)
-        /// The number of the first of two cells.
-        case keys(Int)
+    private enum Content: Sendable {
+        case cell(ExportColumn.Kind)
+        /// Of two cells.
+        case keys
         case id
         case cursor
     }
 
+    /// A field of a row. It owns nothing, as it is looked at for every row.
+    private struct Part: Sendable {
+        /// What stands before the field, among `prefixes`.
+        let prefix: Range<Int>
+        let content: Content
+        let cell: Int
+    }
+
     let columns: [ExportColumn]
-    private let parts: [(prefix: [UInt8], part: Part)]
+    private let fields: [ExportField]
     private let format: ExportFormat
     private let names: InstallationNames
-    private let fields: [ExportField]
+    private let ids: OpaqueNames?
+    private let cursorStart: [UInt8]
+    private let parts: [Part]
+    private let prefixes: [UInt8]
+    private let end: [UInt8]
 
-    /// - Parameter fields: in CSV the cursor is moved to the end.
-    init(_ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames) {
+    /// - Parameters:
+    ///   - fields: in CSV the cursor is moved to the end.
+    ///   - ids: what makes the field `id`; needed where it is among the fields.
+    init(_ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil) {
         self.format = format
         self.names = names
+        self.ids = ids
+        cursorStart = names.cursorStart
         self.fields = format == .csv ? fields.filter { $0 != .cursor } + fields.filter { $0 == .cursor } : fields
-        var columns: [ExportColumn] = []
-        var parts: [(prefix: [UInt8], part: Part)] = []
+        columns = Self.columns(of: self.fields)
+        var prefixes: [UInt8] = []
+        var parts: [Part] = []
         for field in self.fields {
-            parts.append((Self.prefix(field, format, isFirst: parts.isEmpty), Self.part(field, at: columns.count)))
-            columns += field.columns
+            let start = prefixes.count
+            prefixes += Self.prefix(field, format, isFirst: parts.isEmpty)
+            parts.append(Self.part(field, prefix: start..<prefixes.count, columns))
         }
-        self.columns = columns
-        self.parts = parts
+        (self.prefixes, self.parts) = (prefixes, parts)
+        end = Array((format == .csv ? "\r\n" : "}\n").utf8)
+    }
+
+    /// What the fields are made of, each once.
+    private static func columns(of fields: [ExportField]) -> [ExportColumn] {
+        fields.flatMap(\.columns).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     private static func prefix(_ field: ExportField, _ format: ExportFormat, isFirst: Bool) -> [UInt8] {
@@ -39,13 +62,15 @@ struct ExportEncoder: Sendable {
         }
     }
 
-    private static func part(_ field: ExportField, at column: Int) -> Part {
-        switch field {
-        case .column(let kind): .cell(column, kind.kind)
-        case .keys: .keys(column)
-        case .id: .id
-        case .cursor: .cursor
-        }
+    private static func part(_ field: ExportField, prefix: Range<Int>, _ columns: [ExportColumn]) -> Part {
+        let content: Content =
+            switch field {
+            case .column(let column): .cell(column.kind)
+            case .keys: .keys
+            case .id: .id
+            case .cursor: .cursor
+            }
+        return Part(prefix: prefix, content: content, cell: columns.firstIndex(of: field.columns[0]) ?? 0)
     }
 
     /// The line of names that CSV begins with.
@@ -53,59 +78,90 @@ struct ExportEncoder: Sendable {
         format == .csv ? Array((fields.map(\.name).joined(separator: ",") + "\r\n").utf8) : []
     }
 
-    /// Appends the rows `range`, a line each.
-    func append(_ rows: any ExportRows, _ range: Range<Int>, to bytes: inout [UInt8]) {
-        for row in range {
-            for (prefix, part) in parts {
-                bytes.append(contentsOf: prefix)
-                append(part, rows, row, &bytes)
-            }
-            switch format {
-            case .ndjson: bytes.append(contentsOf: [UInt8(ascii: "}"), UInt8(ascii: "\n")])
-            case .csv: bytes.append(contentsOf: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
-            }
-        }
-    }
-
-    private func append(_ part: Part, _ rows: any ExportRows, _ row: Int, _ bytes: inout [UInt8]) {
-        switch part {
-        case .cell(let column, let kind):
-            let isThere: Void? = rows.withCell(row, column) { cell in
-                cell.withUnsafeBytes { append($0, kind, &bytes) }
-            }
-            if isThere == nil { appendNothing(&bytes) }
-        case .keys(let column): appendKeys(rows, row, column, &bytes)
-        case .id:
-            rows.withInstallID(row) { id in
-                guard case .opaque(let names) = names else { return }
-                id.withUnsafeBytes { append(names.id(Array($0)), &bytes) }
-            }
-        case .cursor:
-            rows.withInstallID(row) { id in
-                id.withUnsafeBytes { append(names.cursor(Array($0)), &bytes) }
+    /// The rows as text, a line each.
+    func encode(_ rows: ExportRows) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(rows.bytes.count + rows.count * (prefixes.count + Self.spareBytesPerRow))
+        prefixes.withUnsafeBytes { prefixes in
+            rows.withEachRow { content, cells in
+                for part in parts {
+                    bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: prefixes[part.prefix]))
+                    append(part, content, cells, to: &bytes)
+                }
+                bytes.append(contentsOf: end)
             }
         }
+        return bytes
     }
 
-    private func append(_ made: [UInt8], _ bytes: inout [UInt8]) {
-        made.withUnsafeBytes { append($0, .text, &bytes) }
-    }
+    /// For quotes and a cursor, so that the buffer is hardly ever too small.
+    private static let spareBytesPerRow = 64
 
-    private func append(_ cell: UnsafeRawBufferPointer, _ kind: ExportColumn.Kind, _ bytes: inout [UInt8]) {
-        switch (format, kind) {
-        case (.ndjson, .text): EscapedText.appendJSON(cell, to: &bytes)
-        case (.csv, .text): EscapedText.appendCSV(cell, to: &bytes)
-        case (.ndjson, .location): appendLocation(cell, &bytes)
-        case (_, .integer), (_, .flag), (.csv, .location): bytes.append(contentsOf: cell)
+    private func append(_ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8]) {
+        let cell = cells[part.cell]
+        guard cell.count >= 0 else { return appendNothing(to: &bytes) }
+        switch part.content {
+        case .cell(.text): cell.withBytes(of: content) { append($0, to: &bytes) }
+        case .cell(let kind): cell.withBytes(of: content) { append($0, kind, to: &bytes) }
+        case .keys: appendKeys(cell, cells[part.cell + 1], content, to: &bytes)
+        case .id: cell.withBytes(of: content) { id in appendID(id, to: &bytes) }
+        case .cursor: cell.withBytes(of: content) { id in appendCursor(id, to: &bytes) }
         }
     }
 
     /// Nothing in CSV, where an empty text is `""`.
-    private func appendNothing(_ bytes: inout [UInt8]) {
+    private func appendNothing(to bytes: inout [UInt8]) {
         if format == .ndjson { bytes.append(contentsOf: "null".utf8) }
     }
+}
 
-    private func appendLocation(_ cell: UnsafeRawBufferPointer, _ bytes: inout [UInt8]) {
+// MARK: - Values
+
+extension ExportEncoder {
+    private func append(_ text: UnsafeRawBufferPointer, after start: [UInt8] = [], to bytes: inout [UInt8]) {
+        switch format {
+        case .ndjson: EscapedText.appendJSON(text, after: start, to: &bytes)
+        case .csv: EscapedText.appendCSV(text, after: start, to: &bytes)
+        }
+    }
+
+    private func append(_ cell: UnsafeRawBufferPointer, _ kind: ExportColumn.Kind, to bytes: inout [UInt8]) {
+        switch kind {
+        case .text: append(cell, to: &bytes)
+        case .integer: appendDigits(of: Self.integer(cell), to: &bytes)
+        case .flag: bytes.append(contentsOf: (cell.first == 0 ? "false" : "true").utf8)
+        case .time:
+            let time = Timestamp(microseconds: Self.integer(cell) + Self.epochMicroseconds)
+            var text = time.description
+            text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
+        case .location: appendLocation(cell, to: &bytes)
+        }
+    }
+
+    /// From 1970-01-01 to 2000-01-01.
+    private static let epochMicroseconds: Int64 = 946_684_800_000_000
+
+    private static func integer(_ cell: UnsafeRawBufferPointer) -> Int64 {
+        cell.count == 4
+            ? Int64(Int32(bigEndian: cell.loadUnaligned(as: Int32.self)))
+            : Int64(bigEndian: cell.loadUnaligned(as: Int64.self))
+    }
+
+    private func appendDigits(of number: Int64, to bytes: inout [UInt8]) {
+        var rest = number.magnitude
+        var digits = InlineArray<20, UInt8>(repeating: 0)
+        var start = digits.count
+        repeat {
+            start -= 1
+            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        for place in start..<digits.count { bytes.append(digits[place]) }
+    }
+
+    private func appendLocation(_ cell: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        guard format == .ndjson else { return bytes.append(contentsOf: cell) }
         let space = cell.firstIndex(of: UInt8(ascii: " ")) ?? cell.endIndex
         bytes.append(contentsOf: "{\"latitude\":".utf8)
         bytes.append(contentsOf: cell[..<space])
@@ -114,54 +170,25 @@ struct ExportEncoder: Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    private func appendKeys(_ rows: any ExportRows, _ row: Int, _ column: Int, _ bytes: inout [UInt8]) {
-        let start = bytes.count
+    private func appendKeys(
+        _ p256dh: ExportRows.Cell, _ auth: ExportRows.Cell, _ content: RawSpan, to bytes: inout [UInt8]
+    ) {
         bytes.append(contentsOf: "{\"p256dh\":".utf8)
-        let isThere: Void? = rows.withCell(row, column) { $0.withUnsafeBytes { append($0, .text, &bytes) } }
-        guard isThere != nil else {
-            bytes.removeSubrange(start...)
-            return appendNothing(&bytes)
-        }
+        p256dh.withBytes(of: content) { append($0, to: &bytes) }
         bytes.append(contentsOf: ",\"auth\":".utf8)
-        _ = rows.withCell(row, column + 1) { $0.withUnsafeBytes { append($0, .text, &bytes) } }
+        if auth.count >= 0 { auth.withBytes(of: content) { append($0, to: &bytes) } } else { appendNothing(to: &bytes) }
         bytes.append(UInt8(ascii: "}"))
     }
-}
 
-/// Texts with what their surroundings would take for their own escaped. Nearly all texts have nothing to escape, and are copied whole.
-enum EscapedText {
-    /// A string of RFC 8259.
-    static func appendJSON(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "\""))
-        var run = 0
-        for (at, byte) in text.enumerated()
-        where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-            bytes.append(contentsOf: text[run..<at])
-            appendEscape(byte, to: &bytes)
-            run = at + 1
-        }
-        bytes.append(contentsOf: text[run...])
-        bytes.append(UInt8(ascii: "\""))
+    private func appendID(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        guard let ids else { preconditionFailure("ids are made with the app's key") }
+        ids.id(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
     }
 
-    private static func appendEscape(_ byte: UInt8, to bytes: inout [UInt8]) {
-        guard byte < 0x20 else { return bytes.append(contentsOf: [UInt8(ascii: "\\"), byte]) }
-        let digits = Array("0123456789abcdef".utf8)
-        bytes.append(contentsOf: "\\u00".utf8)
-        bytes.append(digits[Int(byte >> 4)])
-        bytes.append(digits[Int(byte & 15)])
-    }
-
-    /// A field of RFC 4180: in quotes where it holds a comma, a quote or a line break, and where it is empty.
-    static func appendCSV(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        guard text.isEmpty || text.contains(where: { $0 == 0x2C || $0 == 0x22 || $0 == 0x0D || $0 == 0x0A }) else {
-            return bytes.append(contentsOf: text)
+    private func appendCursor(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        switch names {
+        case .open: append(installID, after: cursorStart, to: &bytes)
+        case .opaque(let names): names.cursor(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
         }
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text {
-            if byte == UInt8(ascii: "\"") { bytes.append(byte) }
-            bytes.append(byte)
-        }
-        bytes.append(UInt8(ascii: "\""))
     }
 }

@@ -38,12 +38,12 @@ enum ExportField: Hashable, Sendable {
         }
     }
 
-    /// What the database is asked for.
+    /// What the database is asked for; at least one.
     var columns: [ExportColumn] {
         switch self {
         case .column(let column): [column]
         case .keys: [.p256dh, .auth]
-        case .id, .cursor: []
+        case .id, .cursor: [.installID]
         }
     }
 

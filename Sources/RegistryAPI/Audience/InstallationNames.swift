@@ -11,9 +11,14 @@ enum InstallationNames {
     /// The place behind an installation, to go on from.
     func cursor(_ installID: some ContiguousBytes) -> [UInt8] {
         switch self {
-        case .open(let app): Array("\(app.rawValue).".utf8) + installID.withUnsafeBytes { Array($0) }
+        case .open: cursorStart + installID.withUnsafeBytes { Array($0) }
         case .opaque(let names): names.cursor(installID)
         }
+    }
+
+    /// What stands before the installation's id in a cursor that shows it.
+    var cursorStart: [UInt8] {
+        if case .open(let app) = self { Array("\(app.rawValue).".utf8) } else { [] }
     }
 
     /// Nil for what is no cursor of this app and this kind of caller.
@@ -94,6 +99,10 @@ extension RegistryService {
     /// How the caller knows installations.
     func names(for call: AppCall) async throws -> InstallationNames {
         if call.caller.has(any: [.sender]) { return .open(call.app.number) }
-        return .opaque(OpaqueNames(key: try await audiences.identityKey(of: call.app.number)))
+        return .opaque(try await opaqueNames(in: call.app))
+    }
+
+    func opaqueNames(in app: App) async throws -> OpaqueNames {
+        OpaqueNames(key: try await audiences.identityKey(of: app.number))
     }
 }

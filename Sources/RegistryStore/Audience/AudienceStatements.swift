@@ -74,7 +74,7 @@ struct AudienceStatements {
         let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
         let used = audience.filter.fields.union(fields)
         return """
-            \(sql: with(used)) SELECT \(sql: (["install_id"] + columns.map(cell)).joined(separator: ", ")) \
+            \(sql: with(used)) SELECT \(sql: columns.map(cell).joined(separator: ", ")) \
             \(sql: matching(used))\(sql: beyond(after)) ORDER BY install_id
             """
     }
@@ -123,12 +123,12 @@ extension AudienceStatements {
         }
     }
 
-    /// A value as text, in UTF-8; times are left to be written by Swift.
+    /// A value in the form of its column's `kind`: the database has enough to do.
     private func cell(_ column: ExportColumn) -> PostgresSQL {
         switch column {
         case .installID: "install_id"
         case .token: "token"
-        case .generation: "generation::text"
+        case .generation: "generation"
         case .userID: "user_id"
         case .p256dh: "p256dh"
         case .auth: "auth"
@@ -137,9 +137,7 @@ extension AudienceStatements {
             """
             to_char(\(asOf.postgres) AT TIME ZONE 'UTC' + \(sql: ZoneOffsets.utcOffset) * interval '1 second', 'HH24:MI')
             """
-        case .field(.utcOffset): "\(sql: ZoneOffsets.utcOffset)::text"
-        case .field(.providesAppNotificationSettings): "provides_app_notification_settings::text"
-        case .field(let field): field.column ?? ""
+        case .field(let field): field.column ?? ZoneOffsets.utcOffset
         }
     }
 }

@@ -116,15 +116,13 @@ extension PostgresAudienceStore {
 
     public func export(
         _ audience: Audience, _ columns: [ExportColumn], after: InstallID?,
-        _ consume: (any ExportRows) async throws -> Void
+        _ consume: (ExportRows) async throws -> Void
     ) async throws {
         let deadline = sessions.limits.exportDeadline
         try await sessions.withMoment { connection, asOf in
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
-            let cursor = ExportCursor(connection: connection, deadline: deadline)
-            try await cursor.read(statements.export(columns, after: after)) { rows in
-                try await consume(ExportResult(rows, columns))
-            }
+            let copy = ExportCopy(connection: connection, deadline: deadline)
+            try await copy.read(statements.export(columns, after: after), consume)
             _ = try await connection.execute(PostgresStatement(AudienceSessions.commit))
         }
     }

@@ -61,6 +61,16 @@ public actor HTTPConnection {
         }
     }
 
+    /// Reads so many bytes as they are; fewer where the connection ends before.
+    public func receive(_ count: Int) throws(HTTPClientError) -> [UInt8] {
+        do {
+            return try take(count)
+        } catch .closed {
+            defer { buffer = [] }
+            return buffer
+        }
+    }
+
     /// Reads the next answer.
     public func response(toHead isHead: Bool = false) throws(HTTPClientError) -> HTTPResponse {
         let lines = try takeHead().components(separatedBy: "\r\n")

@@ -52,6 +52,13 @@ public final class RegistryCommand: @unchecked Sendable {
 
     public var isRunning: Bool { process.isRunning }
 
+    /// The most memory that it has had resident so far, in megabytes: proc(5), `VmHWM`.
+    public func residentMegabytesMax() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(separator: " ").compactMap { Int($0) }.first ?? 0) / 1_024
+    }
+
     public func send(_ signal: CInt) {
         guard process.isRunning else { return }
         kill(process.processIdentifier, signal)

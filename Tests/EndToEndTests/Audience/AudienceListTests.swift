@@ -130,6 +130,20 @@ extension EndToEnd {
             #expect(empty.text == "id,cursor\r\n")
         }
 
+        @Test func admin_mayAskForIDs_besidesAllThatSendersSee() async throws {
+            let app = try await app()
+            let body: JSON = ["filter": [:], "fields": ["id", "installId", "token", "cursor"]]
+            let ids = try await app.export(["filter": [:]], by: .role(.marketing)).map { $0["id"] }
+            for admin in [RegistryApp.Credential.role(.admin), .text(RegistryService.adminKey)] {
+                let lines = try await app.export(body, by: admin)
+                #expect(lines.map { $0["id"] } == ids && lines.map { $0["installId"].string } == Self.names)
+                #expect(lines[0]["token"].string == RegistrationBody.token("a"))
+                let rest = try await app.export(["filter": [:], "after": lines[3]["cursor"]], by: admin)
+                #expect(rest.map { $0["installId"].string } == ["e"])
+            }
+            #expect(try await app.ask("export", body).faults == ["/fields/0 unknown-field"])
+        }
+
         @Test(arguments: ["token", "installId", "userId", "keys"])
         func marketing_isRefused_whatIsForSenders(field: String) async throws {
             let app = try await app(1)

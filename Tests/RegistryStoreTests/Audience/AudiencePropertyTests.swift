@@ -56,7 +56,7 @@ struct AudiencePropertyTests {
             listed += page.items.map(\.installID.rawValue)
         } while page.hasMore
         let exported = Lines()
-        try await audiences.export(audience, [.field(.locale)], after: nil) { exported.add($0) }
+        try await audiences.export(audience, [.field(.locale), .installID], after: nil) { exported.add($0) }
         #expect(exported.ids == listed)
         return listed
     }
@@ -84,13 +84,13 @@ struct AudiencePropertyTests {
     }
 }
 
-/// The ids of an export's rows.
+/// The ids of an export's rows, its second column.
 final class Lines {
     private(set) var ids: [String] = []
 
-    func add(_ rows: any ExportRows) {
-        for row in 0..<rows.count {
-            ids += rows.withInstallID(row) { [String(decoding: $0.withUnsafeBytes { Array($0) }, as: UTF8.self)] } ?? []
+    func add(_ rows: ExportRows) {
+        rows.withEachRow { bytes, cells in
+            cells[1].withBytes(of: bytes) { ids.append(String(decoding: $0, as: UTF8.self)) }
         }
     }
 }

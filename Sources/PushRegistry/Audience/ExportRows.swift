@@ -1,0 +1,57 @@
+/// A piece of an export: rows as the database sent them, in one run of bytes that nobody has taken apart yet. There are many
+/// millions of them, so a cell is a place among the bytes and nothing is made of it on the way.
+public struct ExportRows: Sendable {
+    /// Of each row the number of its cells (two bytes), and of each cell its length (four bytes, -1 for no value) and what its
+    /// column's `kind` says. Numbers are big-endian.
+    public let bytes: [UInt8]
+    public let count: Int
+
+    public init(bytes: [UInt8], count: Int) {
+        self.bytes = bytes
+        self.count = count
+    }
+
+    /// Where a cell's content lies.
+    public struct Cell: Sendable {
+        public let start: Int
+        /// Negative where there is no value.
+        public let count: Int
+
+        @inlinable
+        init(start: Int, count: Int) {
+            self.start = start
+            self.count = count
+        }
+
+        /// Lends the content of a cell that has a value.
+        @inlinable
+        public func withBytes(of bytes: RawSpan, _ body: (UnsafeRawBufferPointer) -> Void) {
+            bytes.extracting(start..<start + count).withUnsafeBytes(body)
+        }
+    }
+
+    /// Lends the rows one after the other: all bytes, and where among them the row's cells lie, in the order of the columns.
+    @inlinable
+    public func withEachRow(_ body: (_ bytes: RawSpan, _ cells: [Cell]) -> Void) {
+        let bytes = bytes.span.bytes
+        var cells: [Cell] = []
+        var position = 0
+        for _ in 0..<count {
+            Self.readRow(bytes, &position, into: &cells)
+            body(bytes, cells)
+        }
+    }
+
+    @inlinable
+    static func readRow(_ bytes: RawSpan, _ position: inout Int, into cells: inout [Cell]) {
+        let cellCount = Int16(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: Int16.self))
+        position += 2
+        cells.removeAll(keepingCapacity: true)
+        for _ in 0..<cellCount {
+            let count = Int(Int32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: Int32.self)))
+            position += 4
+            cells.append(Cell(start: position, count: count))
+            position += max(count, 0)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import PostgresClient
+import PushRegistry
+
+/// The rows of a query by COPY: PostgreSQL sends them as it finds them, and waits when they are not taken.
+struct ExportCopy {
+    /// Of rows handed out at once: a quarter of a millisecond's work, after which others on the loop have their turn.
+    private static let bytesMax = 64 * 1_024
+
+    let connection: PostgresConnection
+    /// How long the reading may take.
+    let deadline: Duration
+
+    /// Hands out all rows. What throws closes the connection, the rows under way with it.
+    ///
+    /// - Throws: `AudienceRefusal.exportExpired` after the deadline; what `consume` throws.
+    func read(_ query: PostgresSQL, _ consume: (ExportRows) async throws -> Void) async throws {
+        let milliseconds = "\(Int64(deadline / .milliseconds(1)))"
+        _ = try await connection.execute("SELECT set_config('statement_timeout', \(milliseconds), true)")
+        do {
+            try await connection.beginCopy(of: query, timeout: deadline)
+            while let rows = try await connection.nextCopyRows(bytesMax: Self.bytesMax) {
+                try await consume(ExportRows(bytes: rows.bytes, count: rows.count))
+            }
+        } catch let error as PostgresError where error.kind == .timeout {
+            throw AudienceRefusal.exportExpired
+        }
+    }
+}

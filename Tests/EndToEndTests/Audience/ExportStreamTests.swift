@@ -1,0 +1,150 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("Exports are streamed, whole or visibly not, and wait for their readers (fine print 39)", .serialized)
+struct ExportStreamTests {
+    private static let body: JSON = ["filter": [:]]
+
+    private func withApp(
+        _ environment: [String: String] = [:], _ body: (RegistryApp) async throws -> Void
+    ) async throws {
+        try await withRegistry(eventLoops: 1, environment: environment) { registry in
+            try await body(try await RegistryApp.make(in: registry))
+        }
+    }
+
+    /// Begins an export on a connection of its own, which has read nothing yet.
+    private func begin(_ app: RegistryApp, _ body: JSON = Self.body) async throws -> HTTPConnection {
+        let connection = try HTTPConnection(port: app.registry.client.port)
+        try await connection.send(app.request("POST", "/audience/export", body, by: .role(.sender)).bytes)
+        return connection
+    }
+
+    private func sessions(_ app: RegistryApp, where condition: PostgresSQL) async throws -> Int {
+        try await app.database.count(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'push-registry audiences' AND \(sql: condition)
+            """)
+    }
+
+    private func waitUntilHeldUp(_ app: RegistryApp) async throws {
+        try await eventually("the export waits for its reader") {
+            try await sessions(app, where: "query LIKE 'COPY%' AND wait_event = 'ClientWrite'") == 1
+        }
+    }
+
+    @Test func export_breaksOff_whenItsSessionEnds() async throws {
+        try await withApp { app in
+            try await app.fill(400)
+            let connection = try await begin(app)
+            try await waitUntilHeldUp(app)
+            _ = try await app.database.rows(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'push-registry audiences'"
+            )
+            await #expect(throws: HTTPClientError.closed) { try await connection.response() }
+            #expect(try await app.export(Self.body).count == 400)
+        }
+    }
+
+    @Test func export_endsItsTransaction_whenItsReaderLeaves() async throws {
+        try await withApp { app in
+            try await app.fill(400)
+            var connection: HTTPConnection? = try await begin(app)
+            try await waitUntilHeldUp(app)
+            withExtendedLifetime(connection) {}
+            connection = nil
+            try await eventually("the export is over", within: .seconds(10)) {
+                try await sessions(app, where: "xact_start IS NOT NULL") == 0
+            }
+        }
+    }
+
+    @Test func export_endsItsTransaction_atItsDeadline_thoughItsReaderStays() async throws {
+        try await withApp(["PUSH_REGISTRY_EXPORT_DEADLINE": "3s"]) { app in
+            try await app.fill(400)
+            let connection = try await begin(app)
+            try await waitUntilHeldUp(app)
+            try await eventually("the export is over", within: .seconds(10)) {
+                try await sessions(app, where: "xact_start IS NOT NULL") == 0
+            }
+            await #expect(throws: HTTPClientError.closed) { try await connection.response() }
+        }
+    }
+
+    @Test func export_isWhole_whenItsPartsAre_whereverItIsCut() async throws {
+        try await withApp { app in
+            try await app.fill(700, tokenBytes: 256)
+            var (ids, after, cuts) = ([String](), JSON.null, 0)
+            while ids.count < 700 {
+                let part = try await part(of: app, after: after, bytes: 20_000 + 777 * cuts)
+                ids += part.map { $0["installId"].string ?? "" }
+                after = part.last?["cursor"] ?? after
+                cuts += 1
+            }
+            #expect(cuts > 5)
+            let whole = try await app.export(Self.body)
+            #expect(ids == whole.map { $0["installId"].string ?? "" })
+        }
+    }
+
+    /// The whole lines among the first bytes of an export. HTTP/1.0 knows no chunks.
+    private func part(of app: RegistryApp, after: JSON, bytes: Int) async throws -> [JSON] {
+        var body = Self.body
+        if after != .null { body["after"] = after }
+        let request = app.request("POST", "/audience/export", body, by: .role(.sender)).bytes
+        let text = String(decoding: request, as: UTF8.self).replacing("HTTP/1.1", with: "HTTP/1.0")
+        let connection = try HTTPConnection(port: app.registry.client.port)
+        try await connection.send(Array(text.utf8))
+        let answer = try await connection.receive(bytes)
+        let head = try #require(answer.firstRange(of: Array("\r\n\r\n".utf8)))
+        let lines = answer[head.upperBound...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return try lines.dropLast().map { try JSON(parsing: $0) }
+    }
+
+    /// The reader always lags behind what was sent, but never for long.
+    @Test func export_takesLittleMemory_whenItsReaderIsSlow() async throws {
+        try await withApp { app in
+            try await app.fill(800)
+            let connection = try await begin(app)
+            try await waitUntilHeldUp(app)
+            let before = try app.registry.service.command.residentMegabytesMax()
+            for _ in 0..<1_000 {
+                _ = try await connection.receive(40_000)
+                #expect(try await app.registry.client.response(to: HTTPRequest("GET", "/healthz")).status == 200)
+            }
+            #expect(try app.registry.service.command.residentMegabytesMax() < before + 12)
+        }
+    }
+
+    @Test func export_isGzip_forWhoPrefersIt() async throws {
+        try await withApp { app in
+            try await app.fill(50)
+            let answer = try await app.send(
+                "POST", "/audience/export", Self.body, by: .role(.sender), fields: [("Accept-Encoding", "gzip")])
+            #expect(answer["Content-Encoding"] == "gzip" && answer.body.prefix(2) == [0x1F, 0x8B])
+            #expect(answer.body.count < 50 * 64_000)
+        }
+    }
+}
+
+extension RegistryApp {
+    /// So many installations, with long tokens: of hundreds with 64 KB each the server has to wait for the reader, as no buffer holds
+    /// them.
+    fileprivate func fill(_ count: Int, tokenBytes: Int = 64_000) async throws {
+        _ = try await put("phone")
+        for first in stride(from: 1, to: count, by: 100) {
+            let copies: PostgresStatement = """
+                INSERT INTO installation
+                SELECT (jsonb_populate_record(i, jsonb_build_object(
+                    'install_id', 'copy-' || g, 'token', t.text, 'token_sha256', sha256(t.text::bytea)))).*
+                FROM installation i JOIN app ON app.id = app_id
+                    CROSS JOIN generate_series(\(Int64(first)), \(Int64(min(first + 99, count - 1)))) AS g
+                    CROSS JOIN LATERAL (SELECT repeat(md5(g::text), \(Int32(tokenBytes / 32))) AS text) AS t
+                WHERE identifier = \(id) AND install_id = 'phone'
+                """
+            _ = try await database.rows(copies)
+        }
+    }
+}
