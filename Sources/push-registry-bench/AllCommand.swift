@@ -62,6 +62,7 @@ struct AllCommand: AsyncParsableCommand {
                     common + brief + ["--flush-delay", "1000", "--rows", "unchanged,changed,first"])
             ),
             ("import", try ImportCommand.parse(common + rounds + ["--count", "\(fleet / 10)"])),
+            ("export", try ExportCommand.parse(common + rounds + ["--count", "\(fleet / 5)"])),
         ]
     }
 

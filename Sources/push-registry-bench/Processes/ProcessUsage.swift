@@ -23,9 +23,14 @@ struct ProcessUsage: Sendable {
     }
 
     /// Resident memory.
-    func residentMegabytes() throws -> Double {
+    func residentMegabytes() throws -> Double { try megabytes("VmRSS:") }
+
+    /// The most resident memory that the process has had so far.
+    func highestResidentMegabytes() throws -> Double { try megabytes("VmHWM:") }
+
+    private func megabytes(_ name: String) throws -> Double {
         let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
         let kilobytes = line?.split(separator: " ").compactMap { Double($0) }.first
         return (kilobytes ?? 0) / 1_024
     }

@@ -49,12 +49,13 @@ struct ServerProcess: Sendable {
 }
 
 extension ServerProcess {
-    /// A key with the role `service`.
-    func makeKey(of app: AppID) throws -> String {
+    /// A key of the app.
+    func makeKey(of app: AppID, roles: [String] = ["service"]) throws -> String {
         struct Created: Decodable { let key: String }
+        let names = roles.map { "\"\($0)\"" }.joined(separator: ",")
         let answer = try Loopback.exchange(
             "POST", "/v1/apps/\(app)/keys", port: port, key: Self.adminKey,
-            body: #"{"name":"benchmark","roles":["service"]}"#)
+            body: #"{"name":"benchmark","roles":[\#(names)]}"#)
         guard answer.status == 201 else { throw BenchmarkFailure("no key: \(answer.status) \(answer.body)") }
         return try JSONDecoder().decode(Created.self, from: Data(answer.body.utf8)).key
     }

@@ -1,0 +1,166 @@
+import EventLoop
+import FleetGenerator
+import Foundation
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// The same rows in the same order by `\copy` and by an export, in turn; then registrations with and without an export beside them.
+struct ExportBenchmark {
+    private static let app = "com.example.bench"
+    private static let connections = 64
+    /// Of the requests that are sent again and again.
+    private static let poolMax = 50_000
+
+    private let connectionString: String
+    private let database: PostgresConfiguration
+    private let binary: Binary
+    private let psql: Binary
+    private let count: Int
+    private let seed: UInt64
+
+    init(_ connectionString: String, _ binary: Binary, count: Int, seed: UInt64) throws {
+        self.connectionString = connectionString
+        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
+        self.binary = binary
+        self.count = count
+        self.seed = seed
+        psql = try Binary.postgres("psql")
+    }
+
+    func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> ExportReport {
+        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
+        log("loading \(count) installations")
+        let fleet = Fleet(
+            seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
+            silence: .seconds(3_600), links: try TimeZoneLinks())
+        try await load(fleet)
+        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try await ServerProcess.with(binary, database: connectionString, log: file) { server in
+            try await measure(fleet, server, rounds: rounds, seconds: seconds, log)
+        }
+    }
+
+    private func measure(
+        _ fleet: Fleet, _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
+    ) async throws -> ExportReport {
+        let key = try server.makeKey(of: fleet.app.id, roles: ["sender", "service"])
+        let client = ExportClient(port: server.port, app: "\(fleet.app.id)", key: key)
+        var report = ExportReport(count: count, megabytesBefore: try server.usage.residentMegabytes())
+        for _ in 1...rounds {
+            for format in ExportFormat.allCases {
+                try await compare(format, of: fleet.app.number, server, client, &report, log)
+            }
+        }
+        report.megabytesHighest = try server.usage.highestResidentMegabytes()
+        let load = mixedRegistrations(fleet, key)
+        for _ in 1...rounds {
+            let alone = try await register(load, server, seconds)
+            let meanwhile = try await client.whileExporting("ndjson") { try await register(load, server, seconds) }
+            log("\(Int(alone.perSecond)) registrations a second, \(Int(meanwhile.perSecond)) while an export runs")
+            report.alone.append(alone)
+            report.meanwhile.append(meanwhile)
+        }
+        return report
+    }
+
+    /// Without triggers, which a rebuild makes up for.
+    private func load(_ fleet: Fleet) async throws {
+        var loader = FleetLoader()
+        loader.writesHistory = false
+        try await script("ALTER TABLE installation DISABLE TRIGGER USER")
+        try await loader.load(fleet, into: database)
+        try await script("ALTER TABLE installation ENABLE TRIGGER USER")
+        _ = try await RollUpRebuild(database).run()
+        try await script("VACUUM ANALYZE")
+    }
+
+    private func script(_ script: String) async throws {
+        try await PostgresSession.withSession(database) { try $0.run(script: script) }
+    }
+}
+
+// MARK: - Exports
+
+extension ExportBenchmark {
+    enum ExportFormat: String, CaseIterable, Codable {
+        case ndjson, csv
+
+        /// What an export holds by default.
+        var columns: String {
+            switch self {
+            case .ndjson: "install_id, provider, token, p256dh, auth, generation"
+            case .csv: "install_id, provider, token, generation"
+            }
+        }
+
+        var copyOptions: String { self == .csv ? " (FORMAT csv, HEADER)" : "" }
+    }
+
+    private func compare(
+        _ format: ExportFormat, of app: AppNumber, _ server: ServerProcess, _ client: ExportClient,
+        _ report: inout ExportReport, _ log: (String) -> Void
+    ) async throws {
+        let (copied, copySeconds) = try await timed { try await copy(format, of: app) }
+        let before = try server.usage.cpuSeconds()
+        let (lines, seconds) = try await timed { try await client.run(format.rawValue) }
+        let cpuSeconds = try server.usage.cpuSeconds() - before
+        let rows = lines - (format == .csv ? 1 : 0)
+        guard rows == copied else { throw BenchmarkFailure("\(rows) rows exported, \(copied) copied") }
+        let round = ExportReport.Round(
+            copiedPerSecond: Double(copied) / copySeconds, exportedPerSecond: Double(rows) / seconds,
+            serviceMicroseconds: cpuSeconds / Double(rows) * 1_000_000)
+        report.rounds[format.rawValue, default: []].append(round)
+        log("\(format.rawValue): \(round.text)")
+    }
+
+    private func timed<Value>(_ body: () async throws -> Value) async throws -> (Value, Double) {
+        let start = ContinuousClock.now
+        let value = try await body()
+        return (value, (ContinuousClock.now - start) / .seconds(1))
+    }
+
+    private func copy(_ format: ExportFormat, of app: AppNumber) async throws -> Int {
+        let query = """
+            SELECT \(format.columns) FROM installation WHERE app_id = \(app.rawValue) AND state = 'active' ORDER BY install_id
+            """
+        let said = try await psql.run([
+            connectionString, "-X", "-v", "ON_ERROR_STOP=1", "-c",
+            #"\copy (\#(query)) TO '/dev/null'\#(format.copyOptions)"#,
+        ])
+        guard let count = said.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) }) else {
+            throw BenchmarkFailure("\\copy said: \(said)")
+        }
+        return count
+    }
+}
+
+// MARK: - Registrations
+
+extension ExportBenchmark {
+    /// Each installation with one of two settings, at random: half of the registrations change them.
+    private func mixedRegistrations(_ fleet: Fleet, _ key: String) -> RequestSequence {
+        let writer = RegistrationWriter(app: fleet.app.id, key: key)
+        let step = max(1, fleet.count / Self.poolMax)
+        let requests = stride(from: 0, to: fleet.count, by: step).flatMap { number in
+            [1, 2].map { writer.request(fleet[number], settings: fleet[number].settings.toggled($0)) }
+        }
+        return RequestSequence(RequestPool(requests), .random)
+    }
+
+    private func register(
+        _ requests: RequestSequence, _ server: ServerProcess, _ seconds: Int
+    ) async throws -> ExportReport.Registrations {
+        let loop = EventLoop(name: "load")
+        defer { loop.stop() }
+        let outcome = try await HTTPLoad(requests, on: loop).run(
+            port: server.port, connections: Self.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
+            measured: .seconds(seconds)
+        ) {}
+        let tally = outcome.result.tally
+        guard tally.failures == 0 else { throw BenchmarkFailure("\(tally.failures) registrations failed") }
+        return ExportReport.Registrations(
+            perSecond: Double(tally.count) / outcome.result.seconds, p99Milliseconds: tally.percentile(0.99))
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import EmbeddedPostgres
+import Logging
+
+struct ExportCommand: BenchmarkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Measure an audience's export against psql's \\copy of the same rows in the same order.",
+        discussion: """
+            Starts a throw-away PostgreSQL with a fleet, and the service. In turn, psql copies all active installations to /dev/null, and \
+            a client exports them over HTTP and drops what comes: tokens and what sending needs besides, as NDJSON and as CSV. \
+            Then registrations, about half of which change settings, are sent alone and while exports run.
+            """)
+
+    @Option(help: "The fleet's size.")
+    var count = 1_000_000
+
+    @Option(help: "Rounds; the medians count.")
+    var rounds = 3
+
+    @Option(help: "Seconds of registrations, with and without an export.")
+    var seconds = 10
+
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry to measure. Default: the one beside this program.")
+    var binary: String?
+
+    @Flag(help: "Print JSON, with every round's figures.")
+    var json = false
+
+    func validate() throws {
+        guard count > 0, rounds > 0, seconds > 0 else {
+            throw ValidationError("--count, --rounds and --seconds are above 0.")
+        }
+    }
+
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> ExportReport {
+        let binary = try Binary.pushRegistry(binary)
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        return try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
+            let benchmark = try ExportBenchmark(server.connectionString, binary, count: count, seed: seed)
+            return try await benchmark.run(rounds: rounds, seconds: seconds, log: log)
+        }
+    }
+}
