@@ -93,6 +93,7 @@ let package = Package(
                 .embedInCode("0004_create_rollup.sql"),
                 .embedInCode("0005_create_cleanup_run.sql"),
                 .embedInCode("0006_create_segment.sql"),
+                .embedInCode("0007_number_rollup_texts.sql"),
                 .embedInCode("0008_date_user_guard.sql"),
             ],
             swiftSettings: strict),

@@ -19,5 +19,6 @@ public let migrationFiles = [
     MigrationFile("0004_create_rollup", PackageResources._004_create_rollup_sql),
     MigrationFile("0005_create_cleanup_run", PackageResources._005_create_cleanup_run_sql),
     MigrationFile("0006_create_segment", PackageResources._006_create_segment_sql),
+    MigrationFile("0007_number_rollup_texts", PackageResources._007_number_rollup_texts_sql),
     MigrationFile("0008_date_user_guard", PackageResources._008_date_user_guard_sql),
 ]

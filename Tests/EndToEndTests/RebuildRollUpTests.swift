@@ -15,7 +15,9 @@ struct RebuildRollUpTests {
             #expect(fresh.status == 0 && fresh.output == "the roll-up was right\n")
             try await PostgresSession.withSession(PostgresConfiguration(cluster.connectionString)) { session in
                 try session.run(
-                    script: "INSERT INTO rollup_cell (app_id, level, reach, count) VALUES (1, 0, 'active', 5)")
+                    script: """
+                        INSERT INTO rollup_cell (app_id, level, reachable, active, installations) VALUES (1, 0, 0, 5, 5)
+                        """)
             }
             let broken = try await RegistryCommand.run(["verify"], environment: environment)
             #expect(broken.status == 1 && broken.output.contains("BROKEN  rollup-marginals"))

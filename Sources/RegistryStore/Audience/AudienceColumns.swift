@@ -49,13 +49,15 @@ extension AudienceField {
         }
     }
 
-    /// The dimension of the roll-up that tells the field; nil where only the installations themselves do.
-    var dimension: RollUpDimensions? {
+    /// The dimensions of the roll-up that tell the field; nil where only the installations themselves do.
+    var dimensions: RollUpDimensions? {
         switch self {
         case .provider: .provider
         case .locale: .locale
-        case .timeZone, .utcOffset, .localTime: .timeZone
-        case .systemName, .osVersion: .osVersion
+        case .timeZone: .timeZone
+        case .utcOffset, .localTime: [.timeZone, .sentOffset]
+        case .systemName: .systemName
+        case .osVersion: .osVersion
         case .authorizationStatus: .authorization
         default: nil
         }
@@ -63,6 +65,17 @@ extension AudienceField {
 
     /// Whether the field needs the zones' offsets of the moment beside the row.
     var needsZones: Bool { self == .utcOffset || self == .localTime }
+}
+
+extension RollUpDimensions {
+    /// What tells all of these fields; nil where only the installations themselves do.
+    init?(of fields: Set<AudienceField>) {
+        self = []
+        for field in fields {
+            guard let dimensions = field.dimensions else { return nil }
+            formUnion(dimensions)
+        }
+    }
 }
 
 /// The offsets of all zones at a moment, as the table expression `zone (zone_name, utc_offset)`.

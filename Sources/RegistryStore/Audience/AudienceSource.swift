@@ -3,7 +3,8 @@ import PushRegistry
 
 /// Where an audience is found: rows with the columns of `installation`, each of which stands for a number of installations.
 struct AudienceSource {
-    let isRollUp: Bool
+    /// Nil where the installations themselves are read.
+    let rollUp: RollUp?
     /// A FROM item.
     let from: PostgresSQL
     /// What is so of the rows of the app and of what is included.
@@ -13,7 +14,7 @@ struct AudienceSource {
 
     /// What the version in a column is compared by. The roll-up keeps it.
     func versionKey(of column: PostgresSQL) -> PostgresSQL {
-        isRollUp ? "system_version_key" : "version_key(\(sql: column))"
+        rollUp == nil ? "version_key(\(sql: column))" : "system_version_key"
     }
 
     /// Where these fields are found, the filter's among them: in the roll-up if it tells them all.
@@ -21,30 +22,17 @@ struct AudienceSource {
         _ audience: Audience, by fields: Set<AudienceField>, at asOf: Timestamp
     ) -> AudienceSource {
         let used = audience.filter.fields.union(fields)
-        let dimensions = used.compactMap(\.dimension)
-        guard dimensions.count == used.count else { return installations(audience, at: asOf) }
-        return rollUp(audience, by: RollUpDimensions(dimensions), at: asOf)
-    }
-
-    private static func rollUp(
-        _ audience: Audience, by dimensions: RollUpDimensions, at asOf: Timestamp
-    ) -> AudienceSource {
-        let scope: RollUp.Scope =
-            switch audience.include {
-            case .reachable: .reachable
-            case .active: .active
-            case .all: .all
-            }
-        let relation = RollUp.relation(of: audience.app, by: dimensions, scope: scope, asOf: asOf.postgres)
+        guard let dimensions = RollUpDimensions(of: used) else { return installations(audience, at: asOf) }
+        let rollUp = RollUp(of: audience.app, scope: .init(audience.include), asOf: asOf.postgres)
         return AudienceSource(
-            isRollUp: true, from: "\(sql: relation) AS cell", condition: "true",
-            count: "coalesce(sum(count), 0)::bigint")
+            rollUp: rollUp, from: "\(sql: rollUp.relation(by: dimensions)) AS cell", condition: "true",
+            count: "sum_counts(count)")
     }
 
     /// The rows of installations: answers everything.
     static func installations(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
         AudienceSource(
-            isRollUp: false, from: "installation",
+            rollUp: nil, from: "installation",
             condition: "app_id = \(audience.app.rawValue)\(sql: included(audience.include, at: asOf))",
             count: "count(*)")
     }
@@ -60,6 +48,16 @@ struct AudienceSource {
             (authorization_status IN ('authorized', 'provisional', 'ephemeral') \
             OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))
             """
+        }
+    }
+}
+
+extension RollUp.Scope {
+    fileprivate init(_ include: AudienceInclude) {
+        switch include {
+        case .reachable: self = .reachable
+        case .active: self = .active
+        case .all: self = .all
         }
     }
 }

@@ -20,6 +20,10 @@ struct AudienceStatements {
     /// The groups' values, their count, the count of all and the number of groups.
     func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
         let used = audience.filter.fields.union(fields)
+        if let rollUp = source.rollUp {
+            let breakdown = RollUpBreakdown(audience, by: fields, limit: limit, in: rollUp, where: predicate)
+            return "\(sql: with(used, and: breakdown.definitions)) \(sql: breakdown.sql)"
+        }
         let keys = fields.indices.map { PostgresSQL(identifier: "key\($0)") }
         let texts = fields.indices.map { PostgresSQL(identifier: "text\($0)") }
         let values = fields.indices.map { number -> PostgresSQL in
@@ -34,7 +38,7 @@ struct AudienceStatements {
                 GROUP BY \(sql: keys.joined(separator: ", ")))
             """
         return """
-            \(sql: with(used, and: grouped))
+            \(sql: with(used, and: [grouped]))
             SELECT \(sql: texts.joined(separator: ", ")), number, sum(number) OVER ()::bigint, count(*) OVER ()
             FROM grouped WHERE number > 0 ORDER BY number DESC, \(sql: order) LIMIT \(Int64(limit))
             """
@@ -59,7 +63,7 @@ struct AudienceStatements {
                 GROUP BY 1, 2)
             """
         return """
-            \(sql: with(used, and: zones))
+            \(sql: with(used, and: [zones]))
             SELECT instant, sum(number)::bigint, (array_agg(DISTINCT time_zone_id))[1:1000]
             FROM (
                 SELECT time_zone_id, number, CASE
@@ -84,20 +88,21 @@ struct AudienceStatements {
 
 extension AudienceStatements {
     /// WITH, where there is something to define.
-    private func with(_ fields: Set<AudienceField>, and more: PostgresSQL? = nil) -> PostgresSQL {
+    private func with(_ fields: Set<AudienceField>, and more: [PostgresSQL] = []) -> PostgresSQL {
         var definitions: [PostgresSQL] = []
         if fields.contains(where: \.needsZones) { definitions.append(ZoneOffsets.definition(at: asOf)) }
-        if let more { definitions.append(more) }
+        definitions += more
         return definitions.isEmpty ? "" : "WITH \(sql: definitions.joined(separator: ", "))"
     }
 
     private func matching(_ fields: Set<AudienceField>) -> PostgresSQL {
         let zones: PostgresSQL = fields.contains(where: \.needsZones) ? " \(sql: ZoneOffsets.join)" : ""
         return """
-            FROM \(sql: source.from)\(sql: zones) WHERE \(sql: source.condition) \
-            AND \(sql: AudiencePredicate(asOf: asOf, source: source).sql(audience.filter))
+            FROM \(sql: source.from)\(sql: zones) WHERE \(sql: source.condition) AND \(sql: predicate)
             """
     }
+
+    private var predicate: PostgresSQL { AudiencePredicate(asOf: asOf, source: source).sql(audience.filter) }
 
     private func beyond(_ installID: InstallID?) -> PostgresSQL {
         installID.map { " AND install_id > \($0.rawValue)" } ?? ""

@@ -55,7 +55,7 @@ public struct PostgresAudienceStore: AudienceStore {
     public func waves(
         _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
     ) async throws -> AudienceWaves {
-        try await answer(audience, by: [.timeZone], explains: explains) {
+        try await answer(audience, by: [.timeZone, .utcOffset], explains: explains) {
             $0.waves(time, on: day)
         } decode: { rows, asOf, plan in
             let waves = try rows.map { row in
@@ -100,7 +100,7 @@ public struct PostgresAudienceStore: AudienceStore {
             let plan =
                 explains
                 ? AudienceExplanation.plan(
-                    try results[2][0].decode(0), tableRows: try results[1][0].decode(0), isRollUp: source.isRollUp)
+                    try results[2][0].decode(0), tableRows: try results[1][0].decode(0), isRollUp: source.rollUp != nil)
                 : nil
             return try decode(results[0], asOf, plan)
         }

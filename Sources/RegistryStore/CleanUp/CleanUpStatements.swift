@@ -64,7 +64,7 @@ enum CleanUpStatements {
     static let inUse: PostgresStatement = """
         SELECT app_id, sum(count)::bigint
         FROM (
-            SELECT app_id, count FROM rollup_cell WHERE level = 31 AND state IN ('active', 'suspect')
+            SELECT app_id, installations AS count FROM rollup_cell_128 WHERE state IN ('active', 'suspect')
             UNION ALL
             SELECT app_id, count FROM rollup_pending WHERE state IN ('active', 'suspect')) AS c
         GROUP BY app_id

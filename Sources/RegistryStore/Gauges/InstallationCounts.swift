@@ -26,12 +26,12 @@ public struct InstallationCounts: Sendable {
         }
     }
 
-    /// Level 1 tells nothing apart but the provider.
+    /// `rollup_cell_1` tells nothing apart but the provider.
     private static let statement = PreparedSQL(
         """
         SELECT a.identifier, c.provider::text, sum(c.count)::bigint
         FROM (
-            SELECT app_id, provider, count FROM rollup_cell WHERE level = 1 AND reach IN ('reachable', 'active')
+            SELECT app_id, provider, active AS count FROM rollup_cell_1
             UNION ALL
             SELECT app_id, provider, count FROM rollup_pending WHERE reach IN ('reachable', 'active')) c
         JOIN app a ON a.id = c.app_id

@@ -1,9 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// Counts of installations by cell, exact in the snapshot of the statement that reads them: what is folded, what is not
-/// folded yet, and what the clock takes away.
-public enum RollUp {
+/// Counts of installations by cell, exact in the snapshot of the statement that reads them: what is folded, and what has changed
+/// since, be it by a delta that is not folded yet or by the clock.
+public struct RollUp: Sendable {
     /// Which installations count.
     public enum Scope: Sendable {
         /// A push would be let through: as `InstallationRecord.isReachable` has it.
@@ -13,51 +13,124 @@ public enum RollUp {
         case all
     }
 
+    let app: AppNumber
+    let scope: Scope
+    let asOf: PostgresTimestamp
+
+    /// - Parameter asOf: sessions that expired until then are not reachable.
+    public init(of app: AppNumber, scope: Scope, asOf: PostgresTimestamp) {
+        self.app = app
+        self.scope = scope
+        self.asOf = asOf
+    }
+
     /// A FROM item, without a name: the columns of these dimensions, named and typed as those of `installation`, and `count`, to
     /// be summed; it may be negative, and zero in sum.
     ///
-    /// Beside `system_version` there is `system_version_key`, which `version_key` makes of it.
-    /// `time_zone_offset` says something only where `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
+    /// The version is `system_version_key`, which `version_key` makes of it. `time_zone_offset` says something only where
+    /// `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
+    public func relation(by dimensions: RollUpDimensions) -> PostgresSQL {
+        let columns = dimensions.texts.map { "\(sql: $0.value) AS \(sql: $0.column)" as PostgresSQL }
+        return """
+            (SELECT \(sql: (columns + ["\(sql: count) AS count"]).joined(separator: ", ")) \
+            \(sql: source(at: dimensions.level, with: dimensions)) UNION ALL \(sql: changes(by: dimensions)))
+            """
+    }
+
+    /// A FROM item: cells of a level, and the texts of these dimensions.
+    func cells(at level: RollUpDimensions, with dimensions: RollUpDimensions) -> PostgresSQL {
+        let texts = dimensions.texts.filter { $0.join != nil }.map {
+            ", \(sql: $0.value) AS \(sql: $0.column)" as PostgresSQL
+        }
+        return "(SELECT c.*\(sql: texts.joined(separator: "")) \(sql: source(at: level, with: dimensions))) AS cell"
+    }
+
+    private func source(at level: RollUpDimensions, with dimensions: RollUpDimensions) -> PostgresSQL {
+        let joins = dimensions.texts.compactMap(\.join).map { " \(sql: $0)" as PostgresSQL }.joined(separator: "")
+        return "FROM \(sql: table(of: level)) c\(sql: joins) WHERE c.app_id = \(app.rawValue)"
+    }
+
+    func table(of level: RollUpDimensions) -> PostgresSQL {
+        PostgresSQL(identifier: "rollup_cell_\(level.rawValue)")
+    }
+
+    /// The column of cells that counts.
+    var count: PostgresSQL {
+        switch scope {
+        case .reachable: "reachable"
+        case .active: "active"
+        case .all: "installations"
+        }
+    }
+
+    /// What has changed since: the columns of these dimensions, and `count`.
     ///
-    /// - Parameter asOf: sessions that expired until then are not reachable.
-    public static func relation(
-        of app: AppNumber, by dimensions: RollUpDimensions, scope: Scope, asOf: PostgresTimestamp
-    ) -> PostgresSQL {
-        let columns = PostgresSQL(stringLiteral: dimensions.columns.map { "\($0), " }.joined())
-        let level = PostgresSQL(stringLiteral: "\(dimensions.level.rawValue)")
-        let counted: PostgresSQL = "app_id = \(app.rawValue)\(sql: scope.condition)"
-        var parts: [PostgresSQL] = [
-            "SELECT \(sql: columns)count FROM rollup_cell WHERE level = \(sql: level) AND \(sql: counted)",
-            "SELECT \(sql: columns)count FROM rollup_pending WHERE \(sql: counted)",
-        ]
-        if scope == .reachable { parts += clock(columns, app, asOf) }
-        return "(\(sql: parts.joined(separator: " UNION ALL ")))"
+    /// - Parameter isSpelled: whether `system_version` comes too.
+    func changes(by dimensions: RollUpDimensions, isSpelled: Bool = false) -> PostgresSQL {
+        let names = dimensions.texts.map(\.column) + (isSpelled ? ["system_version"] : [])
+        let columns = names.map { "\(sql: $0), " as PostgresSQL }.joined(separator: "")
+        let pending: PostgresSQL = """
+            SELECT \(sql: columns)count FROM rollup_pending WHERE app_id = \(app.rawValue)\(sql: condition)
+            """
+        return scope == .reachable ? "\(sql: pending) UNION ALL \(sql: expired(columns))" : pending
     }
 
-    /// Sessions that expired between the moment until which cells know it and `asOf`, whichever is the earlier.
-    private static func clock(_ columns: PostgresSQL, _ app: AppNumber, _ asOf: PostgresTimestamp) -> [PostgresSQL] {
-        [
-            """
-            SELECT \(sql: columns)-1 FROM rollup_installation
-            WHERE app_id = \(app.rawValue) AND state = 'active' AND reach = 'reachable'
-                AND session_expires_at > (SELECT rollup_swept()) AND session_expires_at <= \(asOf)
-            """,
-            """
-            SELECT \(sql: columns)1 FROM rollup_installation
-            WHERE app_id = \(app.rawValue) AND state = 'active'
-                AND reach_of(state, authorization_status, provider, NULL, NULL) = 'reachable'
-                AND session_expires_at <= (SELECT rollup_swept()) AND session_expires_at > \(asOf)
-            """,
-        ]
-    }
-}
-
-extension RollUp.Scope {
-    fileprivate var condition: PostgresSQL {
-        switch self {
+    private var condition: PostgresSQL {
+        switch scope {
         case .reachable: " AND reach = 'reachable'"
         case .active: " AND reach IN ('reachable', 'active')"
         case .all: ""
         }
+    }
+
+    /// Sessions that expired between the moment until which cells know it and `asOf`, whichever is the earlier.
+    private func expired(_ columns: PostgresSQL) -> PostgresSQL {
+        """
+        SELECT \(sql: columns)CASE WHEN session_expires_at <= \(asOf) THEN -1 ELSE 1 END::bigint FROM rollup_installation
+        WHERE app_id = \(app.rawValue) AND state = 'active'
+            AND reach_of(state, authorization_status, provider, NULL, NULL) = 'reachable'
+            AND session_expires_at > least(\(asOf), (SELECT rollup_swept()))
+            AND session_expires_at <= greatest(\(asOf), (SELECT rollup_swept()))
+        """
+    }
+}
+
+extension RollUpDimensions {
+    /// A column as `installation` has it.
+    fileprivate struct Text {
+        let column: PostgresSQL
+        /// Out of a cell and what is joined to it.
+        let value: PostgresSQL
+        let join: PostgresSQL?
+    }
+
+    fileprivate var texts: [Text] {
+        var texts: [Text] = []
+        if contains(.provider) { texts.append(Text(column: "provider", value: "c.provider", join: nil)) }
+        if contains(.locale) { texts.append(.numbered("locale", "text", "locale_number", as: "l")) }
+        if contains(.timeZone) { texts.append(.numbered("time_zone_id", "text", "zone_number", as: "z")) }
+        if contains(.sentOffset) {
+            texts.append(Text(column: "time_zone_offset", value: "c.time_zone_offset", join: nil))
+        }
+        if contains(.systemName) { texts.append(.numbered("system_name", "text", "system_number", as: "s")) }
+        if contains(.osVersion) {
+            // There is none for 0, which is no version.
+            texts.append(.numbered("system_version_key", "version_key", "version_number", as: "v", by: "LEFT JOIN"))
+        }
+        if contains(.authorization) {
+            texts.append(Text(column: "authorization_status", value: "c.authorization_status", join: nil))
+        }
+        return texts
+    }
+}
+
+extension RollUpDimensions.Text {
+    fileprivate static func numbered(
+        _ column: PostgresSQL, _ value: PostgresSQL, _ number: PostgresSQL, as name: PostgresSQL,
+        by join: PostgresSQL = "JOIN"
+    ) -> Self {
+        Self(
+            column: column, value: "\(sql: name).\(sql: value)",
+            join: "\(sql: join) rollup_text \(sql: name) ON \(sql: name).number = c.\(sql: number)")
     }
 }

@@ -12,9 +12,11 @@ extension Invariant {
         Invariant(
             "rollup-marginals", "R13", "marginals are the sums of their cells (rebuild-rollup repairs them)",
             """
-            SELECT concat_ws('/', app_id, 'level ' || level, provider, locale, time_zone_id, system_name,
-                system_version, authorization_status, reach) || ' misses ' || count
+            SELECT concat_ws('/', app_id, 'level ' || level, provider, locale_number, zone_number, time_zone_offset,
+                version_number, system_number, spelling_number, authorization_status, state) || ' misses ' || installations
             FROM rollup_marginal_drift
+            UNION ALL
+            SELECT concat_ws('/', app_id, 'level ' || level) || ' has another size' FROM rollup_size_drift
             """),
         Invariant(
             "rollup-triggers", "R13", "every change of installations reaches the roll-up",

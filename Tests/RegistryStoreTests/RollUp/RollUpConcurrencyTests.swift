@@ -77,9 +77,9 @@ struct RollUpConcurrencyTests {
     }
 
     private func total(_ stores: TestStores) -> PostgresStatement {
-        let relation = RollUp.relation(
-            of: stores.app.number, by: [], scope: .all, asOf: PostgresTimestamp(microsecondsSince1970: 0))
-        return PostgresStatement("SELECT sum(count)::bigint FROM \(sql: relation) AS r").unprepared()
+        let rollUp = RollUp(
+            of: stores.app.number, scope: .all, asOf: PostgresTimestamp(microsecondsSince1970: 0))
+        return PostgresStatement("SELECT sum(count)::bigint FROM \(sql: rollUp.relation(by: [])) AS r").unprepared()
     }
 
     /// Small batches, so that steps end within transactions.

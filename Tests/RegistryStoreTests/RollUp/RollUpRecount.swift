@@ -8,17 +8,22 @@ struct RollUpRecount {
     let dimensions: RollUpDimensions
     let scope: RollUp.Scope
 
-    static let all = (0..<32).flatMap { number in
-        [RollUp.Scope.reachable, .active, .all].map {
-            RollUpRecount(dimensions: RollUpDimensions(rawValue: UInt8(number)), scope: $0)
+    /// By every set of dimensions that go together, and by those for which the largest cells are kept in order.
+    static let all =
+        (sets(of: [.provider, .locale, .authorization, [.timeZone, .sentOffset], [.systemName, .osVersion]])
+        + sets(of: [.provider, .locale, .timeZone, .osVersion, .authorization])).flatMap { dimensions in
+            [RollUp.Scope.reachable, .active, .all].map { RollUpRecount(dimensions: dimensions, scope: $0) }
         }
+
+    private static func sets(of parts: [RollUpDimensions]) -> [RollUpDimensions] {
+        parts.reduce([[]]) { sets, part in sets + sets.map { $0.union(part) } }
     }
 
     /// Finds the groups that the two count differently.
     func statement(of app: AppNumber, asOf: PostgresTimestamp) -> PostgresStatement {
-        let relation = RollUp.relation(of: app, by: dimensions, scope: scope, asOf: asOf)
+        let relation = RollUp(of: app, scope: scope, asOf: asOf).relation(by: dimensions)
         let rolled = columns.map { PostgresSQL(identifier: $0) } + ["1"]
-        let counted = columns.map { $0 == "time_zone_offset" ? Self.offset : PostgresSQL(identifier: $0) } + ["1"]
+        let counted = columns.map { Self.counted[$0] ?? PostgresSQL(identifier: $0) } + ["1"]
         let names = rolled.joined(separator: ", ")
         let places = rolled.indices.map { PostgresSQL(stringLiteral: "\($0 + 1)") }.joined(separator: ", ")
         return PostgresStatement(
@@ -53,14 +58,20 @@ struct RollUpRecount {
         var columns: [String] = []
         if dimensions.contains(.provider) { columns.append("provider") }
         if dimensions.contains(.locale) { columns.append("locale") }
-        if dimensions.contains(.timeZone) { columns += ["time_zone_id", "time_zone_offset"] }
-        if dimensions.contains(.osVersion) { columns += ["system_name", "system_version"] }
+        if dimensions.contains(.timeZone) { columns.append("time_zone_id") }
+        if dimensions.contains(.sentOffset) { columns.append("time_zone_offset") }
+        if dimensions.contains(.systemName) { columns.append("system_name") }
+        if dimensions.contains(.osVersion) { columns.append("system_version_key") }
         if dimensions.contains(.authorization) { columns.append("authorization_status") }
         return columns
     }
 
-    private static let offset: PostgresSQL =
-        "CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END"
+    /// What a recount has for columns of the roll-up alone.
+    private static let counted: [String: PostgresSQL] = [
+        "system_version_key": "version_key(system_version)",
+        "time_zone_offset":
+            "CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END",
+    ]
 }
 
 extension TestStores {

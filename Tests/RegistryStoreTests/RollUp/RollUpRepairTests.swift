@@ -46,7 +46,8 @@ struct RollUpRepairTests {
         try await TestStores.with { stores in
             await RollUpWriter.write(stores, seed: seed, steps: 60)
             try await stores.fold()
-            _ = try await stores.sql("UPDATE rollup_cell SET count = count + 3 WHERE level IN (3, 10, 31)")
+            _ = try await stores.sql(
+                "UPDATE rollup_cell SET installations = installations + 3 WHERE level IN (3, 10, 255)")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1..<5 {
                     group.addTask { await RollUpWriter.write(stores, seed: seed &+ UInt64(number), steps: 80) }
@@ -104,11 +105,15 @@ struct RollUpRepairTests {
     private static let damages = [
         Damage(
             ["rollup-recount", "rollup-marginals"],
-            "UPDATE rollup_cell SET count = count + 1 WHERE level = 31"),
-        Damage(["rollup-marginals"], "UPDATE rollup_cell SET count = count - 1 WHERE level = 12"),
+            "UPDATE rollup_cell SET active = active + 1 WHERE level = 255"),
+        Damage(["rollup-marginals"], "UPDATE rollup_cell SET installations = installations - 1 WHERE level = 12"),
         Damage(["rollup-marginals"], "DELETE FROM rollup_cell WHERE level = 0"),
-        Damage(["rollup-recount", "rollup-marginals"], "DELETE FROM rollup_cell WHERE level = 31"),
-        Damage(["rollup-recount"], "DELETE FROM rollup_cell"),
+        Damage(["rollup-recount", "rollup-marginals"], "DELETE FROM rollup_cell WHERE level = 255"),
+        Damage(["rollup-recount", "rollup-marginals"], "DELETE FROM rollup_cell"),
+        Damage(["rollup-marginals"], "UPDATE rollup_size SET reachable = reachable + 1 WHERE level = 12"),
+        Damage(["rollup-marginals"], "DELETE FROM rollup_size"),
+        Damage(["rollup-recount"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
+        Damage(["rollup-recount"], "DELETE FROM rollup_text WHERE text = 'de_DE'"),
         Damage(
             ["rollup-recount"],
             """
@@ -120,6 +125,6 @@ struct RollUpRepairTests {
             """),
         Damage(
             ["rollup-recount", "rollup-marginals"],
-            "UPDATE rollup_cell SET reach = 'inactive' WHERE level = 31 AND reach = 'active'"),
+            "UPDATE rollup_cell SET active = 0 WHERE level = 255 AND active > reachable"),
     ]
 }
