@@ -71,6 +71,26 @@ extension EndToEnd {
             #expect(event.event == "rotated" && event.reason == "tokenChanged")
         }
 
+        @Test func cursor_isRefused_whenItIsBadOrForeign() async throws {
+            let (app, other) = (try await RegistryApp.make(), try await RegistryApp.make())
+            for user in ["a", "b"] { _ = try await app.put("phone", as: user) }
+            _ = try await other.put("phone")
+            let first = try await app.send("GET", "/installations/phone/history?limit=1").json
+            let cursor = try #require(first["next"].string)
+            let elsewhere = "0123456789abcdef" + cursor.dropFirst(16)
+            let token: JSON = ["token": .string(RegistrationBody.token("phone"))]
+            for (method, path, body) in [
+                ("GET", "/installations/phone/history", nil), ("POST", "/tokens/history", token),
+            ] {
+                #expect(try await app.send(method, path + "?after=nonsense", body).faults == ["after invalid-cursor"])
+                #expect(
+                    try await other.send(method, path + "?after=\(cursor)", body).faults == ["after invalid-cursor"])
+                let gone = try await app.send(method, path + "?after=\(elsewhere)", body)
+                #expect(gone.status == 410 && gone.code == "cursor-expired")
+                #expect(try await app.send(method, path + "?after=\(cursor)", body).json["events"].array.count == 1)
+            }
+        }
+
         @Test func history_isForServicesOnly() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")

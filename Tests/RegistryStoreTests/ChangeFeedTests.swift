@@ -62,7 +62,7 @@ struct ChangeFeedTests {
             _ = try await stores.sql(stores.append("b"))
             let first = try #require(try await stores.feed().first)
             _ = try await stores.sql("DELETE FROM token_event WHERE install_id = 'a'")
-            await #expect(throws: ChangesRefusal.cursorExpired) { try await stores.feed(after: first.cursor) }
+            await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: first.cursor) }
         }
     }
 
@@ -74,7 +74,7 @@ struct ChangeFeedTests {
             _ = try await stores.sql("UPDATE token_event SET transaction_id = (9000000 - id)::text::xid8")
             _ = try await stores.sql("UPDATE change_epoch SET identity = 'elsewhere'")
             #expect(try await RegistryVerifier(stores.configuration).verify().isIntact == false)
-            await #expect(throws: ChangesRefusal.cursorExpired) { try await stores.feed(after: cursor) }
+            await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: cursor) }
             _ = try await stores.sql(stores.append("new"))
             let names = try await stores.feed().map(\.installID)
             #expect(names == ["restored-1", "restored-2", "restored-3", "new"])

@@ -1,3 +1,4 @@
+import PostgresClient
 import PushRegistry
 import RegistryStore
 import Testing
@@ -30,6 +31,41 @@ struct HistoryTests {
                 Removal(key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
             let page = try #require(try await stores.events.events(of: stores.key("phone"), before: nil, limit: 9))
             #expect(page.events.map(\.kind) == ["deleted", "registered"] && page.next == nil)
+        }
+    }
+
+    /// A restored dump numbers on from where it was taken: a cursor of after that would lead to other events than it did.
+    @Test func page_hasExpired_whenItsCursorIsOfAnotherDatabase() async throws {
+        try await TestStores.with { stores in
+            for user in ["a", "b", "c"] { try await stores.register("phone", token: token, as: user) }
+            let (key, address) = (try stores.key("phone"), stores.address(token))
+            let cursor = try #require(try await stores.events.events(of: key, before: nil, limit: 1)?.next)
+            #expect(try await stores.events.events(of: key, before: cursor, limit: 1)?.events.map(\.userID) == ["b"])
+            #expect(try await stores.events.events(of: address, before: cursor, limit: 1).events.map(\.userID) == ["b"])
+            _ = try await stores.sql("UPDATE change_epoch SET identity = 'elsewhere'")
+            for _ in 1...2 {
+                await #expect(throws: EventRefusal.cursorExpired) {
+                    try await stores.events.events(of: key, before: cursor, limit: 1)
+                }
+                await #expect(throws: EventRefusal.cursorExpired) {
+                    try await stores.events.events(of: address, before: cursor, limit: 1)
+                }
+            }
+            let page = try #require(try await stores.events.events(of: key, before: nil, limit: 1))
+            let next = try #require(page.next)
+            #expect(
+                try await stores.events.events(of: key, before: next, limit: 9)?.events.map(\.userID) == ["b", "a"])
+        }
+    }
+
+    @Test func page_isTheEnd_whenNothingOlderIsKept() async throws {
+        try await TestStores.with { stores in
+            for user in ["a", "b", "c"] { try await stores.register("phone", token: token, as: user) }
+            let key = try stores.key("phone")
+            let cursor = try #require(try await stores.events.events(of: key, before: nil, limit: 2)?.next)
+            _ = try await stores.sql("DELETE FROM token_event WHERE user_id IN ('a', 'b')")
+            let page = try #require(try await stores.events.events(of: key, before: cursor, limit: 2))
+            #expect(page.events.isEmpty && page.next == nil)
         }
     }
 

@@ -10,12 +10,7 @@ extension RegistryService {
     var listChanges: Route {
         Route(.get, "/v1/apps/{app}/changes") { request in
             let call = try await appCall(request, allowing: [.service, .sender])
-            let page = try PageRequest<EventCursor>(request)
-            if let after = page.after, after.app != call.app.number {
-                throw APIError.invalidParameters([
-                    .query("after", "invalid-cursor", "This is a cursor of another app.")
-                ])
-            }
+            let page = try PageRequest(request, ofEventsOf: call.app.number)
             let changes = try await events.changes(of: call.app.number, after: page.after, limit: page.limit)
             return ServerResponse(
                 .ok, fields: [.contentType: "application/x-ndjson"], body: .bytes(lines(changes)))

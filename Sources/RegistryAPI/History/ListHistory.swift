@@ -9,7 +9,7 @@ extension RegistryService {
     var listHistory: Route {
         Route(.get, Self.installationPattern + "/history") { request in
             let call = try await appCall(request, allowing: [.service])
-            let page = try PageRequest<EventCursor>(request)
+            let page = try PageRequest(request, ofEventsOf: call.app.number)
             let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
             guard let found = try await events.events(of: key, before: page.after, limit: page.limit) else {
                 throw APIError.unknownInstallation

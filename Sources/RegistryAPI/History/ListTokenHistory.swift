@@ -13,7 +13,7 @@ extension RegistryService {
         Route(.post, "/v1/apps/{app}/tokens/history", bodyBytesMax: Self.tokenHistoryBytesMax) { request in
             let call = try await appCall(request, allowing: [.service])
             let body = try request.jsonBody()
-            let page = try PageRequest<EventCursor>(request)
+            let page = try PageRequest(request, ofEventsOf: call.app.number)
             let address = TokenAddress(try TokenBody.parse(body), of: call.app.number)
             return .json(
                 JSONWriter(try await events.events(of: address, before: page.after, limit: page.limit)))

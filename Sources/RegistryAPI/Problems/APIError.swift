@@ -22,7 +22,7 @@ enum APIError: Error {
     case unknownKey
     /// A list of more items than one call may bring.
     case tooManyItems(max: Int)
-    /// The feed cannot go on from the cursor.
+    /// The feed or a history cannot go on from the cursor.
     case cursorExpired
     /// R8: the present generation, 0 where the installation is unknown.
     case outdated(generation: Int64)
@@ -100,7 +100,7 @@ extension APIError {
         case .cursorExpired:
             Problem(
                 .gone, code: "cursor-expired",
-                detail: "What followed this cursor is not kept any more. Read from the beginning, without after.")
+                detail: "What follows this cursor cannot be told any more. Read from the beginning, without after.")
         case .outdated(let generation):
             Problem(
                 .preconditionFailed, code: "outdated",
@@ -147,7 +147,7 @@ extension APIError {
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
-        case ChangesRefusal.cursorExpired: self = .cursorExpired
+        case EventRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
         case SegmentRefusal.inUse: self = .segmentInUse

@@ -1,5 +1,6 @@
 import HTTPServer
 import HTTPWire
+import PushRegistry
 
 /// `?limit=&after=` of the lists.
 struct PageRequest<Cursor> {
@@ -41,6 +42,13 @@ enum PageLimits {
 extension PageRequest where Cursor: LosslessStringConvertible {
     init(_ request: ServerRequest) throws {
         try self.init(request) { Cursor($0) }
+    }
+}
+
+extension PageRequest<EventCursor> {
+    /// Of the feed, or of a history. The cursor of another app's is none of this one's.
+    init(_ request: ServerRequest, ofEventsOf app: AppNumber) throws {
+        try self.init(request) { text in EventCursor(text).flatMap { $0.app == app ? $0 : nil } }
     }
 }
 

@@ -10,57 +10,52 @@ public struct PostgresEventStore: EventStore {
     }
 
     public func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage? {
-        try await storing {
-            let results = try await postgres.execute([
-                PostgresStatement(EventStatements.isKnown, key.app.rawValue, key.installID.rawValue),
-                // One more than asked for tells whether another page follows.
-                PostgresStatement(
-                    EventStatements.ofInstallation, key.app.rawValue, key.installID.rawValue, before?.id ?? .max,
-                    Int64(limit) + 1),
-            ])
-            return try results[0][0].decode(0) ? EventPage(results[1], limit: limit) : nil
+        let statements = [
+            PostgresStatement(EventStatements.isKnown, key.app.rawValue, key.installID.rawValue),
+            // One more than asked for tells whether another page follows.
+            PostgresStatement(
+                EventStatements.ofInstallation, key.app.rawValue, key.installID.rawValue, before?.id ?? .max,
+                Int64(limit) + 1),
+        ]
+        return try await read(statements, from: before) { results in
+            try results[0][0].decode(0) ? EventPage(results[1], limit: limit) : nil
         }
     }
 
     public func events(of token: TokenAddress, before: EventCursor?, limit: Int) async throws -> EventPage {
-        try await storing {
-            let rows = try await postgres.execute(
-                PostgresStatement(
-                    EventStatements.ofToken, token.app.rawValue, token.provider.rawValue, token.sha256,
-                    before?.id ?? .max, Int64(limit) + 1))
-            return try EventPage(rows, limit: limit)
-        }
+        let statement = PostgresStatement(
+            EventStatements.ofToken, token.app.rawValue, token.provider.rawValue, token.sha256, before?.id ?? .max,
+            Int64(limit) + 1)
+        return try await read([statement], from: before) { try EventPage($0[0], limit: limit) }
     }
 
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
-        try await storing {
-            let (transactionID, id) = (after?.transactionID ?? 0, after?.id ?? 0)
-            let results = try await postgres.execute([
-                PostgresStatement(EventStatements.epoch),
-                PostgresStatement(EventStatements.isKept, app.rawValue, transactionID, id),
-                PostgresStatement(EventStatements.changes, app.rawValue, transactionID, id, Int64(limit)),
-            ])
-            guard let epoch = results[0].first, try epoch.decode(1) else {
-                // A dump was restored under a running service. The next question finds the events in place.
-                try await adoptRestoredEvents()
-                return try await changes(of: app, after: after, limit: limit)
-            }
-            if let after, try after.epoch != epoch.decode(0) || results[1].isEmpty {
-                throw ChangesRefusal.cursorExpired
-            }
-            return try results[2].map(RecordedEvent.init)
+        let (transactionID, id) = (after?.transactionID ?? 0, after?.id ?? 0)
+        let statements = [
+            PostgresStatement(EventStatements.isKept, app.rawValue, transactionID, id),
+            PostgresStatement(EventStatements.changes, app.rawValue, transactionID, id, Int64(limit)),
+        ]
+        return try await read(statements, from: after) { results in
+            guard after == nil || !results[0].isEmpty else { throw EventRefusal.cursorExpired }
+            return try results[1].map(RecordedEvent.init)
         }
     }
 
-    private func adoptRestoredEvents() async throws {
-        _ = try await postgres.execute(EventStatements.adoptRestoredEvents)
-    }
-
-    /// Runs `body`; whatever the database throws leaves as a `StoreError`, a refusal as itself.
-    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+    /// What the statements answer, if a cursor is one of this database. Whatever the database throws leaves as a `StoreError`, a
+    /// refusal as itself.
+    private func read<Value>(
+        _ statements: [PostgresStatement], from cursor: EventCursor?, _ decode: ([PostgresResult]) throws -> Value
+    ) async throws -> Value {
         do {
-            return try await body()
-        } catch let refusal as ChangesRefusal {
+            var results = try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
+            guard let epoch = results.removeLast().first, try epoch.decode(1) else {
+                // A dump was restored under a running service. The next question finds the events in place.
+                _ = try await postgres.execute(EventStatements.adoptRestoredEvents)
+                return try await read(statements, from: cursor, decode)
+            }
+            if let cursor, try cursor.epoch != epoch.decode(0) { throw EventRefusal.cursorExpired }
+            return try decode(results)
+        } catch let refusal as EventRefusal {
             throw refusal
         } catch {
             throw StoreError(error)

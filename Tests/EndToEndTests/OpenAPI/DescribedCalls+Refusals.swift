@@ -81,7 +81,10 @@ extension DescribedCalls {
         let changes = try await call("listChanges")
         let cursor = try #require(changes.text.firstMatch(of: /"cursor":"([^"]*)"/)).1
         let elsewhere = "0123456789abcdef" + cursor.dropFirst(16)
-        expect(410, try await call("listChanges", query: "after=\(elsewhere)"), "cursor of another database")
+        for id in ["listChanges", "listHistory", "listTokenHistory"] {
+            let answer = try await call(id, try body(of: id), query: "after=\(elsewhere)")
+            expect(410, answer, "\(id) from a cursor of another database")
+        }
     }
 
     func refuseInAdministrationAndAudiences() async throws {
