@@ -44,6 +44,20 @@ extension EndToEnd {
             }
         }
 
+        /// Without sessions the credential's age decides: hers is of before her logout.
+        @Test func delayedRegistration_neverTakesThePhoneBack_afterALateLogoutWithoutASession() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            let (alice, bob) = (UserJWT.make("alice", age: 60), UserJWT.make("bob", age: 30))
+            _ = try await app.put("phone", by: alice)
+            _ = try await app.put("phone", by: bob)
+            #expect(try await app.logOut("phone", by: alice).json["status"] == "outdated")
+            let delayed = try await app.put("phone", by: alice)
+            #expect(delayed.status == 409 && delayed.code == "session-ended")
+            #expect(try await app.get("phone").json["userId"] == "bob")
+            #expect(try await app.put("phone", by: bob).json["status"] == "unchanged")
+            #expect(try await app.put("phone", by: UserJWT.make("alice", age: -5)).json["status"] == "updated")
+        }
+
         @Test func lateLogout_isRecorded_withEqualGenerations() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             _ = try await app.put("phone", by: UserJWT.make("alice", session: "s1"))

@@ -107,6 +107,21 @@ extension EndToEnd {
             #expect(try await app.send("DELETE", "/users/bob").json["installations"] == 1)
         }
 
+        /// Where Alice's phone was, and what it was set to, is hers alone, whoever has the phone now.
+        @Test func erasure_takesTheUsersSnapshots_fromPhonesThatWerePassedOn() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", Self.body("phone", "de_DE"), as: "alice")
+            _ = try await app.put("phone", Self.body("phone", "sv_SE"), as: "alice")
+            _ = try await app.logOut("phone", by: .role(.service))
+            _ = try await app.put("phone", Self.body("phone", "nb_NO"), as: "bob")
+            for user in ["alice", "bob"] { _ = try await app.put("same", Self.body("same", "de_DE"), as: user) }
+            #expect(
+                try await app.send("DELETE", "/users/alice").json["snapshots"] == 2,
+                "the newest is the next owner's too")
+            #expect(try await app.snapshotLocales(of: "phone") == ["nb_NO"])
+            #expect(try await app.snapshotLocales(of: "same") == ["de_DE"])
+        }
+
         @Test func registration_neverOutlivesAnErasure_whenBothRace() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             for round in 0..<20 {
@@ -119,6 +134,12 @@ extension EndToEnd {
                 #expect(statuses.allSatisfy { [200, 201, 409].contains($0) }, "\(statuses)")
                 #expect(try await app.installations(of: "user-\(round)").isEmpty)
             }
+        }
+
+        private static func body(_ installID: String, _ locale: String) -> JSON {
+            var device = RegistrationBody.device(installID)
+            device["locale"] = .string(locale)
+            return RegistrationBody.make(installID, device: device)
         }
     }
 }
@@ -139,6 +160,12 @@ extension RegistryApp {
             _ = try await database.rows(
                 PostgresStatement("UPDATE \(sql: update) WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))"))
         }
+    }
+
+    /// Newest first.
+    fileprivate func snapshotLocales(of installID: String) async throws -> [String] {
+        let answer = try await send("GET", "/installations/\(installID)/snapshots")
+        return answer.json["snapshots"].array.compactMap { $0["device"]["locale"].string }
     }
 
     /// The ids of a user's installations.

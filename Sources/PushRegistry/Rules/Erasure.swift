@@ -1,6 +1,7 @@
 /// The erasure of a user: `DELETE …/users/{userId}`.
 ///
-/// The user's installations and their snapshots go, all sessions end, and history loses the user. What history keeps is a
+/// The user's installations and their snapshots go, as do those that the user left on installations of others; all sessions end, and
+/// history loses the user. What history keeps is a
 /// token's hash and the generations, so that what was sent to a token can still be explained.
 public struct Erasure: Sendable {
     public let app: AppNumber

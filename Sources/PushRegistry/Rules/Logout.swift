@@ -117,12 +117,12 @@ public struct Logout: Sendable {
         return owners.map { SignOuts.OnInstallation(key: key, userID: $0.userID, sessionID: $0.session?.id) }
     }
 
-    /// A late logout still ends its own session here, unless that is the one that is bound (and went on since).
+    /// A late logout still ends its own session here, unless that is the one that is bound (and went on since). Without a session it
+    /// concerns all of the user's credentials from before, and so nothing while the user is bound by a later one.
     private func signOutsOfSuperseded(by bound: Owner?) -> [SignOuts.OnInstallation] {
-        guard case .user(let owner, _) = requester, let session = owner.session, !owner.isSame(as: bound) else {
-            return []
-        }
-        return [SignOuts.OnInstallation(key: key, userID: owner.userID, sessionID: session.id)]
+        guard case .user(let owner, _) = requester else { return [] }
+        let isOver = owner.session == nil ? owner.userID != bound?.userID : !owner.isSame(as: bound)
+        return isOver ? [SignOuts.OnInstallation(key: key, userID: owner.userID, sessionID: owner.session?.id)] : []
     }
 }
 

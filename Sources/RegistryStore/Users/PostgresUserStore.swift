@@ -87,8 +87,8 @@ public struct PostgresUserStore: UserStore {
             let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, events))
             EventMeters.count(events)
             return Erasure.Receipt(
-                installations: installations.count, snapshots: removed[2].affectedRows,
-                events: removed[3].affectedRows, erasedAt: now)
+                installations: installations.count, snapshots: removed[2].affectedRows + removed[3].affectedRows,
+                events: removed[4].affectedRows, erasedAt: now)
         }
     }
 
@@ -102,6 +102,8 @@ public struct PostgresUserStore: UserStore {
             endSessions(sessions, in: erasure.app),
             PostgresStatement(UserStatements.delete, apps, installIDs),
             PostgresStatement(UserStatements.deleteSnapshots, apps, installIDs),
+            PostgresStatement(
+                UserStatements.deleteSnapshotsOfUser, erasure.app.rawValue, erasure.userID.rawValue),
             PostgresStatement(UserStatements.forget, erasure.app.rawValue, erasure.userID.rawValue),
             append(events),
         ]

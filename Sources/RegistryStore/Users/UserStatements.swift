@@ -60,8 +60,7 @@ enum UserStatements {
         FROM wanted w JOIN installation i USING (app_id, install_id)
         WHERE i.user_id = $2 OR (i.user_id IS NULL AND i.state <> 'active' AND $2 = (
             SELECT e.user_id FROM token_event e
-            WHERE e.app_id = i.app_id AND e.install_id = i.install_id
-                AND e.event IN ('registered', 'rotated', 'takenOver', 'reactivated', 'imported')
+            WHERE e.app_id = i.app_id AND e.install_id = i.install_id AND \(sql: isRegistration)
             ORDER BY e.id DESC LIMIT 1))
         ORDER BY i.app_id, i.install_id
         """)
@@ -83,6 +82,23 @@ enum UserStatements {
         DELETE FROM settings_snapshot s USING unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
         WHERE s.app_id = k.app_id AND s.install_id = k.install_id
         """)
+
+    /// What the user's device and settings were on installations that others have by now; to be carried out while history still names
+    /// the user. The newest snapshot says what the installation is at present, and so is its present owner's.
+    static let deleteSnapshotsOfUser = PreparedSQL(
+        """
+        DELETE FROM settings_snapshot s
+        WHERE s.app_id = $1
+            AND s.install_id IN (SELECT e.install_id FROM token_event e WHERE e.app_id = $1 AND e.user_id = $2)
+            AND EXISTS (
+                SELECT FROM settings_snapshot n WHERE n.app_id = $1 AND n.install_id = s.install_id AND n.id > s.id)
+            AND $2 = (
+                SELECT e.user_id FROM token_event e
+                WHERE e.app_id = $1 AND e.install_id = s.install_id AND e.at <= s.at ORDER BY e.id DESC LIMIT 1)
+        """)
+
+    private static let isRegistration: PostgresSQL =
+        "e.event IN ('registered', 'rotated', 'takenOver', 'reactivated', 'imported')"
 
     /// History keeps what happened to a token, and loses whose it was.
     static let forget = PreparedSQL(

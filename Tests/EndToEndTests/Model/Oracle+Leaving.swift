@@ -43,15 +43,15 @@ extension Oracle {
             [(phone.user, phone.session), (credential.user, credential.session)], "loggedOut", id, at: moment)
     }
 
-    /// R6: a late one changes nothing but that its own session is over here.
+    /// R6: a late one changes nothing but that its own session, or without one all that the user had before, is over here.
     private mutating func ignoreLogout(
         _ id: String, _ phone: Phone, by credential: ModelCredential, at moment: Moment
     ) -> Answer {
         tell(
             "logoutIgnored", "outdatedLogout", by: actors.name(credential), id, from: phone, to: phone,
             previousUser: phone.user)
-        let isBound = credential.user == phone.user && credential.session == phone.session
-        let over = credential.session == nil || isBound ? [] : [(credential.user, credential.session)]
+        let isBound = credential.user == phone.user && (credential.session ?? phone.session) == phone.session
+        let over = isBound ? [] : [(credential.user, credential.session)]
         return sayGoodbye(over, "outdated", id, at: moment)
     }
 
@@ -112,6 +112,7 @@ extension Oracle {
         after.user = nil
         after.generation += 1
         phones[id] = nil
+        snapshotUsers[id] = nil
         tell(
             "deleted", "deletedByCaller", by: actors.name(credential), id, from: phone, to: after,
             previousUser: phone.user)
@@ -127,14 +128,27 @@ extension Oracle {
         let told = forget(user)
         for (id, phone) in leaving {
             phones[id] = nil
+            snapshotUsers[id] = nil
             tell("erased", "userErased", by: actors.service, id, from: phone, to: phone.unbound(), previousUser: nil)
         }
         return Answer(
             200,
             [
                 "userId": .text(user), "installations": .number(Int64(leaving.count)), "events": .number(told),
-                "snapshots": .number(Int64(leaving.values.reduce(0) { $0 + $1.snapshots })),
+                "snapshots": .number(leaving.values.reduce(forgetSnapshots(of: user)) { $0 + Int64($1.snapshots) }),
             ])
+    }
+
+    /// Those of the user, of installations that others have, but for the newest, which is nobody's then. How many there were.
+    private mutating func forgetSnapshots(of user: String) -> Int64 {
+        var forgotten = 0
+        for (id, users) in snapshotUsers {
+            let kept = users.dropLast().filter { $0 != user } + users.suffix(1).map { $0 == user ? nil : $0 }
+            forgotten += users.count - kept.count
+            snapshotUsers[id] = kept
+            phones[id]?.snapshots = kept.count
+        }
+        return Int64(forgotten)
     }
 
     private func lastRegistrant(of id: String) -> String? {

@@ -85,6 +85,7 @@ extension Oracle {
             state: "active", generation: generation, registrationGeneration: generation, replacedBy: nil,
             createdAt: now, registeredAt: now, seenAt: now, snapshot: registration.snapshot)
         phones[registration.phone] = after
+        snapshotUsers[registration.phone] = [credential.user]
         tell(
             former == nil ? "registered" : "takenOver", former == nil ? "firstRegistration" : "tokenMoved",
             by: actors.name(credential), registration.phone, from: nil, to: after, previousUser: former?.user)
@@ -106,7 +107,10 @@ extension Oracle {
         after.replacedBy = nil
         after.seenAt = moment.registrationTime
         after.snapshot = registration.snapshot
-        if after.snapshot != present.snapshot { after.snapshots += 1 }
+        if after.snapshot != present.snapshot {
+            after.snapshots += 1
+            snapshotUsers[registration.phone, default: []].append(after.user)
+        }
         if !hasBinding(registration, present) { step(&after, from: present, former, by: registration) }
         phones[registration.phone] = after
         return answer(200, "updated", registration.phone)

@@ -74,6 +74,8 @@ struct Oracle: Hashable, Sendable {
 
     let actors: Actors
     var phones: [String: Phone] = [:]
+    /// Of each snapshot that is kept of an installation, the newest last: who it was taken of.
+    var snapshotUsers: [String: [String?]] = [:]
     /// Outlives its installation.
     var history: [String: [Event]] = [:]
     var sessions: [String: Session] = [:]

@@ -39,6 +39,21 @@ struct LogoutTests {
         #expect(decision.signOuts.map(\.userID.rawValue) == ["alice"])
     }
 
+    /// Alice's logout comes after Bob's sign-in: what she sent before it must not take the phone from him.
+    @Test func lateLogout_withoutASession_endsTheUsersEarlierCredentials() throws {
+        let decision = try decide(.of("alice", issuedAt: 99), on: .bound("bob", "new"))
+        #expect(decision.signOuts.map(\.sessionID) == [nil])
+        #expect(decision.signOuts.map(\.userID.rawValue) == ["alice"])
+    }
+
+    @Test(arguments: [nil, "new"])
+    func lateLogout_withoutASession_sparesTheUsersLaterSignIn(session: String?) throws {
+        let bound = Installation.bound("alice", session, credentialIssuedAt: 100)
+        let decision = try decide(.of("alice", issuedAt: 99), on: bound)
+        #expect(decision.status == .outdated && decision.signOuts.isEmpty)
+        #expect(try decide(.of("alice"), on: bound, ifMatch: 6).signOuts.isEmpty)
+    }
+
     @Test func logout_isDoneAlready_whenNobodyIsBound_whateverTheGeneration() throws {
         let decision = try decide(.of("alice"), on: .bound(nil), ifMatch: 3)
         #expect(decision.status == .alreadyLoggedOut && decision.event == nil)
