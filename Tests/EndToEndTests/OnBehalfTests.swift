@@ -17,6 +17,17 @@ extension EndToEnd {
             #expect(try await app.get("phone").status == 404)
         }
 
+        /// A header that were passed over would have a client believe that it asks as somebody.
+        @Test(arguments: [("GET", ""), ("DELETE", ""), ("POST", "/logout")])
+        func naming_isA403_whateverTheClientAsksFor(method: String, rest: String) async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let answer = try await app.send(
+                method, "/installations/phone" + rest, by: .role(.client), fields: [("X-User-Id", "alice")])
+            #expect(answer.status == 403)
+            #expect(try await app.get("phone").json["userId"] == "alice")
+        }
+
         /// Headers of a service that are wrong, and which of them are told.
         private static let faults: [(fields: [(String, String)], expected: [String])] = [
             ([("X-User-Id", "")], ["X-User-Id"]),

@@ -9,6 +9,7 @@ extension RegistryService {
     var getInstallation: Route {
         Route(.get, Self.installationPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service])
+            try call.caller.checkNaming(in: request)
             let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
             guard let record = try await store.installation(key),
                 Requester(call.caller).owns(installationOf: record.installation.owner)
