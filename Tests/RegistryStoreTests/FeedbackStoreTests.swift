@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
-import RegistryStore
 import Testing
+
+@testable import RegistryStore
 
 @Suite("Feedback is applied whole, in few round trips, and never against a registration that came after (R9)")
 struct FeedbackStoreTests {
@@ -85,31 +86,100 @@ struct FeedbackStoreTests {
         }
     }
 
-    /// The token goes from one row to another, of which the statement that waits for the first one sees neither.
-    @Test func token_isNotUnknown_whenItMovesWhileTheFeedbackWaits() async throws {
+    /// The token goes to another row between reading and writing.
+    @Test func token_isJudgedWhereItIs_whenItMovesWhileTheFeedbackWaits() async throws {
         try await TestStores.with { stores in
             try await stores.register("old", token: token)
             try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
             try await stores.waitTwoDays()
             let counts = try await stores.postgres.withTransaction { takeover in
-                _ = try await takeover.execute(
-                    """
-                    UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded'
-                    WHERE install_id = 'old'
-                    """)
-                _ = try await takeover.execute(
-                    PostgresStatement(
-                        """
-                        UPDATE installation SET token = \(token), token_sha256 = \(TestStores.sha256(Array(token.utf8)))
-                        WHERE install_id = 'new'
-                        """))
+                _ = try await takeover.execute(stores.takeover(of: token))
                 async let counts = stores.judge([token])
+                try await stores.waitForBlockedSession()
+                try await takeover.commit()
+                return try await counts
+            }
+            #expect(counts[.unregistered] == 1)
+            #expect(try await stores.installation("new")?.state == .unregistered)
+            #expect(try await stores.installation("old")?.state == .superseded)
+        }
+    }
+
+    /// The token goes from one row to another, of which a statement that waits for the first one's lock sees neither.
+    @Test func token_isNotUnknown_whenItMovesWhileTheFeedbackWaitsForALock() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("old", token: token)
+            try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
+            try await stores.waitTwoDays()
+            let feedback = Feedback(of: stores.app, items: [try stores.item(token)], actor: "sender:test")
+            let counts = try await stores.postgres.withTransaction { takeover in
+                _ = try await takeover.execute(stores.takeover(of: token))
+                async let counts = stores.feedback.attempt(feedback, .locks)
                 try await stores.waitForBlockedSession()
                 try await takeover.commit()
                 return try await counts
             }
             #expect(counts[.unregistered] == 1 && counts[.unknown] == 0)
             #expect(try await stores.installation("new")?.state == .unregistered)
+        }
+    }
+
+    /// Nothing is locked of what is only read: feedback that changes nothing waits for nobody.
+    @Test func feedback_waitsForNoLock_whenItChangesNothing() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("phone", token: token)
+            let sent = try #require(try await stores.installation("phone")?.lastSeenAt)
+            let counts = try await stores.postgres.withTransaction { registration in
+                _ = try await registration.execute("UPDATE installation SET generation = generation + 1")
+                return try await stores.judge([token], at: sent)
+            }
+            #expect(counts[.outdated] == 1)
+        }
+    }
+
+    /// What is without a time is of its receipt, however long it had to wait since.
+    @Test func feedback_isAsOldAsItsReceipt_whenItHadToWait() async throws {
+        try await TestStores.with { stores in
+            let arrivedAt = ContinuousClock.now
+            try await stores.register("phone", token: token)
+            let feedback = Feedback(
+                of: stores.app, items: [try stores.item(token)], actor: "sender:test", arrivedAt: arrivedAt)
+            #expect(try await stores.feedback.apply(feedback)[.outdated] == 1)
+            #expect(try await stores.judge([token])[.suspect] == 1)
+        }
+    }
+
+    /// As the rules have it, though most of an event is written from the installation's row.
+    @Test func events_areThoseOfTheRules_whateverTheStepsWere() async throws {
+        try await TestStores.with { stores in
+            let tokens = ["dead", "doubtful", "both", "old"].map { TestStores.sha256(Array($0.utf8)).hexadecimal }
+            for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
+                try await stores.register(name, token: token, as: "alice", keychain: name == "old" ? "k" : nil)
+            }
+            try await stores.register("new", token: token, keychain: "k")
+            try await stores.waitTwoDays()
+            let words = [
+                ("Unregistered", 0), ("BadDeviceToken", 1), ("BadDeviceToken", 2), ("Unregistered", 2),
+                ("Unregistered", 3),
+            ]
+            let items = try words.map { try stores.item(tokens[$0.1], $0.0) }
+            let counts = try await stores.feedback.apply(Feedback(of: stores.app, items: items, actor: "sender:test"))
+            #expect(counts[.unregistered] == 3 && counts[.suspect] == 2)
+            let due = [
+                "dead": ["unregistered tokenDead 1"], "doubtful": ["suspect tokenRefused 1"],
+                "both": ["unregistered tokenDead 2", "suspect tokenRefused 1"], "old": ["superseded reinstalled 1"],
+            ]
+            for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
+                let page = try #require(try await stores.events.events(of: stores.key(name), before: nil, limit: 9))
+                let begin = try #require(page.events.last).generationAfter
+                let events = page.events.dropLast()
+                #expect(events.map { "\($0.kind) \($0.reason) \($0.generationAfter - begin)" } == due[name])
+                #expect(events.allSatisfy { $0.generationBefore == $0.generationAfter - 1 && $0.state == $0.kind })
+                #expect(events.allSatisfy { $0.userID == "alice" && $0.previousUserID == "alice" })
+                #expect(events.allSatisfy { $0.tokenSHA256 == TestStores.sha256(Array(token.utf8)) })
+                #expect(events.allSatisfy { $0.actor == "sender:test" && $0.provider == "apns" })
+            }
+            #expect(try await RegistryVerifier(stores.configuration).verify().isIntact)
         }
     }
 
@@ -134,4 +204,23 @@ extension TestStores {
             try await Task.sleep(for: .milliseconds(2))
         }
     }
+
+    /// The token goes from "old" to "new".
+    fileprivate func takeover(of token: String) -> [PostgresStatement] {
+        [
+            """
+            UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded', generation = generation + 1
+            WHERE install_id = 'old'
+            """,
+            PostgresStatement(
+                """
+                UPDATE installation SET token = \(token), token_sha256 = \(Self.sha256(Array(token.utf8)))
+                WHERE install_id = 'new'
+                """),
+        ]
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hexadecimal: String { map { String(Int($0) + 256, radix: 16).dropFirst() }.joined() }
 }

@@ -31,17 +31,29 @@ public struct TokenEvent: Hashable, Sendable {
         _ kind: EventKind, _ reason: Reason, by actor: String, at: Timestamp, from before: Installation?,
         to after: Installation, previousUserID: UserID?
     ) {
-        key = after.key
+        self.init(
+            after.key, kind, reason, by: actor, at: at, provider: after.provider,
+            tokenSHA256: after.tokenSHA256 ?? before?.tokenSHA256, userID: after.owner?.userID,
+            previousUserID: previousUserID, state: after.state, generationBefore: before?.generation ?? 0,
+            generationAfter: after.generation)
+    }
+
+    init(
+        _ key: InstallationKey, _ kind: EventKind, _ reason: Reason, by actor: String, at: Timestamp,
+        provider: Provider, tokenSHA256: [UInt8]?, userID: UserID?, previousUserID: UserID?, state: InstallationState,
+        generationBefore: Int64, generationAfter: Int64
+    ) {
+        self.key = key
         self.kind = kind
         self.reason = reason
         self.actor = actor
         self.at = at
-        provider = after.provider
-        tokenSHA256 = after.tokenSHA256 ?? before?.tokenSHA256
-        userID = after.owner?.userID
+        self.provider = provider
+        self.tokenSHA256 = tokenSHA256
+        self.userID = userID
         self.previousUserID = previousUserID
-        state = after.state
-        generationBefore = before?.generation ?? 0
-        generationAfter = after.generation
+        self.state = state
+        self.generationBefore = generationBefore
+        self.generationAfter = generationAfter
     }
 }

@@ -3,21 +3,18 @@ import PushRegistry
 /// A day on which everything happens.
 let noon = Timestamp("2026-11-21T12:00:00Z")!
 
-extension Installation {
-    /// An active installation of app 1, last seen three days before noon: long enough for a verdict to count.
+extension JudgedInstallation {
+    /// An active installation, last seen three days before noon: long enough for a verdict to count.
     static func make(
         _ installID: String = "phone", token: UInt8? = 1, provider: Provider = .apns,
-        state: InstallationState = .active,
-        generation: Int64 = 10, registrationGeneration: Int64? = nil, probablyReplacedBy: String? = nil,
-        lastSeenAt: Timestamp = noon.preceding(by: .days(3))
-    ) throws -> Installation {
-        Installation(
-            key: InstallationKey(app: AppNumber(1), installID: try InstallID(installID)), provider: provider,
-            tokenSHA256: token.map { [$0] }, keys: nil, owner: Owner(userID: try UserID("alice")), state: state,
-            generation: generation, registrationGeneration: registrationGeneration ?? generation,
-            probablyReplacedBy: try probablyReplacedBy.map { try InstallID($0) }, createdAt: lastSeenAt,
-            registeredAt: lastSeenAt, lastSeenAt: lastSeenAt, stateChangedAt: lastSeenAt, snapshotDigest: [],
-            lineage: nil)
+        state: InstallationState = .active, generation: Int64 = 10, registrationGeneration: Int64? = nil,
+        isProbablyReplaced: Bool = false, lastSeenAt: Timestamp = noon.preceding(by: .days(3))
+    ) throws -> JudgedInstallation {
+        JudgedInstallation(
+            installID: try InstallID(installID), provider: provider, tokenSHA256: token.map { [$0] },
+            userID: try UserID("alice"), state: state, generation: generation,
+            registrationGeneration: registrationGeneration ?? generation, isProbablyReplaced: isProbablyReplaced,
+            lastSeenAt: lastSeenAt)
     }
 }
 
@@ -40,15 +37,20 @@ extension FeedbackItem {
 
 extension LockedFeedback {
     /// Feedback that came in at noon, to the installations.
-    static func make(_ installations: [Installation]) throws -> LockedFeedback {
+    static func make(_ installations: [JudgedInstallation]) throws -> LockedFeedback {
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
+        // What names an installation has installations looked up by their names.
+        let item = try FeedbackItem.make(installID: "any")
         return LockedFeedback(
-            Feedback(of: app, items: [], actor: "sender:1"), on: installations, receivedAt: noon, now: noon)
+            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, receivedAt: noon, now: noon)
     }
 
     /// What one item comes to on one installation.
-    static func outcome(of item: FeedbackItem, on installation: Installation) throws -> FeedbackOutcome {
+    static func outcome(of item: FeedbackItem, on installation: JudgedInstallation) throws -> FeedbackOutcome {
         var locked = try make([installation])
         return locked.apply(item)
     }
+
+    var events: [TokenEvent] { changes.flatMap(\.events) }
+    var changed: [JudgedInstallation] { changes.map(\.after) }
 }

@@ -24,7 +24,7 @@ struct EvidenceTests {
     }
 
     @Test func evidence_countsAsOfReceipt_withoutATimeOrWithAFutureOne() throws {
-        let recent = try Installation.make(lastSeenAt: noon.preceding(by: .hours(1)))
+        let recent = try JudgedInstallation.make(lastSeenAt: noon.preceding(by: .hours(1)))
         for at in [nil, noon.advanced(by: .days(5))] {
             #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .unregistered)
             #expect(try LockedFeedback.outcome(of: .make(at: at), on: recent) == .suspect)
@@ -34,7 +34,7 @@ struct EvidenceTests {
 
     @Test(arguments: [(Int64(9), FeedbackOutcome.outdated), (10, .unregistered), (12, .unregistered), (13, .outdated)])
     func generation_countsFromTheLastRegistrationToThePresent(generation: Int64, outcome: FeedbackOutcome) throws {
-        let installation = try Installation.make(state: .suspect, generation: 12, registrationGeneration: 10)
+        let installation = try JudgedInstallation.make(state: .suspect, generation: 12, registrationGeneration: 10)
         #expect(try LockedFeedback.outcome(of: .make(generation: generation), on: installation) == outcome)
     }
 
@@ -61,7 +61,7 @@ struct EvidenceTests {
     }
 
     @Test func provider_isTheInstallations_whenNoneIsNamed() throws {
-        let browser = try Installation.make(provider: .webPush)
+        let browser = try JudgedInstallation.make(provider: .webPush)
         #expect(
             try LockedFeedback.outcome(of: .make("410", token: nil, installID: "phone", provider: nil), on: browser)
                 == .unregistered)
@@ -71,7 +71,7 @@ struct EvidenceTests {
     }
 
     @Test func installation_withoutItsToken_hasMovedOn() throws {
-        let superseded = try Installation.make(token: nil, state: .superseded)
+        let superseded = try JudgedInstallation.make(token: nil, state: .superseded)
         #expect(try LockedFeedback.outcome(of: .make(token: nil, installID: "phone"), on: superseded) == .outdated)
     }
 }
@@ -85,7 +85,7 @@ struct FeedbackStepTests {
         #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
         let after = try #require(locked.changed.first)
         #expect(after.state == .unregistered && after.generation == 11 && after.registrationGeneration == 10)
-        #expect(after.tokenSHA256 == [1] && after.stateChangedAt == noon && after.lastSeenAt < noon)
+        #expect(after.tokenSHA256 == [1] && after.lastSeenAt < noon && locked.events[0].at == noon)
         #expect(locked.events.map(\.kind) == [.unregistered])
         #expect(locked.events.map(\.reason) == [.tokenDead])
         #expect(locked.events[0].generationBefore == 10 && locked.events[0].generationAfter == 11)
@@ -106,7 +106,7 @@ struct FeedbackStepTests {
     }
 
     @Test func replacedInstallation_isRetired_whenItsTokenIsDead() throws {
-        var locked = try LockedFeedback.make([.make(probablyReplacedBy: "new-phone")])
+        var locked = try LockedFeedback.make([.make(isProbablyReplaced: true)])
         #expect(locked.apply(try .make()) == .unregistered)
         #expect(locked.apply(try .make()) == .unknown)
         let after = try #require(locked.changed.first)

@@ -12,6 +12,8 @@ public struct FeedbackItem: Hashable, Sendable {
     public let at: Timestamp?
     /// Of the installation, as the sender knew it.
     public let generation: Int64?
+    /// Whether the verdict can change anything, whatever it turns out to be about.
+    public let canMatter: Bool
 
     public init(
         installID: InstallID?, provider: Provider?, addresses: [TokenAddress], reason: String, at: Timestamp? = nil,
@@ -24,11 +26,7 @@ public struct FeedbackItem: Hashable, Sendable {
         self.reason = reason
         self.at = at
         self.generation = generation
-    }
-
-    /// Whether the verdict can change anything, whatever it turns out to be about.
-    public var canMatter: Bool {
-        provider.map { VerdictTable.verdict(on: reason, by: $0) != nil } ?? VerdictTable.names(reason)
+        canMatter = provider.map { VerdictTable.verdict(on: reason, by: $0) != nil } ?? VerdictTable.names(reason)
     }
 }
 
@@ -37,15 +35,21 @@ public struct Feedback: Sendable {
     public let app: AppNumber
     /// Applied in this order.
     public let items: [FeedbackItem]
+    /// Whether an item is about an installation by its name, be it that it names a token as well.
+    public let namesInstallations: Bool
     public let touchInterval: ISO8601Duration
     /// Who asked: the role and the key's id.
     public let actor: String
+    /// When the call came in. It may have waited since, and evidence without a time is of then.
+    public let arrivedAt: ContinuousClock.Instant
 
-    public init(of app: App, items: [FeedbackItem], actor: String) {
+    public init(of app: App, items: [FeedbackItem], actor: String, arrivedAt: ContinuousClock.Instant = .now) {
         self.app = app.number
         self.items = items
+        namesInstallations = items.contains { $0.installID != nil }
         touchInterval = app.policy.touchInterval
         self.actor = actor
+        self.arrivedAt = arrivedAt
     }
 }
 

@@ -1,0 +1,37 @@
+/// An installation as far as a verdict on its token looks at it, or changes it.
+///
+/// Of a call of 10,000 items there are as many, which is why it is not the whole `Installation`.
+public struct JudgedInstallation: Hashable, Sendable {
+    public let installID: InstallID
+    public let provider: Provider
+    public var tokenSHA256: [UInt8]?
+    public let userID: UserID?
+    public var state: InstallationState
+    public var generation: Int64
+    /// The generation after the last registration.
+    public let registrationGeneration: Int64
+    /// R5: the app was installed anew.
+    public let isProbablyReplaced: Bool
+    /// When a registration was last recorded.
+    public let lastSeenAt: Timestamp
+
+    public init(
+        installID: InstallID, provider: Provider, tokenSHA256: [UInt8]?, userID: UserID?, state: InstallationState,
+        generation: Int64, registrationGeneration: Int64, isProbablyReplaced: Bool, lastSeenAt: Timestamp
+    ) {
+        self.installID = installID
+        self.provider = provider
+        self.tokenSHA256 = tokenSHA256
+        self.userID = userID
+        self.state = state
+        self.generation = generation
+        self.registrationGeneration = registrationGeneration
+        self.isProbablyReplaced = isProbablyReplaced
+        self.lastSeenAt = lastSeenAt
+    }
+
+    /// Where the provider finds it, unless it holds no token.
+    public func address(in app: AppNumber) -> TokenAddress? {
+        tokenSHA256.map { TokenAddress(app: app, provider: provider, sha256: $0) }
+    }
+}
