@@ -6,14 +6,14 @@ struct RegistrationLoad {
     private let registrations: [Registration]
     /// Those that may concern more than their own installation.
     private let wide: [Registration]
-    /// Those of them that may begin a binding (R7).
-    private let guarded: [Registration]
+    /// Of those of them that may begin a binding (R7).
+    private let guards: RegistrationGuards?
 
     /// - Parameter wide: the installations whose registrations may concern others.
     init(_ batch: [PendingRegistration], wide keys: Set<InstallationKey>) {
         registrations = batch.map(\.registration)
         wide = registrations.filter { keys.contains($0.key) }
-        guarded = wide.filter { $0.owner != nil }
+        guards = RegistrationGuards(wide)
     }
 
     var statements: [PostgresStatement] {
@@ -23,75 +23,15 @@ struct RegistrationLoad {
             wide.map(\.key.app.rawValue), wide.map(\.token.provider.rawValue), wide.map(\.tokenSHA256),
             wide.map(\.snapshot.device.keychainID))
         let now = PostgresStatement(RegistrationStatements.now)
-        guard !guarded.isEmpty else { return [lock, now] }
-        return guards + [lock, now, installationLogouts]
+        return (guards?.locks ?? []) + [lock, now] + (guards.map { [$0.logouts] } ?? [])
     }
 
-    /// The users' and sessions' rows, made where they are missing and locked.
-    private var guards: [PostgresStatement] {
-        let apps = guarded.map(\.key.app.rawValue)
-        let users = guarded.map { $0.owner?.userID.rawValue }
-        let sessions = guarded.map { $0.owner?.session?.id.rawValue }
-        return [
-            PostgresStatement(GuardStatements.addUsers, apps, users),
-            PostgresStatement(GuardStatements.addSessions, apps, users, sessions),
-            PostgresStatement(GuardStatements.shareUsers, apps, users),
-            PostgresStatement(GuardStatements.shareSessions, apps, sessions),
-        ]
-    }
-
-    private var installationLogouts: PostgresStatement {
-        PostgresStatement(
-            GuardStatements.installationLogouts, guarded.map(\.key.app.rawValue),
-            guarded.map(\.key.installID.rawValue), guarded.map { $0.owner?.userID.rawValue },
-            guarded.map { $0.owner?.session?.id.rawValue })
-    }
-
-    /// - Throws: `ForgottenGuard`; `PostgresError`.
+    /// - Throws: `ForgottenGuard`.
     func decode(_ results: [PostgresResult]) throws -> LockedInstallations {
-        let first = guarded.isEmpty ? 0 : 4
-        guard guarded.isEmpty || (results[2].count == userCount && results[3].count == sessionCount) else {
-            throw ForgottenGuard()
-        }
-        let signOuts = guarded.isEmpty ? SignOuts() : try SignOuts(users: results[2], sessions: results[3], results[6])
+        let first = guards == nil ? 0 : RegistrationGuards.lockCount
+        let signOuts = try guards?.decode(locks: results[..<first], logouts: results[first + 2])
         return LockedInstallations(
-            try results[first].map { try InstallationColumns.decode($0) }, signOuts: signOuts,
+            try results[first].map { try InstallationColumns.decode($0) }, signOuts: signOuts ?? SignOuts(),
             now: Timestamp(try results[first + 1][0].decode(0)))
-    }
-
-    private var userCount: Int {
-        Set(guarded.compactMap { it in it.owner.map { SignOuts.User(app: it.key.app, userID: $0.userID) } }).count
-    }
-
-    private var sessionCount: Int {
-        Set(guarded.compactMap { it in it.owner?.session.map { SignOuts.Session(app: it.key.app, sessionID: $0.id) } })
-            .count
-    }
-}
-
-/// The night job forgot a user or session between the statement that makes the row sure to be there and the one that locks it. Without
-/// the lock a logout might commit beside the binding that it ends (R7), so the transaction begins anew.
-struct ForgottenGuard: Error {}
-
-extension SignOuts {
-    fileprivate init(users: PostgresResult, sessions: PostgresResult, _ logouts: PostgresResult) throws {
-        self.init()
-        for row in users {
-            let user = User(app: AppNumber(try row.decode(0)), userID: try UserID(row.decode(1)))
-            self.users[user] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
-        }
-        for row in sessions {
-            let session = Session(app: AppNumber(try row.decode(0)), sessionID: try SessionID(row.decode(1)))
-            endedSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
-            keptSessions[session] = try row.decode(3, as: PostgresTimestamp?.self).map(Timestamp.init)
-        }
-        for row in logouts {
-            let key = InstallationKey(app: AppNumber(try row.decode(0)), installID: try InstallID(row.decode(1)))
-            let sessionID = try row.decode(3, as: String.self)
-            let logout = OnInstallation(
-                key: key, userID: try UserID(row.decode(2)),
-                sessionID: sessionID.isEmpty ? nil : try SessionID(sessionID))
-            installations[logout] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
-        }
     }
 }

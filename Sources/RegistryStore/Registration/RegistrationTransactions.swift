@@ -50,7 +50,7 @@ struct RegistrationTransactions: Sendable {
         do {
             let outcomes = try await attempt(batch, attemptsMax: Self.batchAttemptsMax)
             for (pending, outcome) in zip(batch, outcomes) { pending.finish(outcome) }
-        } catch let error as PostgresError where batch.count > 1 && error.mayBeOneItem {
+        } catch let error where batch.count > 1 && error.mayBeOneRegistration {
             meters.split()
             // Nobody fails for a neighbour: whoever is bad, or raced, is alone now.
             for pending in batch { await writeAlone(pending) }
@@ -79,7 +79,7 @@ struct RegistrationTransactions: Sendable {
                 return try await transaction(batch, wide: wide)
             } catch let error as OthersConcerned {
                 wide.formUnion(error.keys)
-            } catch let error where error.isLostRace && attempts < attemptsMax {
+            } catch let error where attempts < attemptsMax && error.isLostToRival {
                 attempts += 1
                 meters.retried()
             }
@@ -114,16 +114,21 @@ private struct OthersConcerned: Error {
     let keys: [InstallationKey]
 }
 
+/// A user or session was made by somebody else between the look for it and the attempt to make it, or forgotten by the night job before it
+/// was locked. Without the lock a logout might commit beside the binding that it ends (R7), so the transaction begins anew.
+struct ForgottenGuard: Error {}
+
+extension Error {
+    fileprivate var isLostToRival: Bool { self is ForgottenGuard || (self as? PostgresError)?.isLostRace == true }
+    fileprivate var mayBeOneRegistration: Bool {
+        self is ForgottenGuard || (self as? PostgresError)?.mayBeOneItem == true
+    }
+}
+
 extension PostgresRow {
     /// Whether a column is just these bytes.
     fileprivate func holds(_ bytes: [UInt8], at column: Int) -> Bool {
         withBytes(column) { span in span.withUnsafeBytes { $0.elementsEqual(bytes) } } == true
-    }
-}
-
-extension Error {
-    fileprivate var isLostRace: Bool {
-        self is ForgottenGuard || (self as? PostgresError)?.isLostRace == true
     }
 }
 

@@ -4,49 +4,53 @@ import PushRegistry
 /// The SQL of R7: the rows of users and sessions, where registrations and logouts meet. Whoever locks several of them does
 /// so in the order of their keys, users first, and installations only after them.
 enum GuardStatements {
-    static let addUsers = PreparedSQL(
-        """
-        INSERT INTO user_guard (app_id, user_sha256)
-        SELECT DISTINCT k.app_id, user_digest(k.user_id) FROM unnest($1::integer[], $2::text[]) AS k (app_id, user_id)
-        ORDER BY 1, 2
-        ON CONFLICT DO NOTHING
-        """)
-
-    static let addSessions = PreparedSQL(
-        """
-        INSERT INTO session (app_id, session_id, user_sha256)
-        SELECT DISTINCT ON (k.app_id, k.session_id) k.app_id, k.session_id, user_digest(k.user_id)
-        FROM unnest($1::integer[], $2::text[], $3::text[]) AS k (app_id, user_id, session_id)
-        WHERE k.session_id IS NOT NULL
-        ORDER BY k.app_id, k.session_id
-        ON CONFLICT DO NOTHING
-        """)
-
+    /// Locks those who are known, in the order of their keys. What is not there says nothing of whether it was ended.
     static let shareUsers = PreparedSQL(
         """
-        SELECT k.app_id, k.user_id, u.refused_before
-        FROM (SELECT DISTINCT app_id, user_id FROM unnest($1::integer[], $2::text[]) AS k (app_id, user_id)) AS k
-        JOIN user_guard u ON u.app_id = k.app_id AND u.user_sha256 = user_digest(k.user_id)
+        SELECT k.position, u.refused_before
+        FROM unnest($1::integer[], $2::bytea[]) WITH ORDINALITY AS k (app_id, user_sha256, position)
+        JOIN user_guard u USING (app_id, user_sha256)
         ORDER BY u.app_id, u.user_sha256
         FOR SHARE OF u
         """)
 
+    /// Makes those who are not. Who makes a row has it alone; whoever else was about to make it waits, and finds that it is there.
+    static let addUsers = PreparedSQL(
+        """
+        INSERT INTO user_guard (app_id, user_sha256)
+        SELECT k.app_id, k.user_sha256 FROM unnest($1::integer[], $2::bytea[]) AS k (app_id, user_sha256)
+        WHERE NOT EXISTS (SELECT FROM user_guard u WHERE u.app_id = k.app_id AND u.user_sha256 = k.user_sha256)
+        ORDER BY k.app_id, k.user_sha256
+        ON CONFLICT DO NOTHING
+        """)
+
     static let shareSessions = PreparedSQL(
         """
-        SELECT s.app_id, s.session_id, s.ended_at, s.kept_at
-        FROM (SELECT DISTINCT app_id, session_id FROM unnest($1::integer[], $2::text[]) AS k (app_id, session_id)) AS k
+        SELECT k.position, s.ended_at, s.kept_at
+        FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS k (app_id, session_id, position)
         JOIN session s USING (app_id, session_id)
         ORDER BY s.app_id, s.session_id
         FOR SHARE OF s
         """)
 
+    static let addSessions = PreparedSQL(
+        """
+        INSERT INTO session (app_id, session_id, user_sha256)
+        SELECT k.app_id, k.session_id, k.user_sha256
+        FROM unnest($1::integer[], $2::text[], $3::bytea[]) AS k (app_id, session_id, user_sha256)
+        WHERE NOT EXISTS (SELECT FROM session s WHERE s.app_id = k.app_id AND s.session_id = k.session_id)
+        ORDER BY k.app_id, k.session_id
+        ON CONFLICT DO NOTHING
+        """)
+
     /// Read after the installations are locked, which is what a logout of one needs.
     static let installationLogouts = PreparedSQL(
         """
-        SELECT l.app_id, l.install_id, k.user_id, l.session_id, l.logged_out_at
-        FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[]) AS k (app_id, install_id, user_id, session_id)
+        SELECT k.position, l.session_id <> '', l.logged_out_at
+        FROM unnest($1::integer[], $2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY
+            AS k (app_id, install_id, user_sha256, session_id, position)
         JOIN installation_logout l ON l.app_id = k.app_id AND l.install_id = k.install_id
-            AND l.user_sha256 = user_digest(k.user_id) AND l.session_id IN ('', coalesce(k.session_id, ''))
+            AND l.user_sha256 = k.user_sha256 AND l.session_id IN ('', coalesce(k.session_id, ''))
         """)
 
     /// A session that was never seen is ended as well, and one that was ended long ago anew: that may be forgotten by now.
