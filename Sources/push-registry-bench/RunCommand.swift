@@ -10,9 +10,9 @@ struct RunCommand: BenchmarkCommand {
             release binary beside this one, under HTTP load. Prints a table of the medians.
 
             Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
-            another) and logout, both held to changed registrations of the same run; feedback and feedbackAgain (calls of \
-            10,000 items, which change an installation each, or are known); healthz (GET /healthz); start (until /readyz says 200); \
-            idle (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against \
+            another), ownerChange (an installation registers for another user) and logout, all held to changed registrations \
+            of the same run; feedback and feedbackAgain (calls of 10,000 items, which change an installation each, or are \
+            known); healthz (GET /healthz); start (until /readyz says 200); idle (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against \
             plain, and against Hummingbird 2, which is fetched and built in .build-hummingbird when --with-hummingbird \
             asks for it, and measured from then on).
 

@@ -52,6 +52,14 @@ struct RegistrationWriter: Sendable {
         return request("PUT", path, newcomer.body(tokenOf: holder), for: newcomer.owner)
     }
 
+    /// The installation registers as it is, for another user in a session.
+    func ownerChange(of installation: FleetInstallation, to user: String) throws -> [UInt8] {
+        let session = Owner.Session(id: try SessionID("session-of-\(user)"), expiresAt: nil)
+        return request(
+            "PUT", "/installations/\(installation.installID)", installation.body(),
+            for: Owner(userID: try UserID(user), session: session))
+    }
+
     func logout(of installation: FleetInstallation) -> [UInt8] {
         request("POST", "/installations/\(installation.installID)/logout", [], for: installation.owner)
     }

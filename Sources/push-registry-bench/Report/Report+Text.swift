@@ -30,7 +30,7 @@ extension Report {
         case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
         case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
         case .feedback, .feedbackAgain: feedbackCells(row)
-        case .unchanged, .changed, .first, .takeover, .logout, .healthz: rateCells(row)
+        case .unchanged, .changed, .first, .takeover, .ownerChange, .logout, .healthz: rateCells(row)
         case .engine: nil
         }
     }
@@ -84,8 +84,8 @@ extension Report {
                 + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both sides "
                 + "and the load generator share.",
-            "The other side is pgbench; of takeover and logout it is the service itself with changed registrations. Feedback is "
-                + "counted in items, \(Pools.feedbackItems) to a call.",
+            "The other side is pgbench; of takeovers, changes of owner and logouts it is the service itself with changed "
+                + "registrations. Feedback is counted in items, \(Pools.feedbackItems) to a call.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's.",
         ] + odd.sorted()
     }

@@ -23,7 +23,7 @@ struct Report: BenchmarkReport {
     /// What a row is held to: pgbench, or changed registrations.
     func other(_ row: Row) -> Measurement? {
         switch row {
-        case .takeover, .logout: http[.changed]?.median
+        case .takeover, .ownerChange, .logout: http[.changed]?.median
         case .unchanged, .changed: upserts.median
         case .first: inserts.median
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
@@ -39,7 +39,7 @@ extension Report {
     private func figures(_ row: Row) -> [Figure] {
         switch row {
         case .unchanged, .changed, .first, .healthz: [rate(row), cpu(row)].compactMap(\.self)
-        case .takeover, .logout: [rate(row)].compactMap(\.self)
+        case .takeover, .ownerChange, .logout: [rate(row)].compactMap(\.self)
         case .feedback, .feedbackAgain: [feedback(row)]
         case .start: [limit(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)]
         case .idle: [limit(row, idleMegabytes, "MB", Self.idleMegabytesMax)]

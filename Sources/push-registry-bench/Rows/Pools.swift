@@ -22,7 +22,7 @@ struct Pools {
     ///   enough leaves hardly a page of the table out.
     init(_ fleet: Fleet, key: String, installationsMax: Int, rows: [Row]) {
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
-        let count = max(1, min(installationsMax, fleet.count / 5))
+        let count = max(1, min(installationsMax, fleet.count / 6))
         let step = fleet.count / count
         let numbers = (0..<count).lazy.map { $0 * step }
         unchanged = RequestSequence(
@@ -50,6 +50,14 @@ struct Pools {
     func takeovers(round: Int, of rounds: Int) -> RequestSequence {
         let requests = numbers(step / 2 + 1, round: round, of: rounds).map { number in
             writer.takeover(of: fleet[number], by: fleet[Self.newcomers + number])
+        }
+        return RequestSequence(RequestPool(requests), .once)
+    }
+
+    /// The same installations under another user, as when somebody else signs in on a phone.
+    func ownerChanges(round: Int, of rounds: Int) throws -> RequestSequence {
+        let requests = try numbers(2, round: round, of: rounds).map { number in
+            try writer.ownerChange(of: fleet[number], to: "next-\(number)")
         }
         return RequestSequence(RequestPool(requests), .once)
     }

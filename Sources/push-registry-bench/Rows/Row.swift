@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What is measured.
 enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, takeover, logout, feedback, feedbackAgain, healthz, start, idle, engine
+    case unchanged, changed, first, takeover, ownerChange, logout, feedback, feedbackAgain, healthz, start, idle, engine
 
     var title: String {
         switch self {
@@ -10,6 +10,7 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         case .changed: "changed registration (new settings)"
         case .first: "first registration"
         case .takeover: "takeover of a token"
+        case .ownerChange: "change of an installation's owner"
         case .logout: "logout"
         case .feedback: "feedback, items that change"
         case .feedbackAgain: "feedback, items that are known"
@@ -26,7 +27,7 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         case .unchanged: 4
         case .changed: 2
         case .first: 1.5
-        case .takeover, .logout: 0.8
+        case .takeover, .ownerChange, .logout: 0.8
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
         }
     }
@@ -37,7 +38,7 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
     var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
 
     /// Whether changed registrations are the other side.
-    var isHeldToChanged: Bool { self == .takeover || self == .logout }
+    var isHeldToChanged: Bool { self == .takeover || self == .ownerChange || self == .logout }
 }
 
 /// Rows as they are named on the command line: `--rows takeover logout`, or `--rows takeover,logout`.

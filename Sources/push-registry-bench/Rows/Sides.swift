@@ -53,6 +53,10 @@ struct Sides {
             let takeovers = pools.takeovers(round: round, of: options.rounds)
             report.add(try await load(server, takeovers, expecting: .created), to: .takeover)
         }
+        if options.wants(.ownerChange) {
+            let changes = try pools.ownerChanges(round: round, of: options.rounds)
+            report.add(try await load(server, changes, expecting: .updated), to: .ownerChange)
+        }
         if options.wants(.logout) {
             let logouts = pools.logouts(round: round, of: options.rounds)
             report.add(try await load(server, logouts, expecting: .loggedOut), to: .logout)
