@@ -7,7 +7,7 @@ struct Command: AsyncParsableCommand {
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
         subcommands: [
             AllCommand.self, RunCommand.self, FillCommand.self, AudiencesCommand.self, ImportCommand.self,
-            ExportCommand.self, CleanUpBenchmarkCommand.self, EngineServerCommand.self,
+            ExportCommand.self, CleanUpBenchmarkCommand.self, BloatCommand.self, EngineServerCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

@@ -65,7 +65,7 @@ struct AudienceBenchmark {
 
     private func cells() async throws -> Int {
         try await PostgresSession.withSession(database) { session in
-            try session.execute("SELECT count(*) FROM rollup_cell WHERE level = 31")[0].decode(0)
+            try session.execute("SELECT count(*) FROM rollup_cell_255")[0].decode(0)
         }
     }
 
@@ -103,7 +103,8 @@ struct AudienceBenchmark {
         guard try await store.count(audience, explains: false).count == count else {
             throw BenchmarkFailure("\(question.title): the roll-up counts otherwise")
         }
-        return AudienceReport.Answer(question: question, milliseconds: milliseconds.sorted(), rival: rival)
+        return AudienceReport.Answer(
+            title: question.title, dimensions: question.dimensions, milliseconds: milliseconds.sorted(), rival: rival)
     }
 
     /// The middle one of some.

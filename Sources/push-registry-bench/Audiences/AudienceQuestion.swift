@@ -22,9 +22,6 @@ struct AudienceQuestion: Sendable {
         self.condition = condition
     }
 
-    /// What is to be reached, in milliseconds.
-    var medianMax: Double { dimensions <= 2 ? 5 : 20 }
-
     func rival(of app: AppNumber) -> PostgresStatement {
         """
         SELECT count(*) FROM installation
@@ -67,6 +64,9 @@ struct AudienceQuestion: Sendable {
             .init(
                 "breakdown by provider, OS version, auth.", 3, .everybody,
                 by: [.provider, .osVersion, .authorizationStatus], "true"),
+            .init(
+                "breakdown by locale, OS version, auth.", 3, .everybody,
+                by: [.locale, .osVersion, .authorizationStatus], "true"),
             .init(
                 "breakdown by locale, zone, OS version", 3, .everybody, by: [.locale, .timeZone, .osVersion], "true"),
         ]

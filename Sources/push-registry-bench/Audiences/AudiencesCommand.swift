@@ -1,9 +1,8 @@
 import ArgumentParser
 import EmbeddedPostgres
-import Foundation
 import Logging
 
-struct AudiencesCommand: AsyncParsableCommand {
+struct AudiencesCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "audiences",
         abstract: "Measure audience counts and breakdowns from the roll-up, and what it costs registrations.",
@@ -28,22 +27,22 @@ struct AudiencesCommand: AsyncParsableCommand {
     @Option(help: "The push-registry whose schema is made. Default: the one beside this program.")
     var binary: String?
 
+    @Flag(help: "Print JSON, with every question's times.")
+    var json = false
+
     func validate() throws {
         guard let first = counts.first, first >= 1_000, counts == counts.sorted(), times > 0 else {
             throw ValidationError("--counts ascend from 1000, --times is above 0.")
         }
     }
 
-    func run() async throws {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> AudienceReport {
         let binary = try Binary.pushRegistry(binary)
         let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
+        return try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
             try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
             let benchmark = try AudienceBenchmark(server.connectionString, counts: counts, times: times, seed: seed)
-            let report = try await benchmark.run { line in
-                FileHandle.standardError.write(Data("\(line)\n".utf8))
-            }
-            print(report.text)
+            return try await benchmark.run(log: log)
         }
     }
 }

@@ -4,7 +4,7 @@ import PushRegistry
 /// What the roll-up's triggers add to changed registrations: new settings of 100 installations to a statement, as the service
 /// writes a batch under load, and for the sake of the difference without waiting for the disk.
 struct TriggerCost {
-    struct Result: Sendable {
+    struct Result: Codable, Sendable {
         /// Milliseconds of a statement, medians.
         let with: Double
         let without: Double

@@ -1,0 +1,114 @@
+import EventLoop
+import FleetGenerator
+import Foundation
+import PostgresClient
+import PushRegistry
+
+/// A fleet that registers anew many times over, and what the database takes before and after.
+struct BloatBenchmark {
+    private static let connections = 64
+    /// Of one time that the fleet registers.
+    private static let deadline = Duration.seconds(1_800)
+
+    private let connectionString: String
+    private let database: PostgresConfiguration
+    private let binary: Binary
+    private let count: Int
+    private let times: Int
+    private let seed: UInt64
+
+    init(_ connectionString: String, _ binary: Binary, count: Int, times: Int, seed: UInt64) throws {
+        self.connectionString = connectionString
+        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
+        self.binary = binary
+        self.count = count
+        self.times = times
+        self.seed = seed
+    }
+
+    func run(log: @escaping @Sendable (String) -> Void) async throws -> BloatReport {
+        try FileLimit.raise()
+        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
+        let fleet = Fleet(
+            seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
+            silence: .seconds(3_600), links: try TimeZoneLinks())
+        log("loading \(count) installations")
+        try await FleetLoader().load(fleet, into: database)
+        try await sql("VACUUM ANALYZE")
+        let (before, earlier) = (try await sizes(), try await updates())
+        try await registerAll(fleet, log)
+        let (after, later) = (try await sizes(), try await updates())
+        return BloatReport(
+            count: count, times: times, before: before, after: after,
+            heapOnlyShare: Double(later.heapOnly - earlier.heapOnly) / Double(max(1, later.all - earlier.all)))
+    }
+
+    private func registerAll(_ fleet: Fleet, _ log: @Sendable (String) -> Void) async throws {
+        let output = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: output) }
+        try await ServerProcess.with(binary, database: connectionString, log: output) { server in
+            let writer = RegistrationWriter(app: fleet.app.id, key: try server.makeKey(of: fleet.app.id))
+            for time in 1...times {
+                let start = ContinuousClock.now
+                try await register(requests(fleet, writer, time: time), server)
+                let perSecond = Double(count) / ((ContinuousClock.now - start) / .seconds(1))
+                log("registered \(time) of \(times) times, \(Int(perSecond)) a second")
+            }
+        }
+    }
+
+    /// Everybody once, with settings that are not those of the time before; a tenth with another authorization.
+    private func requests(_ fleet: Fleet, _ writer: RegistrationWriter, time: Int) -> RequestPool {
+        RequestPool(
+            (0..<count).shuffled().lazy.map { number in
+                let installation = fleet[number]
+                var settings = installation.settings.toggled(time)
+                if number % 10 == time % 10 {
+                    settings.authorizationStatus = settings.authorizationStatus == .denied ? .authorized : .denied
+                }
+                return writer.request(installation, settings: settings)
+            })
+    }
+
+    private func register(_ requests: RequestPool, _ server: ServerProcess) async throws {
+        let loop = EventLoop(name: "load")
+        defer { loop.stop() }
+        let outcome = try await HTTPLoad(RequestSequence(requests, .once), on: loop).run(
+            port: server.port, connections: Self.connections, warmUp: .zero, measured: Self.deadline
+        ) {}
+        guard outcome.result.tally.failures == 0 else {
+            throw BenchmarkFailure("\(outcome.result.tally.failures) registrations failed")
+        }
+    }
+
+    private func sizes() async throws -> BloatReport.Sizes {
+        try await PostgresSession.withSession(database) { session in
+            let row = try session.execute(Self.sizes)[0]
+            return BloatReport.Sizes(
+                installations: try row.decode(0), indexes: try row.decode(1), rollUp: try row.decode(2),
+                history: try row.decode(3), database: try row.decode(4))
+        }
+    }
+
+    private static let sizes: PostgresStatement = """
+        SELECT pg_table_size('installation') / 1048576::float8, pg_indexes_size('installation') / 1048576::float8,
+            (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relname ~ '^rollup_' AND relkind = 'r')::float8
+                / 1048576,
+            (SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+                WHERE relname ~ '^(token_event|settings_snapshot)' AND relkind = 'r')::float8 / 1048576,
+            pg_database_size(current_database()) / 1048576::float8
+        """
+
+    /// As PostgreSQL has counted them: each session says so when it has nothing else to do, or ends.
+    private func updates() async throws -> (all: Int64, heapOnly: Int64) {
+        try await PostgresSession.withSession(database) { session in
+            let row = try session.execute(
+                "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'installation'")[0]
+            return (try row.decode(0), try row.decode(1))
+        }
+    }
+
+    private func sql(_ script: String) async throws {
+        try await PostgresSession.withSession(database) { try $0.run(script: script) }
+    }
+}
