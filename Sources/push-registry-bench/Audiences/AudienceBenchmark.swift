@@ -79,17 +79,24 @@ struct AudienceBenchmark {
         // Ends with this scope.
         async let _ = client.run()
         let store = PostgresAudienceStore(postgres: client, limits: limits)
+        let postgres = try await PostgresSession.withSession(database) { session in
+            ProcessUsage(
+                processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
+            )
+        }
         var answers: [AudienceReport.Answer] = []
-        for question in try AudienceQuestion.all() { answers.append(try await ask(question, of: app, store)) }
+        for question in try AudienceQuestion.all() { answers.append(try await ask(question, of: app, store, postgres)) }
         return answers
     }
 
     private func ask(
-        _ question: AudienceQuestion, of app: App, _ store: PostgresAudienceStore
+        _ question: AudienceQuestion, of app: App, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
     ) async throws -> AudienceReport.Answer {
         let audience = Audience(app: app.number, filter: question.filter, include: .reachable)
         var milliseconds: [Double] = []
+        var cpuBefore = 0.0
         for number in 0..<times + 5 {
+            if number == 5 { cpuBefore = try postgres.cpuSecondsWithChildren() }
             let start = ContinuousClock.now
             if question.by.isEmpty {
                 _ = try await store.count(audience, explains: false)
@@ -99,12 +106,15 @@ struct AudienceBenchmark {
             // The first ones warm up.
             if number >= 5 { milliseconds.append((ContinuousClock.now - start) / .milliseconds(1)) }
         }
+        let cpu = (try postgres.cpuSecondsWithChildren() - cpuBefore) * 1_000 / Double(times)
         let (rival, count) = try await rival(question, of: app)
         guard try await store.count(audience, explains: false).count == count else {
             throw BenchmarkFailure("\(question.title): the roll-up counts otherwise")
         }
         return AudienceReport.Answer(
-            title: question.title, dimensions: question.dimensions, milliseconds: milliseconds.sorted(), rival: rival)
+            title: question.title, dimensions: question.dimensions, milliseconds: milliseconds.sorted(),
+            cpuMilliseconds: cpu,
+            rival: rival)
     }
 
     /// The middle one of some.

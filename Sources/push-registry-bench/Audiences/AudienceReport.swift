@@ -8,6 +8,8 @@ struct AudienceReport: BenchmarkReport {
         let dimensions: Int
         /// Ascending.
         let milliseconds: [Double]
+        /// PostgreSQL's, of one time.
+        let cpuMilliseconds: Double
         /// count(*) on the best index.
         let rival: Double
 
@@ -81,26 +83,29 @@ struct AudienceReport: BenchmarkReport {
     }
 
     var text: String {
-        let header = Self.line(["question", "fleet", "p50 ms", "p99 ms", "at most", "count(*) ms", "faster", "growth"])
+        let header = Self.line([
+            "question", "fleet", "p50 ms", "p99 ms", "CPU ms", "at most", "count(*) ms", "faster", "growth",
+        ])
         let lines = zip(counts, answers).flatMap { size, answers in
             zip(answers, self.answers[0]).map { answer, first in Self.line(cells(answer, first, size)) }
         }
         let cubes = zip(cells, counts).map { "\($0) cells at \($1)" }.joined(separator: ", ")
         return FigureTable(title: "audiences of \(counts.last ?? 0) installations", figures: figures).text + "\n"
             + ([header] + lines).joined(separator: "\n")
-            + "\n\nEach question \(times) times, one after the other; \(cubes).\n"
+            + "\n\nEach question \(times) times, one after the other; CPU is PostgreSQL's. \(cubes).\n"
     }
 
     private func cells(_ answer: Answer, _ first: Answer, _ size: Int) -> [String] {
         [
             answer.title, "\(size)", Self.number(answer.median), Self.number(answer.p99),
+            Self.number(answer.cpuMilliseconds),
             Self.number(answer.medianMax), Self.number(answer.rival), Self.number(answer.rival / answer.median),
             Self.number(answer.median / first.median),
         ]
     }
 
     private static func line(_ cells: [String]) -> String {
-        let widths = [46, 9, 8, 8, 8, 12, 8, 8]
+        let widths = [46, 9, 8, 8, 8, 8, 12, 8, 8]
         return zip(cells, widths).enumerated().map { index, item in
             let space = String(repeating: " ", count: max(0, item.1 - item.0.count))
             return index == 0 ? item.0 + space : space + item.0
