@@ -95,6 +95,7 @@ let package = Package(
                 .embedInCode("0006_create_segment.sql"),
                 .embedInCode("0007_number_rollup_texts.sql"),
                 .embedInCode("0008_date_user_guard.sql"),
+                .embedInCode("0009_seed_statistics.sql"),
             ],
             swiftSettings: strict),
 

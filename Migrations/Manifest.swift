@@ -21,4 +21,5 @@ public let migrationFiles = [
     MigrationFile("0006_create_segment", PackageResources._006_create_segment_sql),
     MigrationFile("0007_number_rollup_texts", PackageResources._007_number_rollup_texts_sql),
     MigrationFile("0008_date_user_guard", PackageResources._008_date_user_guard_sql),
+    MigrationFile("0009_seed_statistics", PackageResources._009_seed_statistics_sql),
 ]
