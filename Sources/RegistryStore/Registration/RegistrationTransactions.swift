@@ -15,8 +15,8 @@ struct RegistrationTransactions: Sendable {
     enum Finding {
         /// It changes nothing, and this is its answer.
         case unchanged(RegistrationOutcome)
-        /// The installation is as its last registration left it and holds the token; this one says something else, or is
-        /// to be recorded.
+        /// The installation is as its last registration left it, holds the token and has the owner; this one says something else, or
+        /// is to be recorded.
         case known
         /// It is new, or was changed by other ways.
         case unknown
@@ -38,7 +38,7 @@ struct RegistrationTransactions: Sendable {
 
     private func finding(of pending: PendingRegistration, as row: PostgresRow) throws -> Finding {
         guard row.holds(pending.digest, at: 1) else {
-            return row.holds(pending.registration.tokenSHA256, at: 5) ? .known : .unknown
+            return row.isBound(as: pending.registration) ? .known : .unknown
         }
         let outcome = pending.registration.outcomeIfUnchanged(
             generation: try row.decode(2), lastSeenAt: Timestamp(try row.decode(3)), now: Timestamp(try row.decode(4)))
@@ -126,8 +126,17 @@ extension Error {
 }
 
 extension PostgresRow {
+    /// Whether a row of a look-up has the registration's token and owner, so that it concerns nobody else: no holder of the token, and
+    /// neither user nor session.
+    fileprivate func isBound(as registration: Registration) -> Bool {
+        guard holds(registration.tokenSHA256, at: 5) else { return false }
+        guard let owner = registration.owner else { return true }
+        let isSession = owner.session.map { holds($0.id.rawValue.utf8, at: 7) } ?? isNull(7)
+        return holds(owner.userID.rawValue.utf8, at: 6) && isSession
+    }
+
     /// Whether a column is just these bytes.
-    fileprivate func holds(_ bytes: [UInt8], at column: Int) -> Bool {
+    fileprivate func holds(_ bytes: some Sequence<UInt8>, at column: Int) -> Bool {
         withBytes(column) { span in span.withUnsafeBytes { $0.elementsEqual(bytes) } } == true
     }
 }
