@@ -198,10 +198,9 @@ struct FeedbackStoreTests {
 extension TestStores {
     /// Until a session waits for a row that another one has locked.
     func waitForBlockedSession() async throws {
-        while try await sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")[0].decode(
-            0, as: Int.self) == 0
-        {
-            try await Task.sleep(for: .milliseconds(2))
+        try await eventually {
+            try await sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")[0].decode(
+                0, as: Int.self) > 0
         }
     }
 
