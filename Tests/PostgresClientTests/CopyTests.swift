@@ -57,6 +57,20 @@ struct CopyTests {
         }
     }
 
+    @Test func values_areExact_underAnySettingsOfTheSession() async throws {
+        let settings = ["datestyle": "SQL, DMY", "extra_float_digits": "-10", "timezone": "Asia/Kolkata"]
+        try await withConnection(settings: settings) { connection in
+            let time = PostgresTimestamp(microsecondsSince1970: 1_233_664_290_123_456)
+            let found = try await texts(
+                connection,
+                """
+                SELECT current_setting('datestyle') WHERE extract(epoch FROM \(time)) = 1233664290.123456
+                    AND \(0.1 + 0.2) = 0.1::float8 + 0.2::float8 AND \(0.1 + 0.2) <> 0.3::float8
+                """)
+            #expect(found == ["SQL, DMY"])
+        }
+    }
+
     @Test func rows_areLarge_whereTheirFieldsAre() async throws {
         try await withConnection { connection in
             let found = try await texts(

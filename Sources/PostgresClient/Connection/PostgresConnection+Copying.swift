@@ -100,13 +100,17 @@ extension PostgresConnection {
     /// The values bound in `query`, each as SQL text that the server quoted and cast to its type.
     private func literals(of query: PostgresSQL, timeout: Duration) async throws(PostgresError) -> [String] {
         guard let question = query.literals else { return [] }
-        let answer = try await execute(question, timeout: timeout)
+        let answers = try await execute([Self.exactTexts, question], timeout: timeout)
         do {
-            return try answer[0].decode(0)
+            return try answers[1][0].decode(0)
         } catch {
             throw PostgresError(.protocolViolation, message: "\(error)")
         }
     }
+
+    /// Until the end of the transaction, times and numbers are written such that they are read back as they were.
+    private static let exactTexts: PostgresStatement =
+        "SELECT set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true)"
 
     /// A COPY under way.
     struct Copy {
