@@ -454,4 +454,27 @@ BEGIN
 END
 $$;
 
+-- What has changed since the cells were folded: deltas that are pending, and sessions that expired between the moment until which
+-- cells know it and `as_of`, whichever is the earlier: from reachable to active. As a function it is planned once for each session and
+-- not with each question, of which that would be a third.
+CREATE FUNCTION rollup_changes(app integer, as_of timestamptz)
+RETURNS TABLE (provider provider, locale text, time_zone_id text, time_zone_offset integer, system_name text,
+    system_version text, authorization_status authorization_status, reach reach, count bigint)
+LANGUAGE plpgsql STABLE ROWS 100 AS $$
+BEGIN
+    RETURN QUERY
+    SELECT p.provider, p.locale, p.time_zone_id, p.time_zone_offset, p.system_name, p.system_version,
+        p.authorization_status, p.reach, p.count
+    FROM rollup_pending p WHERE p.app_id = app
+    UNION ALL
+    SELECT i.provider, i.locale, i.time_zone_id, i.time_zone_offset, i.system_name, i.system_version,
+        i.authorization_status, m.reach, CASE WHEN i.session_expires_at <= as_of THEN m.sign ELSE -m.sign END
+    FROM rollup_installation i CROSS JOIN (VALUES ('reachable'::reach, -1::bigint), ('active', 1)) AS m (reach, sign)
+    WHERE i.app_id = app AND i.state = 'active'
+        AND reach_of(i.state, i.authorization_status, i.provider, NULL, NULL) = 'reachable'
+        AND i.session_expires_at > least(as_of, (SELECT rollup_swept()))
+        AND i.session_expires_at <= greatest(as_of, (SELECT rollup_swept()));
+END
+$$;
+
 SELECT fold_rollup(2147483647);

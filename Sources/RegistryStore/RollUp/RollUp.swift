@@ -67,31 +67,20 @@ public struct RollUp: Sendable {
     ///
     /// - Parameter isSpelled: whether `system_version` comes too.
     func changes(by dimensions: RollUpDimensions, isSpelled: Bool = false) -> PostgresSQL {
-        let names = dimensions.texts.map(\.column) + (isSpelled ? ["system_version"] : [])
-        let columns = names.map { "\(sql: $0), " as PostgresSQL }.joined(separator: "")
-        let pending: PostgresSQL = """
-            SELECT \(sql: columns)count FROM rollup_pending WHERE app_id = \(app.rawValue)\(sql: condition)
+        let columns =
+            dimensions.texts.map { $0.change ?? $0.column } + (isSpelled ? ["system_version"] : []) + ["count"]
+        return """
+            SELECT \(sql: columns.joined(separator: ", ")) FROM rollup_changes(\(app.rawValue), \(asOf)) \
+            WHERE \(sql: condition)
             """
-        return scope == .reachable ? "\(sql: pending) UNION ALL \(sql: expired(columns))" : pending
     }
 
     private var condition: PostgresSQL {
         switch scope {
-        case .reachable: " AND reach = 'reachable'"
-        case .active: " AND reach IN ('reachable', 'active')"
-        case .all: ""
+        case .reachable: "reach = 'reachable'"
+        case .active: "reach IN ('reachable', 'active')"
+        case .all: "true"
         }
-    }
-
-    /// Sessions that expired between the moment until which cells know it and `asOf`, whichever is the earlier.
-    private func expired(_ columns: PostgresSQL) -> PostgresSQL {
-        """
-        SELECT \(sql: columns)CASE WHEN session_expires_at <= \(asOf) THEN -1 ELSE 1 END::bigint FROM rollup_installation
-        WHERE app_id = \(app.rawValue) AND state = 'active'
-            AND reach_of(state, authorization_status, provider, NULL, NULL) = 'reachable'
-            AND session_expires_at > least(\(asOf), (SELECT rollup_swept()))
-            AND session_expires_at <= greatest(\(asOf), (SELECT rollup_swept()))
-        """
     }
 }
 
@@ -102,6 +91,9 @@ extension RollUpDimensions {
         /// Out of a cell and what is joined to it.
         let value: PostgresSQL
         let join: PostgresSQL?
+
+        /// Out of a change, if it is not there by its name.
+        var change: PostgresSQL?
     }
 
     fileprivate var texts: [Text] {
@@ -115,7 +107,10 @@ extension RollUpDimensions {
         if contains(.systemName) { texts.append(.numbered("system_name", "text", "system_number", as: "s")) }
         if contains(.osVersion) {
             // There is none for 0, which is no version.
-            texts.append(.numbered("system_version_key", "version_key", "version_number", as: "v", by: "LEFT JOIN"))
+            var version = Text.numbered(
+                "system_version_key", "version_key", "version_number", as: "v", by: "LEFT JOIN")
+            version.change = "version_key(system_version) AS system_version_key"
+            texts.append(version)
         }
         if contains(.authorization) {
             texts.append(Text(column: "authorization_status", value: "c.authorization_status", join: nil))
