@@ -84,8 +84,7 @@ extension CleanUpCommand {
             if json {
                 try printJSON(["runs": runs.map(CleanUpRunJSON.init)])
             } else {
-                for run in runs { print(run.text) }
-                if runs.isEmpty { print("there was no run yet") }
+                print(runs.text)
             }
         }
     }

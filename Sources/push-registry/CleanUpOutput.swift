@@ -29,31 +29,63 @@ struct ProgressBar: Sendable {
 }
 
 extension CleanUpReport {
-    /// A line for each app, and one for the rest.
+    /// A line for each app in which something was due, and one for all.
     var text: String {
-        let lines = apps.map { app in
-            app.isRefused
-                ? "\(app.app): HELD BACK, \(app.leaving) of \(app.active) active installations would go (--max-share)"
-                : "\(app.app): \(app.counts.text)"
-        }
-        let rest =
-            "\(tombstones) logouts forgotten, \(partitionsDropped) partitions dropped, \(partitionsMade) made"
+        let lines = apps.filter { $0.isRefused || $0.counts.total > 0 }.map(\.text)
         let name = runID.map { "run \($0)" } ?? "dry run, nothing was changed"
-        return (lines + ["\(name): \(counts.text); \(rest)"]).joined(separator: "\n")
+        return (lines + ["\(name): \(([counts.text] + upkeep).joined(separator: ", "))"]).joined(separator: "\n")
+    }
+
+    private var upkeep: [String] {
+        [
+            (tombstones, "logouts and users forgotten"), (historyRemoved, "rows of old history removed"),
+            (partitionsDropped, "partitions of old history dropped"), (partitionsMade, "partitions made"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    }
+}
+
+extension CleanUpReport.AppResult {
+    fileprivate var text: String {
+        guard isRefused else { return "\(app): \(counts.text)" }
+        let percent = active == 0 ? 100 : (100 * leaving + active - 1) / active
+        return """
+            \(app): HELD BACK, nothing of it was touched: \(leaving) of \(active) active installations would go.
+                Is its policy right, and PostgreSQL's clock, and do registrations arrive? If so, allow it once:
+                push-registry cleanup --app \(app) --max-share \(percent)%
+            """
+    }
+}
+
+extension [CleanUpRun] {
+    /// A line for each.
+    var text: String {
+        isEmpty
+            ? "there was no run yet"
+            : TextTable(header: ["run", "started", "outcome", "changed", "took"], rows: map(\.cells)).text
     }
 }
 
 extension CleanUpRun {
-    var text: String {
+    fileprivate var cells: [String] {
         let what = undoes.map { "undid run \($0): \(restored) restored" } ?? counts.text
-        return "\(id)  \(startedAt)  \(outcome)  \(what)"
+        return ["\(id)", startedAt.description, outcome, what, took]
+    }
+
+    private var took: String {
+        guard let finishedAt else { return "" }
+        let seconds = Double(finishedAt.microseconds - startedAt.microseconds) / 1_000_000
+        return String(format: "%.1f s", seconds)
     }
 }
 
 extension CleanUpCounts {
-    var text: String {
-        "\(self[.stale]) stale, \(self[.sessionEnded]) sessions ended, \(self[.superseded]) superseded, "
-            + "\(self[.unregistered]) unregistered, \(self[.purged]) purged"
+    fileprivate var text: String {
+        let steps: [(CleanUpStep, String)] = [
+            (.stale, "stale"), (.sessionEnded, "sessions ended"), (.superseded, "superseded"),
+            (.unregistered, "unregistered"), (.purged, "purged"),
+        ]
+        let counts = steps.filter { self[$0.0] > 0 }.map { "\(self[$0.0]) \($0.1)" }
+        return counts.isEmpty ? "no installation" : counts.joined(separator: ", ")
     }
 }
 
