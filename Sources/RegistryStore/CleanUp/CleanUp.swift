@@ -14,8 +14,6 @@ public struct CleanUp: Sendable {
         public var breaker = CleanUpBreaker()
         /// How long events and settings snapshots are kept.
         public var historyRetention = ISO8601Duration.days(400)
-        /// Installations of one transaction, whose rows are locked for some 50 ms.
-        public var batch = 1_000
         /// Pages that one statement reads: 32 MiB, in some tenths of a second.
         var pagesPerRead: Int64 = 4_096
         /// Where the run is, for its record: host and process.

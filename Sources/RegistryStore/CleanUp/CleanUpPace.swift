@@ -1,29 +1,51 @@
 import Glibc
 import PostgresClient
 
-/// How long the night job rests between two batches.
-///
-/// A tenth of what the batch took, and all that it took beyond half as much again as the same work took at its fastest so far: a database
-/// that is busy with registrations answers later, and is left alone the longer.
+/// How much the night job does at a time, and how long it rests in between: it hurries while nobody else works, and otherwise leaves the
+/// database to others for at least as long as it had it.
 struct CleanUpPace {
-    private static let longest = Duration.seconds(2)
-    /// Of one item.
-    private var fastest: Duration?
+    /// Beyond so many sessions at work the rests grow no longer.
+    private static let busyMax = 3
+    private static let restMax = Duration.seconds(2)
 
-    /// Carries a batch of so many items, and rests.
-    ///
-    /// - Throws: what `batch` throws; `cancelled` if the task was cancelled.
-    mutating func carry(_ items: Int, _ session: PostgresSession, _ batch: () throws -> Void) throws {
-        let took = try ContinuousClock().measure(batch)
-        try session.checkCancellation()
-        Self.sleep(rest(after: took, for: items))
+    private let session: PostgresSession
+    /// Other sessions that were at work when the last batch was done.
+    private var busy: Int
+
+    init(_ session: PostgresSession) throws {
+        self.session = session
+        busy = try Self.busySessions(session)
     }
 
-    mutating func rest(after took: Duration, for items: Int) -> Duration {
-        guard items > 0 else { return .zero }
-        let fastest = min(fastest ?? took / items, took / items)
-        self.fastest = fastest
-        return min(took / 10 + max(took - fastest * items * 3 / 2, .zero), Self.longest)
+    /// Installations of one transaction, whose rows are locked for some 100 ms, or 10 ms while somebody may want them.
+    var batch: Int { Self.batch(beside: busy) }
+
+    /// Carries a batch, and rests.
+    ///
+    /// - Throws: what `batch` throws; `PostgresError`, `cancelled` among them if the task was cancelled.
+    mutating func carry(_ batch: () throws -> Void) throws {
+        let took = try ContinuousClock().measure(batch)
+        try session.checkCancellation()
+        busy = try Self.busySessions(session)
+        Self.sleep(Self.rest(after: took, beside: busy))
+    }
+
+    static func batch(beside busy: Int) -> Int {
+        busy == 0 ? 2_000 : 250
+    }
+
+    /// For each of them as long as the batch took.
+    static func rest(after took: Duration, beside busy: Int) -> Duration {
+        min(took * min(busy, busyMax), restMax)
+    }
+
+    private static func busySessions(_ session: PostgresSession) throws -> Int {
+        try session.execute(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active'
+                AND backend_type = 'client backend'
+            """)[0].decode(0)
     }
 
     /// **Blocks** the thread.

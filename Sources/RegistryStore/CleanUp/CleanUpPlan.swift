@@ -9,7 +9,7 @@ import PushRegistry
 struct CleanUpPlan {
     let asOf: Timestamp
     let entries: [(app: AppNumber, result: CleanUpReport.AppResult)]
-    let stretches: [CleanUpStretches.Stretch]
+    let stretches: CleanUpStretches
 
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
     var isRefused: Bool { results.contains(where: \.isRefused) }
@@ -22,10 +22,11 @@ struct CleanUpPlan {
         _ = try session.execute(
             CleanUpStatements.addBounds(apps.map { [asOf] in ($0.number, CleanUpBounds($0.policy, asOf: asOf)) }))
         _ = try session.execute("ANALYZE cleanup_bounds")
-        let (counts, found) = try Self.read(session, options.pagesPerRead, progress)
+        let read = try Self.read(session, options.pagesPerRead, progress)
+        var stretches = read.found
         let inUse = try Self.inUse(session)
         entries = apps.map { app in
-            let counts = counts[app.number, default: CleanUpCounts()]
+            let counts = read.counts[app.number, default: CleanUpCounts()]
             let (leaving, all) = (counts.judgements, inUse[app.number, default: 0])
             let isRefused = options.breaker.refuses(leaving: leaving, of: all)
             return (
@@ -37,7 +38,8 @@ struct CleanUpPlan {
         }
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         _ = try session.execute(CleanUpStatements.withhold(refused.map(\.rawValue)))
-        stretches = found.stretches(of: options.batch, without: refused)
+        stretches.remove(refused)
+        self.stretches = stretches
     }
 
     private static func apps(_ session: PostgresSession, _ options: CleanUp.Options) throws -> [App] {
@@ -58,11 +60,11 @@ struct CleanUpPlan {
     ) throws -> (counts: [AppNumber: CleanUpCounts], found: CleanUpStretches) {
         var counts: [AppNumber: CleanUpCounts] = [:]
         var found = CleanUpStretches()
-        var pace = CleanUpPace()
+        var pace = try CleanUpPace(session)
         let ranges = try TablePages.all(of: "installation", by: size, session)
         for (number, pages) in ranges.enumerated() {
             progress(.reading(number, of: ranges.count))
-            try pace.carry(pages.range.count, session) {
+            try pace.carry {
                 for row in try session.execute(CleanUpStatements.read(pages).unprepared()) {
                     let (app, count) = (AppNumber(try row.decode(1)), try row.decode(3, as: Int.self))
                     guard let step = CleanUpStep(rawValue: try row.decode(2)) else { continue }

@@ -15,30 +15,35 @@ struct CleanUpStretches {
 
     /// In the order of the table.
     private var found: [(block: Int64, app: AppNumber, count: Int)] = []
+    private var position = 0
+
+    /// How many are due in all of it.
+    var count: Int { found.reduce(0) { $0 + $1.count } }
 
     /// - Parameter block: the number of the first page by `pagesPerBlock`; not below the one before.
     mutating func add(_ count: Int, of app: AppNumber, in block: Int64) {
         found.append((block, app, count))
     }
 
-    /// Stretches of at most `batch` installations, but for blocks in which there are more, without what `refused` apps have.
-    func stretches(of batch: Int, without refused: Set<AppNumber>) -> [Stretch] {
-        var stretches: [Stretch] = []
-        var open: (first: Int64, last: Int64, count: Int)?
-        for (block, app, count) in found where !refused.contains(app) {
-            if let (first, last, sum) = open, block == last || fits(first, block, sum + count, batch) {
-                open = (first, block, sum + count)
-            } else {
-                if let open { stretches.append(Self.stretch(open)) }
-                open = (block, block, count)
-            }
-        }
-        if let open { stretches.append(Self.stretch(open)) }
-        return stretches
+    mutating func remove(_ apps: Set<AppNumber>) {
+        found.removeAll { apps.contains($0.app) }
     }
 
-    private func fits(_ first: Int64, _ block: Int64, _ count: Int, _ batch: Int) -> Bool {
-        count <= batch && (block + 1 - first) * Self.pagesPerBlock <= Self.pagesPerStretchMax
+    /// The next one, of at most `batch` installations, but for a block in which there are more; nil when there is nothing left.
+    mutating func next(of batch: Int) -> Stretch? {
+        guard position < found.count else { return nil }
+        var open = (first: found[position].block, last: found[position].block, count: 0)
+        while position < found.count {
+            let (block, _, count) = found[position]
+            guard block == open.last || Self.fits(open.first, block, open.count + count, batch) else { break }
+            open = (open.first, block, open.count + count)
+            position += 1
+        }
+        return Self.stretch(open)
+    }
+
+    private static func fits(_ first: Int64, _ block: Int64, _ count: Int, _ batch: Int) -> Bool {
+        count <= batch && (block + 1 - first) * pagesPerBlock <= pagesPerStretchMax
     }
 
     private static func stretch(_ blocks: (first: Int64, last: Int64, count: Int)) -> Stretch {

@@ -85,9 +85,9 @@ struct CleanUpUpkeep {
     }
 
     private func forEachBatch(of table: String, _ body: (TablePages) throws -> Void) throws {
-        var pace = CleanUpPace()
+        var pace = try CleanUpPace(session)
         for pages in try TablePages.all(of: table, by: Self.pagesPerBatch, session) {
-            try pace.carry(pages.range.count, session) { try body(pages) }
+            try pace.carry { try body(pages) }
         }
     }
 
@@ -151,10 +151,10 @@ struct CleanUpUpkeep {
                     SELECT ctid FROM \(identifier: table) WHERE at < \(end)
                     ORDER BY \(sql: table == "token_event_default" ? "transaction_id, id" : "id") LIMIT \(Self.historyPerBatch)))
                 """
-            var pace = CleanUpPace()
+            var pace = try CleanUpPace(session)
             var count = 0
             repeat {
-                try pace.carry(1, session) { count = try session.execute(statement.unprepared()).affectedRows }
+                try pace.carry { count = try session.execute(statement.unprepared()).affectedRows }
                 if count > 0 { try removed(count) }
             } while count == Self.historyPerBatch
         }

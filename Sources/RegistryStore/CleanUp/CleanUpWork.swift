@@ -21,20 +21,21 @@ struct CleanUpWork {
     func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
         // Whatever the planner thinks of tables that it has just seen for the first time: a batch reads its pages, and no other table
         // as a whole.
-        try session.run(script: "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
-        let total = plan.stretches.reduce(0) { $0 + $1.count }
+        try session.run(script: "SET enable_seqscan = off; SET enable_mergejoin = off")
+        var stretches = plan.stretches
+        let total = stretches.count
         var done = 0
-        var pace = CleanUpPace()
-        for stretch in plan.stretches {
+        var pace = try CleanUpPace(session)
+        while let stretch = stretches.next(of: pace.batch) {
             progress(.retiring(done, of: total))
-            try pace.carry(stretch.count, session) {
+            try pace.carry {
                 try attempt {
                     _ = try session.execute(CleanUpStatements.batch(of: run, on: stretch.pages).unprepared())
                 }
             }
             done += stretch.count
         }
-        try session.run(script: "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin")
+        try session.run(script: "RESET enable_seqscan; RESET enable_mergejoin")
     }
 
     /// - Parameter historyBefore: what is older goes; nil: history stays.
