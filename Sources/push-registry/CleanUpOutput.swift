@@ -33,7 +33,8 @@ extension CleanUpReport {
     var text: String {
         let lines = apps.filter { $0.isRefused || $0.counts.total > 0 }.map(\.text)
         let name = runID.map { "run \($0)" } ?? "dry run, nothing was changed"
-        return (lines + ["\(name): \(([counts.text] + upkeep).joined(separator: ", "))"]).joined(separator: "\n")
+        let changes = (counts.total > 0 ? [counts.text] : ["no installation changed"]) + upkeep
+        return (lines + ["\(name): \(changes.joined(separator: ", "))"]).joined(separator: "\n")
     }
 
     private var upkeep: [String] {
