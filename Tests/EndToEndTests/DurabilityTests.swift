@@ -49,6 +49,8 @@ struct DurabilityTests {
             let app = try await RegistryApp.make(in: registry)
             _ = try await app.put("locked", as: "alice")
             _ = try await app.put("free", as: "alice")
+            // A user's first registration makes the user's row, for which the others of that user wait: this is none.
+            _ = try await app.put("known", as: "bob")
             try await registry.database.withTransaction { transaction in
                 _ = try await transaction.execute("SELECT 1 FROM installation WHERE install_id = 'locked' FOR UPDATE")
                 async let waiting = app.put("locked", as: "bob")
