@@ -10,8 +10,8 @@ public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// A thousand deltas cost a reader half a millisecond, and come together in a second of a busy service.
         public var interval = Duration.seconds(1)
-        /// Deltas of one transaction, which takes about 150 ms.
-        public var batch: Int32 = 5_000
+        /// Deltas of one transaction: the more, the more of them meet in one cell.
+        public var batch: Int32 = 20_000
         /// Folded deltas, after which their space is made usable again.
         public var vacuumAfter = 20_000
 
