@@ -35,9 +35,6 @@ struct RunCommand: BenchmarkCommand {
     @Option(help: "HTTP connections.")
     var connections = 64
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
     @Option(
         help: """
             Microseconds to add to each flush of the WAL (commit_delay), for both sides: for a disk that answers from \
@@ -45,17 +42,13 @@ struct RunCommand: BenchmarkCommand {
             """)
     var flushDelay = 0
 
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
-    var binary: String?
-
     @Flag(help: "A small run, to see that all works: 50,000 installations, one round of 2 seconds.")
     var quick = false
 
     @Flag(help: "Build the server on Hummingbird 2 that the row engine compares with: minutes, the first time.")
     var withHummingbird = false
 
-    @Flag(help: "Print JSON, with every round's figures.")
-    var json = false
+    @OptionGroup var common: BenchmarkOptions
 
     private var options: RunOptions {
         var options = RunOptions()
@@ -67,7 +60,7 @@ struct RunCommand: BenchmarkCommand {
         options.count = count ?? options.count
         options.seconds = seconds ?? options.seconds
         options.rounds = rounds ?? options.rounds
-        (options.connections, options.seed) = (connections, seed)
+        (options.connections, options.seed) = (connections, common.seed)
         options.flushDelayMicroseconds = flushDelay
         return options
     }
@@ -83,7 +76,7 @@ struct RunCommand: BenchmarkCommand {
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> Report {
         var report = Report(options: options)
         if options.wantsDatabase {
-            report = try await Benchmark(options: options, binary: try .pushRegistry(binary), log: log).run()
+            report = try await Benchmark(options: options, binary: try .pushRegistry(common.binary), log: log).run()
         }
         if options.wants(.engine) {
             report.engine = try await EngineBenchmark(options, buildsHummingbird: withHummingbird, log: log).run()

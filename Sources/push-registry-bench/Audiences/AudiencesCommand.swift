@@ -1,6 +1,5 @@
 import ArgumentParser
 import EmbeddedPostgres
-import Logging
 
 struct AudiencesCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
@@ -21,14 +20,7 @@ struct AudiencesCommand: BenchmarkCommand {
     @Option(help: "How often each question is asked.")
     var times = 100
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The push-registry whose schema is made. Default: the one beside this program.")
-    var binary: String?
-
-    @Flag(help: "Print JSON, with every question's times.")
-    var json = false
+    @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
         guard let first = counts.first, first >= 1_000, counts == counts.sorted(), times > 0 else {
@@ -37,11 +29,10 @@ struct AudiencesCommand: BenchmarkCommand {
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> AudienceReport {
-        let binary = try Binary.pushRegistry(binary)
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        return try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
+        try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
             try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
-            let benchmark = try AudienceBenchmark(server.connectionString, counts: counts, times: times, seed: seed)
+            let benchmark = try AudienceBenchmark(
+                server.connectionString, counts: counts, times: times, seed: common.seed)
             return try await benchmark.run(log: log)
         }
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import EmbeddedPostgres
-import Logging
 
 struct BloatCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
@@ -19,14 +18,7 @@ struct BloatCommand: BenchmarkCommand {
     @Option(help: "How often the fleet registers again.")
     var times = 20
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
-    var binary: String?
-
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
         guard count >= 1_000, (1...255).contains(times) else {
@@ -35,12 +27,10 @@ struct BloatCommand: BenchmarkCommand {
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BloatReport {
-        let binary = try Binary.pushRegistry(binary)
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        let settings = Benchmark.clusterSettings(RunOptions())
-        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { server in
-            try await BloatBenchmark(server.connectionString, binary, count: count, times: times, seed: seed).run(
-                log: log)
+        try await common.withCluster(Benchmark.clusterSettings(RunOptions())) { server, binary in
+            let benchmark = try BloatBenchmark(
+                server.connectionString, binary, count: count, times: times, seed: common.seed)
+            return try await benchmark.run(log: log)
         }
     }
 }

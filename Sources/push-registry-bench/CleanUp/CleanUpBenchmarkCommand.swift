@@ -1,6 +1,5 @@
 import ArgumentParser
 import EmbeddedPostgres
-import Logging
 
 struct CleanUpBenchmarkCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
@@ -21,14 +20,7 @@ struct CleanUpBenchmarkCommand: BenchmarkCommand {
     @Option(help: "How often all of it runs, at most 3: each time with other tenths.")
     var rounds = 3
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
-    var binary: String?
-
-    @Flag(help: "Print JSON, with every round's figures.")
-    var json = false
+    @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
         guard count >= 100_000, (1...CleanUpBenchmark.roundsMax).contains(rounds) else {
@@ -37,11 +29,10 @@ struct CleanUpBenchmarkCommand: BenchmarkCommand {
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> CleanUpReport {
-        let binary = try Binary.pushRegistry(binary)
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        return try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
+        try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
             try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
-            return try await CleanUpBenchmark(server, binary, count: count, seed: seed).run(rounds: rounds, log: log)
+            return try await CleanUpBenchmark(server, binary, count: count, seed: common.seed).run(
+                rounds: rounds, log: log)
         }
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import EmbeddedPostgres
-import Logging
 
 struct ExportCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
@@ -21,14 +20,7 @@ struct ExportCommand: BenchmarkCommand {
     @Option(help: "Seconds of registrations, with and without an export.")
     var seconds = 10
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
-    var binary: String?
-
-    @Flag(help: "Print JSON, with every round's figures.")
-    var json = false
+    @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
         guard count > 0, rounds > 0, seconds > 0 else {
@@ -37,10 +29,8 @@ struct ExportCommand: BenchmarkCommand {
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> ExportReport {
-        let binary = try Binary.pushRegistry(binary)
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        return try await ThrowawayCluster.with(settings: AudienceBenchmark.clusterSettings, logger: quiet) { server in
-            let benchmark = try ExportBenchmark(server.connectionString, binary, count: count, seed: seed)
+        try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
+            let benchmark = try ExportBenchmark(server.connectionString, binary, count: count, seed: common.seed)
             return try await benchmark.run(rounds: rounds, seconds: seconds, log: log)
         }
     }

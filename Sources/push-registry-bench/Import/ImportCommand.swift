@@ -1,6 +1,4 @@
 import ArgumentParser
-import EmbeddedPostgres
-import Logging
 
 struct ImportCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
@@ -19,25 +17,15 @@ struct ImportCommand: BenchmarkCommand {
     @Option(help: "Rounds; the medians count.")
     var rounds = 3
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
-    var binary: String?
-
-    @Flag(help: "Print JSON, with every round's figures.")
-    var json = false
+    @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
         guard count > 0, rounds > 0 else { throw ValidationError("--count and --rounds are above 0.") }
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
-        let binary = try Binary.pushRegistry(binary)
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        let settings = Benchmark.clusterSettings(RunOptions())
-        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { server in
-            let benchmark = try ImportBenchmark(server, binary, count: count, seed: seed)
+        try await common.withCluster(Benchmark.clusterSettings(RunOptions())) { server, binary in
+            let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed)
             return try await benchmark.run(rounds: rounds, log: log)
         }
     }

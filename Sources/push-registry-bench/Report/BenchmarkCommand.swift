@@ -1,5 +1,7 @@
 import ArgumentParser
+import EmbeddedPostgres
 import Foundation
+import Logging
 
 /// What a benchmark ends with.
 protocol BenchmarkReport: Codable, Sendable {
@@ -13,16 +15,37 @@ protocol BenchmarkReport: Codable, Sendable {
 protocol BenchmarkCommand: AsyncParsableCommand {
     associatedtype Result: BenchmarkReport
 
-    var json: Bool { get }
+    var common: BenchmarkOptions { get }
 
     /// - Parameter log: takes lines that tell how far it is.
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> Result
 }
 
+/// What all benchmarks can be told.
+struct BenchmarkOptions: ParsableArguments {
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry to measure. Default: the one beside this program.")
+    var binary: String?
+
+    @Flag(help: "Print JSON, with every round's figures.")
+    var json = false
+
+    /// Lends a throw-away PostgreSQL and the command to measure.
+    func withCluster<Value: Sendable>(
+        _ settings: [String: String], _ body: (EmbeddedPostgres, Binary) async throws -> Value
+    ) async throws -> Value {
+        let binary = try Binary.pushRegistry(binary)
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { try await body($0, binary) }
+    }
+}
+
 extension BenchmarkCommand {
     func run() async throws {
         let report = try await measure { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
-        if json { print(try report.json) } else { print(report.text, terminator: "") }
+        if common.json { print(try report.json) } else { print(report.text, terminator: "") }
     }
 }
 
