@@ -82,7 +82,7 @@ actor HTTPConnection: ReadinessHandler {
         if readiness.contains(.writable) { flush() }
         if readiness.contains(.readable) {
             receive()
-        } else if readiness.contains(.failed) {
+        } else if !readiness.isDisjoint(with: .failed) {
             close(reset: false)
         }
         advance()
