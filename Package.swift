@@ -96,6 +96,7 @@ let package = Package(
                 .embedInCode("0007_number_rollup_texts.sql"),
                 .embedInCode("0008_date_user_guard.sql"),
                 .embedInCode("0009_seed_statistics.sql"),
+                .embedInCode("0010_replan_folding.sql"),
             ],
             swiftSettings: strict),
 

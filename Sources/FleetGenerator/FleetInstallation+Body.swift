@@ -4,18 +4,28 @@ import StrictJSON
 extension FleetInstallation {
     /// The JSON body with which this installation registers, as its client writes it.
     ///
-    /// - Parameters:
-    ///   - settings: other settings than the installation's own.
-    ///   - holder: whose token it has come to hold; its own by default.
-    public func body(settings: NotificationSettings? = nil, tokenOf holder: FleetInstallation? = nil) -> [UInt8] {
-        let holder = holder ?? self
+    /// - Parameter settings: other settings than the installation's own.
+    public func body(settings: NotificationSettings? = nil) -> [UInt8] {
+        body(of: sent, settings ?? self.settings)
+    }
+
+    /// The body of a phone in other hands: it is what it was and has kept its token, and `newcomer` has installed the app anew.
+    public func body(handedTo newcomer: FleetInstallation) -> [UInt8] {
+        var device = sent
+        (device.installID, device.keychainID, device.vendorID, device.advertisingID) = (
+            newcomer.sent.installID, newcomer.sent.keychainID, newcomer.sent.vendorID, newcomer.sent.advertisingID
+        )
+        return body(of: device, settings)
+    }
+
+    private func body(of device: SentDevice, _ settings: NotificationSettings) -> [UInt8] {
         var writer = JSONWriter(capacity: 1_536)
         writer.object { writer in
-            writer.member("token", holder.token.text)
-            writer.member("provider", holder.token.provider.rawValue)
-            if let keys = holder.keys { writer.member("keys", keys) }
-            writer.member("settings", settings ?? self.settings)
-            writer.member("device", sent)
+            writer.member("token", token.text)
+            writer.member("provider", token.provider.rawValue)
+            if let keys { writer.member("keys", keys) }
+            writer.member("settings", settings)
+            writer.member("device", device)
         }
         return writer.bytes
     }

@@ -11,7 +11,7 @@ public struct RollUpFolder: Sendable {
         /// A thousand deltas cost a reader half a millisecond, and come together in a second of a busy service.
         public var interval = Duration.seconds(1)
         /// Deltas of one transaction: the more, the more of them meet in one cell.
-        public var batch: Int32 = 20_000
+        public var batch: Int32 = 100_000
         /// Folded deltas, after which their space is made usable again.
         public var vacuumAfter = 20_000
 
@@ -29,11 +29,13 @@ public struct RollUpFolder: Sendable {
         self.limits = limits
     }
 
-    /// Folds until it is cancelled. What fails is tried again in the next round.
+    /// Folds until it is cancelled, at most half of the time: in a flood, those who bring it need the server more than those who ask,
+    /// and what has waited is folded the cheaper. What fails is tried again in the next round.
     public func run() async {
         var isPrepared = false
         var dead = 0
         while !Task.isCancelled {
+            let start = ContinuousClock.now
             do {
                 if !isPrepared {
                     _ = try await postgres.execute(RollUpStatements.prepare)
@@ -47,7 +49,7 @@ public struct RollUpFolder: Sendable {
             } catch {
                 failures.increment()
             }
-            try? await postgres.loop.sleep(for: limits.interval)
+            try? await postgres.loop.sleep(for: max(limits.interval, start.duration(to: .now)))
         }
     }
 

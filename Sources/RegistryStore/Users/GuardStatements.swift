@@ -3,15 +3,20 @@ import PushRegistry
 
 /// The SQL of R7: the rows of users and sessions, where registrations and logouts meet. Whoever locks several of them does
 /// so in the order of their keys, users first, and installations only after them.
+///
+/// Rows are looked up one after the other, by LATERAL and what keeps it from becoming a join: a session that planned a join while the
+/// table was empty goes on reading all of it, batch after batch, until somebody analyzes it.
 enum GuardStatements {
     /// Locks those who are known, in the order of their keys. What is not there says nothing of whether it was ended.
     static let shareUsers = PreparedSQL(
         """
         SELECT k.position, u.refused_before
-        FROM unnest($1::integer[], $2::bytea[]) WITH ORDINALITY AS k (app_id, user_sha256, position)
-        JOIN user_guard u USING (app_id, user_sha256)
-        ORDER BY u.app_id, u.user_sha256
-        FOR SHARE OF u
+        FROM (
+            SELECT * FROM unnest($1::integer[], $2::bytea[]) WITH ORDINALITY AS k (app_id, user_sha256, position)
+            ORDER BY app_id, user_sha256) AS k
+        CROSS JOIN LATERAL (
+            SELECT refused_before FROM user_guard
+            WHERE app_id = k.app_id AND user_sha256 = k.user_sha256 FOR SHARE) AS u
         """)
 
     /// Makes those who are not. Who makes a row has it alone; whoever else was about to make it waits, and finds that it is there.
@@ -19,7 +24,6 @@ enum GuardStatements {
         """
         INSERT INTO user_guard (app_id, user_sha256)
         SELECT k.app_id, k.user_sha256 FROM unnest($1::integer[], $2::bytea[]) AS k (app_id, user_sha256)
-        WHERE NOT EXISTS (SELECT FROM user_guard u WHERE u.app_id = k.app_id AND u.user_sha256 = k.user_sha256)
         ORDER BY k.app_id, k.user_sha256
         ON CONFLICT DO NOTHING
         """)
@@ -27,10 +31,12 @@ enum GuardStatements {
     static let shareSessions = PreparedSQL(
         """
         SELECT k.position, s.ended_at, s.kept_at
-        FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS k (app_id, session_id, position)
-        JOIN session s USING (app_id, session_id)
-        ORDER BY s.app_id, s.session_id
-        FOR SHARE OF s
+        FROM (
+            SELECT * FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS k (app_id, session_id, position)
+            ORDER BY app_id, session_id COLLATE "C") AS k
+        CROSS JOIN LATERAL (
+            SELECT ended_at, kept_at FROM session
+            WHERE app_id = k.app_id AND session_id = k.session_id FOR SHARE) AS s
         """)
 
     static let addSessions = PreparedSQL(
@@ -38,8 +44,7 @@ enum GuardStatements {
         INSERT INTO session (app_id, session_id, user_sha256)
         SELECT k.app_id, k.session_id, k.user_sha256
         FROM unnest($1::integer[], $2::text[], $3::bytea[]) AS k (app_id, session_id, user_sha256)
-        WHERE NOT EXISTS (SELECT FROM session s WHERE s.app_id = k.app_id AND s.session_id = k.session_id)
-        ORDER BY k.app_id, k.session_id
+        ORDER BY k.app_id, k.session_id COLLATE "C"
         ON CONFLICT DO NOTHING
         """)
 
@@ -49,8 +54,11 @@ enum GuardStatements {
         SELECT k.position, l.session_id <> '', l.logged_out_at
         FROM unnest($1::integer[], $2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY
             AS k (app_id, install_id, user_sha256, session_id, position)
-        JOIN installation_logout l ON l.app_id = k.app_id AND l.install_id = k.install_id
-            AND l.user_sha256 = k.user_sha256 AND l.session_id IN ('', coalesce(k.session_id, ''))
+        CROSS JOIN LATERAL (
+            SELECT session_id, logged_out_at FROM installation_logout
+            WHERE app_id = k.app_id AND install_id = k.install_id AND user_sha256 = k.user_sha256
+                AND session_id IN ('', coalesce(k.session_id, ''))
+            OFFSET 0) AS l
         """)
 
     /// A session that was never seen is ended as well, and one that was ended long ago anew: that may be forgotten by now.

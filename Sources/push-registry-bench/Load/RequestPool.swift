@@ -46,10 +46,10 @@ struct RegistrationWriter: Sendable {
         return request("PUT", path, installation.body(settings: settings), for: installation.owner)
     }
 
-    /// A new installation, with its own user, registers with the token of another one.
+    /// A phone with its token comes to another user, who installs the app anew.
     func takeover(of holder: FleetInstallation, by newcomer: FleetInstallation) -> [UInt8] {
         let path = "/installations/\(newcomer.installID)"
-        return request("PUT", path, newcomer.body(tokenOf: holder), for: newcomer.owner)
+        return request("PUT", path, holder.body(handedTo: newcomer), for: newcomer.owner)
     }
 
     /// The installation registers as it is, for another user in a session.

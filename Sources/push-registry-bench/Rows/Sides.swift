@@ -88,7 +88,7 @@ struct Sides {
     }
 
     private func bench(_ script: String, _ what: String) async throws -> Measurement {
-        try await checkpoint()
+        try await settle()
         let bench = PgBench(database: database, postgres: postgres)
         let result = Measurement(try await bench.run(script, seconds: options.seconds))
         log("\(what): \(Int(result.perSecond)) a second")
@@ -98,7 +98,7 @@ struct Sides {
     private func load(
         _ server: ServerProcess, _ sequence: RequestSequence, expecting verdict: ResponseScanner.Verdict
     ) async throws -> Measurement {
-        try await checkpoint()
+        try await settle()
         let loop = EventLoop(name: "load")
         defer { loop.stop() }
         let load = HTTPLoad(sequence, on: loop)
@@ -114,7 +114,7 @@ struct Sides {
     private func judge(
         _ server: ServerProcess, _ load: FeedbackLoad, expecting words: [String]
     ) async throws -> Measurement {
-        try await checkpoint()
+        try await settle()
         let before = try CPUReading(service: server.usage, postgres: postgres)
         let outcome = try await load.run()
         let after = try CPUReading(service: server.usage, postgres: postgres)
@@ -123,8 +123,12 @@ struct Sides {
         return result
     }
 
-    /// Both sides begin with all pages written out.
-    private func checkpoint() async throws {
-        try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
+    /// Both sides begin with all pages written out, and with nothing to fold that another row left.
+    private func settle() async throws {
+        try await PostgresSession.withSession(superuser) { session in
+            // A service that folds just now is waited for.
+            try session.run(script: "BEGIN; SELECT lock_rollup(true); SELECT fold_rollup(2147483647); COMMIT")
+            try session.run(script: "CHECKPOINT")
+        }
     }
 }
