@@ -17,7 +17,7 @@ struct CleanUpPace {
         busy = try Self.busySessions(session)
     }
 
-    /// Installations of one transaction, whose rows are locked for some 100 ms, or 10 ms while somebody may want them.
+    /// Installations of one transaction, whose rows are locked for some 200 ms, or 5 ms while somebody may want them.
     var batch: Int { Self.batch(beside: busy) }
 
     /// Carries a batch, and rests.
@@ -31,7 +31,7 @@ struct CleanUpPace {
     }
 
     static func batch(beside busy: Int) -> Int {
-        busy == 0 ? 2_000 : 250
+        busy == 0 ? 5_000 : 100
     }
 
     /// For each of them as long as the batch took.

@@ -10,6 +10,8 @@ public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// A thousand deltas cost a reader half a millisecond, and come together in a second of a busy service.
         public var interval = Duration.seconds(1)
+        /// However long folding took.
+        public var restMax = Duration.seconds(5)
         /// Deltas of one transaction: the more, the more of them meet in one cell.
         public var batch: Int32 = 100_000
         /// Folded deltas, after which their space is made usable again.
@@ -29,7 +31,7 @@ public struct RollUpFolder: Sendable {
         self.limits = limits
     }
 
-    /// Folds until it is cancelled, at most half of the time: in a flood, those who bring it need the server more than those who ask,
+    /// Folds until it is cancelled, at most a quarter of the time: in a flood, those who bring it need the server more than those who ask,
     /// and what has waited is folded the cheaper. What fails is tried again in the next round.
     public func run() async {
         var isPrepared = false
@@ -49,7 +51,8 @@ public struct RollUpFolder: Sendable {
             } catch {
                 failures.increment()
             }
-            try? await postgres.loop.sleep(for: max(limits.interval, start.duration(to: .now)))
+            let rest = min(start.duration(to: .now) * 3, limits.restMax)
+            try? await postgres.loop.sleep(for: max(limits.interval, rest))
         }
     }
 
