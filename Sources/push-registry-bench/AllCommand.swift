@@ -64,7 +64,10 @@ struct AllCommand: AsyncParsableCommand {
             ("import", try ImportCommand.parse(common + rounds + ["--count", "\(fleet / 10)"])),
             ("export", try ExportCommand.parse(common + rounds + ["--count", "\(fleet / 5)"])),
             ("audiences", try AudiencesCommand.parse(common + ["--counts", "\(fleet / 10)", "\(fleet)"])),
-            ("the night job", try CleanUpBenchmarkCommand.parse(common + ["--rounds", quick ? "1" : "2", "--count", "\(fleet)"])),
+            (
+                "the night job",
+                try CleanUpBenchmarkCommand.parse(common + ["--rounds", quick ? "1" : "2", "--count", "\(fleet)"])
+            ),
             ("bloat", try BloatCommand.parse(common + ["--count", "\(fleet / 50)"])),
         ]
     }
