@@ -97,6 +97,7 @@ let package = Package(
                 .embedInCode("0008_date_user_guard.sql"),
                 .embedInCode("0009_seed_statistics.sql"),
                 .embedInCode("0010_replan_folding.sql"),
+                .embedInCode("0011_analyze_growth.sql"),
             ],
             swiftSettings: strict),
 

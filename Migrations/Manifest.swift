@@ -23,4 +23,5 @@ public let migrationFiles = [
     MigrationFile("0008_date_user_guard", PackageResources._008_date_user_guard_sql),
     MigrationFile("0009_seed_statistics", PackageResources._009_seed_statistics_sql),
     MigrationFile("0010_replan_folding", PackageResources._010_replan_folding_sql),
+    MigrationFile("0011_analyze_growth", PackageResources._011_analyze_growth_sql),
 ]

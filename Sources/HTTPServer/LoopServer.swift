@@ -35,7 +35,10 @@ actor LoopServer {
     func run(_ sockets: [ListeningSocket]) async {
         guard !isDraining else { return }
         start(sockets)
-        await withCheckedContinuation { end = $0 }
+        await withCheckedContinuation {
+            end = $0
+            endIfDone()
+        }
     }
 
     private func start(_ sockets: [ListeningSocket]) {

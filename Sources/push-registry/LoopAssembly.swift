@@ -116,6 +116,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 }
                 group.addTask { await folding.run() }
                 group.addTask { await RollUpFolder(postgres: folding).run() }
+                group.addTask { await GrownTables(postgres: folding).run() }
             }
         }
     }

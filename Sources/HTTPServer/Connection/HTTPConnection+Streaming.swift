@@ -86,9 +86,16 @@ extension HTTPConnection {
 
     private func waitForReader(_ number: UInt64) async throws {
         // A producer that never waits would keep the loop for itself.
-        guard unsentByteCount >= context.configuration.unsentBytesMax else { return await Task.yield() }
-        await withCheckedContinuation { streamWaiter = $0 }
+        guard mustWaitForReader(number) else { return await Task.yield() }
+        // Asked again: on its way here a task may have let others run, the last bytes' sending among them.
+        await withCheckedContinuation { continuation in
+            if mustWaitForReader(number) { streamWaiter = continuation } else { continuation.resume() }
+        }
         guard isCurrent(number) else { throw ConnectionClosed() }
+    }
+
+    private func mustWaitForReader(_ number: UInt64) -> Bool {
+        isCurrent(number) && unsentByteCount >= context.configuration.unsentBytesMax
     }
 
     func wakeStream() {

@@ -57,8 +57,12 @@ extension PostgresConnection {
     }
 
     private func waitForCopy() async {
-        hold(false)
-        await withCheckedContinuation { copy?.waiter = $0 }
+        await withCheckedContinuation { continuation in
+            // It may have been closed on the way here.
+            guard isOpen, copy != nil else { return continuation.resume() }
+            copy?.waiter = continuation
+            hold(false)
+        }
     }
 
     /// Has the poller tell what arrives, or not: it would tell again and again.

@@ -28,16 +28,16 @@ actor ExportPlaces {
 
     /// - Throws: `StoreError.overloaded`.
     func take() async throws(StoreError) -> Place {
-        guard free == 0 else {
-            free -= 1
-            return Place(of: self)
-        }
-        guard waiters.count < Self.waitersMax, let place = await wait() else { throw .overloaded }
+        guard waiters.count < Self.waitersMax, let place = await place() else { throw .overloaded }
         return place
     }
 
-    private func wait() async -> Place? {
+    private func place() async -> Place? {
         await withCheckedContinuation { continuation in
+            guard free == 0 else {
+                free -= 1
+                return continuation.resume(returning: Place(of: self))
+            }
             numbers += 1
             let number = numbers
             let timer = loop.makeTimer { self.assumeIsolated { $0.giveUp(number) } }

@@ -22,12 +22,12 @@ actor FeedbackTurns {
     ///
     /// - Throws: `StoreError.overloaded`.
     func begin() async throws(StoreError) {
-        guard isTaken else {
-            isTaken = true
-            return
-        }
         guard waiting.count < Self.waitingMax else { throw .overloaded }
-        await withCheckedContinuation { waiting.append($0) }
+        // Looked at only here: even on its way to this await, within the actor, a task may let others run.
+        await withCheckedContinuation { turn in
+            if isTaken { waiting.append(turn) } else { turn.resume() }
+            isTaken = true
+        }
     }
 
     /// Gives the turn to who waits longest.

@@ -106,7 +106,10 @@ public actor RegistrationCoalescer {
                 transactionCount += 1
                 group.addTask(executorPreference: loop) { await self.write(batch) }
                 patience.set(after: Self.patience)
-                await withCheckedContinuation { nextWrite = $0 }
+                await withCheckedContinuation {
+                    nextWrite = $0
+                    if transactionCount == 0 { mayWriteNext() }
+                }
             }
         }
     }
