@@ -9,7 +9,6 @@ public struct GrownTables: Sendable {
 
     private let postgres: PostgresClient
 
-    /// - Parameter postgres: as a user who owns the tables; PostgreSQL passes over others' with a warning.
     public init(postgres: PostgresClient) {
         self.postgres = postgres
     }

@@ -75,6 +75,25 @@ struct LeastPrivilegeTests {
         }
     }
 
+    @Test func service_hasGrownTablesAnalyzed_thatItDoesNotOwn() async throws {
+        try await withPreparedCluster { cluster in
+            let url = url(cluster, as: "registry")
+            let fill = """
+                INSERT INTO user_guard (app_id, user_sha256) SELECT 1, user_digest(n::text) FROM generate_series(1, 5000) AS n
+                """
+            try await run([fill], url)
+            try await RegistryService.with(databaseURL: url) { _ in
+                // Before autovacuum comes by.
+                try await eventually("the table is analyzed", within: .seconds(10)) {
+                    try await PostgresSession.withSession(try PostgresConfiguration(url)) { session in
+                        try session.execute("SELECT reltuples > 0 FROM pg_class WHERE relname = 'user_guard'")[0]
+                            .decode(0)
+                    }
+                }
+            }
+        }
+    }
+
     @Test func service_isRefused_whatIsTheOwners() async throws {
         let statements = [
             "CREATE TABLE mine (id integer)", "ALTER TABLE installation ADD COLUMN mine integer",
