@@ -61,7 +61,8 @@ BEGIN
     INTO folded, changes, last_transaction, oldest_running;
     -- Not for nothing: an idle service writes nothing.
     IF folded = 0 AND swept_now = swept_before THEN RETURN 0; END IF;
-    -- Those of expired sessions too: where a decrease was folded before the increase that it follows, no cell may have them.
+    -- That none has expired is said to the planner, too: it would read all that is pending to find none.
+    -- Texts of expired sessions too: where a decrease was folded before the increase that it follows, no cell may have them.
     fresh := number_rollup_texts(ARRAY(
         SELECT locale FROM unnest(changes) UNION SELECT time_zone_id FROM unnest(changes)
         UNION SELECT system_name FROM unnest(changes) UNION SELECT system_version FROM unnest(changes)

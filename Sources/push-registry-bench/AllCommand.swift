@@ -18,17 +18,13 @@ struct AllCommand: AsyncParsableCommand {
     @Option(help: "The large fleet's size; the small one is a tenth of it.")
     var fleet = 5_000_000
 
-    @Option(help: "The fleet's seed.")
-    var seed: UInt64 = 1
-
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
-    var binary: String?
-
     @Flag(help: "A small run, to see that all works: short, and with a fleet of 100,000.")
     var quick = false
 
     @Flag(help: "Build the server on Hummingbird 2 that the HTTP engine is compared with: minutes, the first time.")
     var withHummingbird = false
+
+    @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
         guard fleet >= 10_000 else { throw ValidationError("--fleet is 10000 or more.") }
@@ -46,7 +42,7 @@ struct AllCommand: AsyncParsableCommand {
             // Each time: a long run that is cut off leaves what it has.
             try Data(report.text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
         }
-        print(report.table, terminator: "")
+        if common.json { try printJSON(report) } else { print(report.table, terminator: "") }
         if !report.failures.isEmpty { throw ExitCode.failure }
     }
 
@@ -55,24 +51,26 @@ struct AllCommand: AsyncParsableCommand {
         let brief = quick ? ["--quick"] : []
         let rounds = ["--rounds", quick ? "1" : "3"]
         return [
-            ("registrations", try RunCommand.parse(common + brief + (withHummingbird ? ["--with-hummingbird"] : []))),
+            ("registrations", try RunCommand.parse(shared + brief + (withHummingbird ? ["--with-hummingbird"] : []))),
             (
                 "registrations, 1 ms added to each flush",
                 try RunCommand.parse(
-                    common + brief + ["--flush-delay", "1000", "--rows", "unchanged,changed,first"])
+                    shared + brief + ["--flush-delay", "1000", "--rows", "unchanged,changed,first"])
             ),
-            ("import", try ImportCommand.parse(common + rounds + ["--count", "\(fleet / 10)"])),
-            ("export", try ExportCommand.parse(common + rounds + ["--count", "\(fleet / 5)"])),
-            ("audiences", try AudiencesCommand.parse(common + ["--counts", "\(fleet / 10)", "\(fleet)"])),
+            ("import", try ImportCommand.parse(shared + rounds + ["--count", "\(fleet / 10)"])),
+            ("export", try ExportCommand.parse(shared + rounds + ["--count", "\(fleet / 5)"])),
+            ("audiences", try AudiencesCommand.parse(shared + ["--counts", "\(fleet / 10)", "\(fleet)"])),
             (
                 "the night job",
-                try CleanUpBenchmarkCommand.parse(common + ["--rounds", quick ? "1" : "2", "--count", "\(fleet)"])
+                try CleanUpBenchmarkCommand.parse(shared + ["--rounds", quick ? "1" : "2", "--count", "\(fleet)"])
             ),
-            ("bloat", try BloatCommand.parse(common + ["--count", "\(fleet / 50)"])),
+            ("bloat", try BloatCommand.parse(shared + ["--count", "\(fleet / 50)"])),
         ]
     }
 
-    private var common: [String] { ["--seed", "\(seed)"] + (binary.map { ["--binary", $0] } ?? []) }
+    private var shared: [String] {
+        ["--seed", "\(common.seed)"] + (common.binary.map { ["--binary", $0] } ?? [])
+    }
 
     private static var today: String { Date.now.formatted(.iso8601.year().month().day()) }
 
@@ -82,7 +80,7 @@ struct AllCommand: AsyncParsableCommand {
 }
 
 /// What all benchmarks measured.
-private struct AllReport {
+private struct AllReport: Encodable {
     private var parts: [(title: String, report: any BenchmarkReport)] = []
     private(set) var failures: [String] = []
 
@@ -93,6 +91,21 @@ private struct AllReport {
     var table: String {
         let tables = parts.map { FigureTable(title: $0.title, figures: $0.report.figures).text }
         return (tables + failures.map { "\($0)\n" }).joined(separator: "\n")
+    }
+
+    /// By the benchmarks' titles, and `failures`.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        for part in parts { try part.report.encode(to: container.superEncoder(forKey: Key(stringValue: part.title))) }
+        try container.encode(failures, forKey: Key(stringValue: "failures"))
+    }
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 
     /// The table, and what each benchmark says of itself.

@@ -60,10 +60,15 @@ struct Database: Sendable {
             settings: settings.limits.sessionSettings)
     }
 
-    /// The one session that folds the roll-up.
+    /// Of one statement of the session that folds.
+    static let foldingTimeout = Duration.seconds(30)
+
+    /// The one session that folds the roll-up, and has grown tables analyzed.
     var foldingConfiguration: PostgresConfiguration {
         get throws {
-            try PostgresConfiguration(connectionString, settings: ["jit": "off", "statement_timeout": "30s"])
+            try PostgresConfiguration(
+                connectionString,
+                settings: ["jit": "off", "statement_timeout": "\(Self.foldingTimeout.components.seconds)s"])
         }
     }
 

@@ -61,8 +61,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
         folding = PostgresClient(
-            try database.foldingConfiguration, on: loops[0], limits: .init(connectionsMin: 0, connectionsMax: 1),
-            name: "folding", logger: logger)
+            try database.foldingConfiguration, on: loops[0], limits: Self.foldingLimits, name: "folding",
+            logger: logger)
         self.admin = admin
         self.bodyLimits = bodyLimits
         self.departure = departure
@@ -70,6 +70,13 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
         self.logger = logger
+    }
+
+    /// A flood is folded for seconds: the statement's own timeout ends it, and not the connection's.
+    private static var foldingLimits: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: 1)
+        limits.unitTimeout = Database.foldingTimeout + .seconds(5)
+        return limits
     }
 
     /// The application of one of the loops.

@@ -1,5 +1,4 @@
 import PostgresClient
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -31,9 +30,8 @@ struct EmptyTablePlanTests {
 
     /// By a session of the service that has executed the statement over empty tables before.
     private func rowsRead(_ lookUp: PreparedSQL, _ values: String, after script: String) async throws -> Int {
-        let rows = Mutex(0)
         try await TestStores.with { stores in
-            let read = try await PostgresSession.withSession(stores.configuration) { session in
+            try await PostgresSession.withSession(stores.configuration) { session in
                 // As autovacuum does within a minute.
                 try session.run(script: "ANALYZE")
                 try session.run(
@@ -50,9 +48,7 @@ struct EmptyTablePlanTests {
                 try session.run(script: "EXECUTE look_up (\(values))")
                 return try session.execute(Self.rowsOfSession)[0].decode(0, as: Int.self) - before
             }
-            rows.withLock { $0 = read }
         }
-        return rows.withLock(\.self)
     }
 
     private static let rowsOfSession: PostgresStatement = """

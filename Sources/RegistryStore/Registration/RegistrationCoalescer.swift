@@ -108,6 +108,7 @@ public actor RegistrationCoalescer {
                 patience.set(after: Self.patience)
                 await withCheckedContinuation {
                     nextWrite = $0
+                    // The batch may have been written while this task was on its way here.
                     if transactionCount == 0 { mayWriteNext() }
                 }
             }

@@ -45,19 +45,15 @@ struct BenchmarkOptions: ParsableArguments {
 extension BenchmarkCommand {
     func run() async throws {
         let report = try await measure { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
-        if common.json { print(try report.json) } else { print(report.text, terminator: "") }
+        if common.json { try printJSON(report) } else { print(report.text, terminator: "") }
     }
 }
 
-extension BenchmarkReport {
-    /// With every round's figures.
-    var json: String {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
-    }
+/// With every round's figures.
+func printJSON(_ report: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    print(String(decoding: try encoder.encode(report), as: UTF8.self))
 }
 
 extension [Double] {

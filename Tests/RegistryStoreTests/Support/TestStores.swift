@@ -17,7 +17,9 @@ struct TestStores: Sendable {
     let app: App
 
     /// Lends stores on a throw-away cluster, on a loop of their own.
-    static func with(_ body: @escaping @Sendable (TestStores) async throws -> Void) async throws {
+    static func with<Value: Sendable>(
+        _ body: @escaping @Sendable (TestStores) async throws -> Value
+    ) async throws -> Value {
         try await ThrowawayCluster.with(logger: quiet) { server in
             let configuration = try PostgresConfiguration(server.connectionString)
             _ = try await Migrator(migrationFiles.map(Migration.init), logger: quiet).migrate(configuration)
@@ -31,7 +33,7 @@ struct TestStores: Sendable {
             async let _ = installations.run()
             let app = try await PostgresAppDirectory(postgres: postgres)
                 .put(AppID("com.example.mail"), policy: .standard).app
-            try await body(
+            return try await body(
                 TestStores(
                     configuration: configuration, postgres: postgres, installations: installations,
                     feedback: PostgresFeedbackStore(postgres: postgres),
