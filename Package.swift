@@ -87,17 +87,11 @@ let package = Package(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
             resources: [
-                .embedInCode("0001_create_registry.sql"),
-                .embedInCode("0002_create_session.sql"),
-                .embedInCode("0003_create_change_feed.sql"),
+                .embedInCode("0001_create_app.sql"),
+                .embedInCode("0002_create_installation.sql"),
+                .embedInCode("0003_create_history.sql"),
                 .embedInCode("0004_create_rollup.sql"),
-                .embedInCode("0005_create_cleanup_run.sql"),
-                .embedInCode("0006_create_segment.sql"),
-                .embedInCode("0007_number_rollup_texts.sql"),
-                .embedInCode("0008_date_user_guard.sql"),
-                .embedInCode("0009_seed_statistics.sql"),
-                .embedInCode("0010_replan_folding.sql"),
-                .embedInCode("0011_analyze_growth.sql"),
+                .embedInCode("0005_create_cleanup.sql"),
             ],
             swiftSettings: strict),
 

@@ -38,8 +38,9 @@ CREATE TABLE cleanup_result (
     PRIMARY KEY (run_id, app_id)
 );
 
--- What the newest run that changed an installation took from it. Tokens in here are as secret as those in `installation`. The user
--- is not among it: the event has that, from which an erasure removes it. Without a foreign key, which would be checked row by row.
+-- What the newest run that changed an installation took from it. Tokens in here are as secret as those in
+-- `installation`. The user is not in it: the event names the user, and an erasure removes it there. Whoever deletes an
+-- installation deletes its row here. There is no foreign key, which would be checked row by row.
 CREATE TABLE cleanup_change (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
@@ -59,13 +60,3 @@ CREATE TABLE cleanup_change (
     credential_issued_at timestamptz,
     PRIMARY KEY (app_id, install_id)
 );
-
--- What is removed, by whomever, is not brought back: a purge, a call or an erasure takes what was kept for it along.
-CREATE FUNCTION forget_cleanup_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM cleanup_change c USING deleted d WHERE c.app_id = d.app_id AND c.install_id = d.install_id;
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER cleanup_forget AFTER DELETE ON installation REFERENCING OLD TABLE AS deleted
-    FOR EACH STATEMENT EXECUTE FUNCTION forget_cleanup_change();
