@@ -7,7 +7,7 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as PostgresError: self.init(error.kind, error)
-        case is ForgottenGuard: self = .unavailable
+        case is LostRace: self = .unavailable
         default: self = .failed(String(describing: error))
         }
     }
@@ -33,7 +33,7 @@ extension PostgresError {
     var mayBeOneItem: Bool {
         switch kind {
         case .uniqueViolation, .checkViolation, .notNullViolation, .invalidData, .deadlock, .serializationFailure,
-            .other:
+            .lockTimeout, .other:
             true
         default: false
         }

@@ -48,6 +48,8 @@ struct Database: Sendable {
                 settings: [
                     "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
                     "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s",
+                    // A batch waits no longer: its neighbours wait with it.
+                    "lock_timeout": "100ms",
                     "idle_in_transaction_session_timeout": "15s",
                 ])
         }
@@ -63,7 +65,7 @@ struct Database: Sendable {
     /// Of one statement of the session that folds.
     static let foldingTimeout = Duration.seconds(30)
 
-    /// The one session that folds the roll-up, and has grown tables analyzed.
+    /// The one session that folds the roll-up.
     var foldingConfiguration: PostgresConfiguration {
         get throws {
             try PostgresConfiguration(

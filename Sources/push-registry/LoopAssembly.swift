@@ -14,14 +14,17 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// The service group logs its services whole, and this one holds the admin key's digest.
     var description: String { "LoopAssembly" }
 
-    /// Per loop: one for what is shared, two for writing transactions, one for the rest.
+    /// Per loop. One is always left to shared units. The others are for two transactions of registrations, one of logouts,
+    /// one of feedback and one that may wait for a lock; those that are not needed are not opened.
     static let connectionsPerLoop = 4
+    static let connectionsPerLoopMax = 6
 
     private struct LoopParts: Sendable {
         let loop: EventLoop
         let postgres: PostgresClient
         let store: PostgresInstallationStore
         let users: PostgresUserStore
+        let feedback: PostgresFeedbackStore
         let directory: PostgresAppDirectory
         /// Audiences have connections of their own: however much they ask, registrations have theirs.
         let audiencePostgres: PostgresClient
@@ -29,6 +32,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     }
 
     private let parts: [LoopParts]
+    private let clock: RegistryClock
     private let folding: PostgresClient
     private let admin: AdminKey
     private let links: TimeZoneLinks
@@ -46,17 +50,21 @@ struct LoopAssembly: Service, CustomStringConvertible {
     ) throws {
         let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
+        let clock = RegistryClock()
+        self.clock = clock
         parts = loops.map { loop in
             let postgres = PostgresClient(
                 configuration, on: loop,
-                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoop),
+                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoopMax),
                 name: loop.name, logger: logger)
+            let resources = LoopResources(postgres: postgres, clock: clock)
             let audiencePostgres = PostgresClient(
                 audienceConfiguration, on: loop, limits: audiences.limits.pool, name: "\(loop.name)-audiences",
                 logger: logger)
             return LoopParts(
-                loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
-                users: PostgresUserStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
+                loop: loop, postgres: postgres, store: PostgresInstallationStore(resources),
+                users: PostgresUserStore(resources),
+                feedback: PostgresFeedbackStore(resources), directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
@@ -86,7 +94,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let service = RegistryService(
             store: parts.store, users: parts.users,
-            feedback: PostgresFeedbackStore(postgres: parts.postgres),
+            feedback: parts.feedback,
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
@@ -123,7 +131,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 }
                 group.addTask { await folding.run() }
                 group.addTask { await RollUpFolder(postgres: folding).run() }
-                group.addTask { await GrownTables(postgres: folding).run() }
+                group.addTask { await clock.run(on: folding) }
             }
         }
     }

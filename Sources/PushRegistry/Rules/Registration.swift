@@ -104,7 +104,7 @@ public enum Precondition: Hashable, Sendable {
         return holds(for: present.generation) ? nil : .outdated(generation: present.generation)
     }
 
-    func holds(for generation: Int64) -> Bool {
+    public func holds(for generation: Int64) -> Bool {
         switch self {
         case .exists: true
         case .generation(let known): known.contains(generation)
@@ -124,7 +124,9 @@ public struct RegistrationOutcome: Hashable, Sendable {
     public let userID: UserID?
     public let lastSeenAt: Timestamp
 
-    init(status: Status, generation: Int64, state: InstallationState, userID: UserID?, lastSeenAt: Timestamp) {
+    public init(
+        status: Status, generation: Int64, state: InstallationState, userID: UserID?, lastSeenAt: Timestamp
+    ) {
         self.status = status
         self.generation = generation
         self.state = state

@@ -45,6 +45,8 @@ public struct SignOuts: Sendable {
     public var endedSessions: [Session: Timestamp] = [:]
     /// When a user's other sessions were ended and this one was excepted.
     public var keptSessions: [Session: Timestamp] = [:]
+    /// When sessions were first seen, each with the user that the batch names it with.
+    public var seenSessions: [Session: Timestamp] = [:]
     public var installations: [OnInstallation: Timestamp] = [:]
 
     public init() {}
@@ -58,12 +60,23 @@ public struct SignOuts: Sendable {
             || logouts(after: registration, by: owner).contains(where: isRemembered)
     }
 
-    /// When the session was ended: on this installation, or everywhere.
+    /// When the session was ended: on this installation, everywhere, or with all that the user had.
     private func ends(_ owner: Owner, of registration: Registration) -> [Timestamp] {
         guard let session = owner.session else { return [] }
         let here = OnInstallation(key: registration.key, userID: owner.userID, sessionID: session.id)
         let everywhere = Session(app: registration.key.app, sessionID: session.id)
-        return [installations[here], endedSessions[everywhere]].compactMap(\.self)
+        let withUser = logout(of: owner, in: registration.key.app).flatMap { logout in
+            seenSessions[everywhere].flatMap { $0 < logout ? logout : nil }
+        }
+        return [installations[here], endedSessions[everywhere], withUser].compactMap(\.self)
+    }
+
+    /// When all sessions of the user were ended, unless this one was excepted.
+    private func logout(of owner: Owner, in app: AppNumber) -> Timestamp? {
+        let kept = owner.session.flatMap { keptSessions[Session(app: app, sessionID: $0.id)] }
+        return users[User(app: app, userID: owner.userID)].flatMap { logout in
+            kept.map { $0 < logout } ?? true ? logout : nil
+        }
     }
 
     /// The logouts that came after the credential was issued. It says to the second when that was; one that does not is not protected.
@@ -71,11 +84,7 @@ public struct SignOuts: Sendable {
         guard let issuedAt = registration.credentialIssuedAt else { return [] }
         let app = registration.key.app
         let here = installations[OnInstallation(key: registration.key, userID: owner.userID, sessionID: nil)]
-        let kept = owner.session.flatMap { keptSessions[Session(app: app, sessionID: $0.id)] }
-        let everywhere = users[User(app: app, userID: owner.userID)].flatMap { logout in
-            kept.map { $0 < logout } ?? true ? logout : nil
-        }
-        return [here, everywhere].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+        return [here, logout(of: owner, in: app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
     }
 }
 

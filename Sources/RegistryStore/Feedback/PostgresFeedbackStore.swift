@@ -10,13 +10,15 @@ public struct PostgresFeedbackStore: FeedbackStore {
     /// How often feedback that lost a race is tried again. Registrations lock in the same order, so this is rare.
     static let attemptsMax = 10
 
-    private let postgres: PostgresClient
+    private let resources: LoopResources
     private let turns: FeedbackTurns
 
-    public init(postgres: PostgresClient) {
-        self.postgres = postgres
-        turns = FeedbackTurns(loop: postgres.loop)
+    public init(_ resources: LoopResources) {
+        self.resources = resources
+        turns = FeedbackTurns(loop: resources.loop)
     }
+
+    private var postgres: PostgresClient { resources.postgres }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
         try await turns.begin()
@@ -132,7 +134,7 @@ struct FeedbackWrite: Sendable {
         if !verdicts.isEmpty { statements.append(FeedbackStatements.judge(verdicts, of: feedback, at: now)) }
         if !others.isEmpty {
             statements.append(FeedbackStatements.change(others, of: feedback, at: now))
-            statements.append(TokenEvent.batch.statement(RegistrationStatements.appendEvents, otherEvents))
+            statements.append(EventStatements.append(otherEvents, in: feedback.app, at: 0))
         }
         self.statements = statements
         affectedRows = verdicts.count + others.count + otherEvents.count

@@ -139,7 +139,7 @@ public struct InstallationImporter: Sendable {
                 return try session.withTransaction { try mergeOnce(count, hasUsers: hasUsers, session) }
             } catch let error as PostgresError where error.kind == .deadlock {
                 continue
-            } catch is ForgottenGuard {
+            } catch is LostRace {
                 continue
             }
         }
@@ -150,7 +150,7 @@ public struct InstallationImporter: Sendable {
         if hasUsers {
             _ = try session.execute(ImportStatements.addUsers(app))
             let users = try session.execute(ImportStatements.shareUsers(app))[0]
-            guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw ForgottenGuard() }
+            guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw LostRace() }
         }
         var counts = Counts()
         counts.imported = try session.execute(ImportStatements.merge(app)).affectedRows

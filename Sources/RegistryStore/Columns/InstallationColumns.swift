@@ -1,17 +1,26 @@
 import PostgresClient
 import PushRegistry
 
-/// The columns that the rules see of an installation, as they are read.
+/// An installation as the store read it, with what only the store looks at.
+struct StoredInstallation: Sendable {
+    let installation: Installation
+    /// Grows with each update of the row. A writer without a lock compares it.
+    let revision: Int64
+    /// The cell of the roll-up that counts the installation.
+    let cell: Int64
+}
+
+/// The columns that the rules see of an installation, and the store's own, as they are read.
 enum InstallationColumns {
     static let list: PostgresSQL = """
         i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
         i.session_expires_at, i.state, i.generation, i.registration_generation, i.probably_replaced_by, i.created_at, \
         i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, i.vendor_id, \
-        i.device_model, i.credential_issued_at
+        i.device_model, i.credential_issued_at, i.revision, i.cell
         """
-    static let count = 22
+    static let count = 24
 
-    static func decode(_ row: PostgresRow, from first: Int = 0) throws -> Installation {
+    static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
         var reader = ColumnReader(row, from: first)
         let key = InstallationKey(app: AppNumber(try reader.next()), installID: try InstallID(reader.next()))
         var installation = Installation(
@@ -23,7 +32,7 @@ enum InstallationColumns {
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
             snapshotDigest: try reader.next(), lineage: try decodeLineage(&reader))
         installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
-        return installation
+        return StoredInstallation(installation: installation, revision: try reader.next(), cell: try reader.next())
     }
 
     private static func decodeKeys(_ reader: inout ColumnReader) throws -> WebPushKeys? {
@@ -45,28 +54,5 @@ enum InstallationColumns {
         let (keychainID, vendorID) = (try reader.next(String?.self), try reader.next(String?.self))
         let deviceModel = try reader.next(String.self)
         return keychainID.map { Lineage(keychainID: $0, vendorID: vendorID, deviceModel: deviceModel) }
-    }
-}
-
-extension ColumnReader {
-    /// A value of an SQL enum that this binary knows. It may meet one that a newer migration added.
-    mutating func nextLabel<Label: RawRepresentable<String>>() throws -> Label {
-        let text = try next(String.self)
-        guard let label = Label(rawValue: text) else { throw StoreError.failed("unknown label \(text)") }
-        return label
-    }
-
-    mutating func nextTimestamp() throws -> Timestamp {
-        Timestamp(try next(PostgresTimestamp.self))
-    }
-}
-
-extension Timestamp {
-    init(_ timestamp: PostgresTimestamp) {
-        self.init(microseconds: timestamp.microsecondsSince1970)
-    }
-
-    var postgres: PostgresTimestamp {
-        PostgresTimestamp(microsecondsSince1970: microseconds)
     }
 }
