@@ -131,6 +131,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 }
                 group.addTask { await folding.run() }
                 group.addTask { await RollUpFolder(postgres: folding).run() }
+                group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
             }
         }

@@ -5,7 +5,7 @@ import PushRegistry
 struct AppQueue<Item: Sendable>: Sendable {
     private let countMax: Int
     private let batchMax: Int
-    /// Of one app in a batch, while others wait.
+    /// Items of one app that are taken at a time while others wait.
     private let shareMax: Int
     private var waiting: [AppNumber: Deque<Item>] = [:]
     private var turns = Deque<AppNumber>()
@@ -34,14 +34,15 @@ struct AppQueue<Item: Sendable>: Sendable {
     mutating func takeBatch() -> [(app: AppNumber, items: [Item])] {
         var batch: [(app: AppNumber, items: [Item])] = []
         var room = batchMax
-        var apps = turns.count
-        while room > 0, apps > 0, let app = turns.popFirst(), var items = waiting.removeValue(forKey: app) {
-            apps -= 1
-            let share = apps == 0 && batch.isEmpty ? room : min(room, shareMax)
-            let taken = Array(items.prefix(share))
-            items.removeFirst(taken.count)
-            batch.append((app, taken))
+        while room > 0, let app = turns.popFirst(), var items = waiting.removeValue(forKey: app) {
+            let taken = items.prefix(turns.isEmpty ? room : min(room, shareMax))
             room -= taken.count
+            if let index = batch.firstIndex(where: { $0.app == app }) {
+                batch[index].items += taken
+            } else {
+                batch.append((app, Array(taken)))
+            }
+            items.removeFirst(taken.count)
             guard !items.isEmpty else { continue }
             waiting[app] = items
             turns.append(app)

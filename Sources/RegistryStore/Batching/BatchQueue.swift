@@ -28,29 +28,10 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         return true
     }
 
-    /// Puts back what a batch left out, before all others.
-    mutating func putBack(_ left: [Element]) {
-        elements.prepend(contentsOf: left)
-        if !left.isEmpty { consumers.popFirst()?.resume() }
-    }
-
     /// Up to one batch of what waits.
     mutating func takeBatch() -> [Element] {
         let batch = Array(elements.prefix(batchMax))
         elements.removeFirst(batch.count)
-        return batch
-    }
-
-    /// Up to one batch in which no key occurs twice; what repeats one stays, before all others.
-    mutating func takeBatch<Key: Hashable>(distinctBy key: (Element) -> Key) -> [Element] {
-        var keys = Set<Key>()
-        var repeated: [Element] = []
-        let batch = takeBatch().filter { element in
-            let isFirst = keys.insert(key(element)).inserted
-            if !isFirst { repeated.append(element) }
-            return isFirst
-        }
-        putBack(repeated)
         return batch
     }
 

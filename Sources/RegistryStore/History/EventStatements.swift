@@ -115,7 +115,7 @@ extension RecordedEvent {
     init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
         let cursor = EventCursor(
-            epoch: try reader.next(), app: AppNumber(try reader.next()), transactionID: try reader.next(),
+            epoch: try reader.next(), app: AppNumber(try reader.next()), position: try reader.next(),
             id: try reader.next())
         self.init(
             cursor: cursor, at: try reader.nextTimestamp(), kind: try reader.next(), reason: try reader.next(),

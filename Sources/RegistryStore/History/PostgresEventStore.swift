@@ -30,7 +30,7 @@ public struct PostgresEventStore: EventStore {
     }
 
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
-        let (position, id) = (after?.transactionID ?? 0, after?.id ?? 0)
+        let (position, id) = (after?.position ?? 0, after?.id ?? 0)
         let horizon = try await storing {
             // In a trip of its own: the events are read in a later snapshot.
             try await postgres.execute(PostgresStatement(EventStatements.horizon))[0].decode(0, as: Int64.self)

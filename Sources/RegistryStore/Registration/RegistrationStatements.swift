@@ -44,8 +44,9 @@ enum RegistrationStatements {
             UNION
             SELECT i.provider, i.token_sha256
             FROM unnest($4::text[]) AS k (install_id)
-            JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-            WHERE i.token_sha256 IS NOT NULL
+            CROSS JOIN LATERAL (
+                SELECT provider, token_sha256 FROM installation
+                WHERE app_id = $1 AND install_id = k.install_id AND token_sha256 IS NOT NULL OFFSET 0) AS i
         ), sorted AS MATERIALIZED (SELECT * FROM wanted ORDER BY provider, token_sha256)
         SELECT h.provider::text, h.token_sha256
         FROM sorted AS k
@@ -64,8 +65,10 @@ enum RegistrationStatements {
             UNION
             SELECT h.install_id
             FROM unnest($3::text[]::provider[], $4::bytea[]) AS k (provider, token_sha256)
-            JOIN token_holder h ON h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
-            WHERE h.install_id IS NOT NULL
+            CROSS JOIN LATERAL (
+                SELECT install_id FROM token_holder
+                WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256
+                    AND install_id IS NOT NULL OFFSET 0) AS h
             UNION
             SELECT o.install_id
             FROM unnest($5::text[]) AS k (keychain_id)

@@ -28,8 +28,9 @@ enum HolderStatements {
         WITH wanted AS MATERIALIZED (
             SELECT i.provider, i.token_sha256
             FROM unnest($2::text[]) AS k (install_id)
-            JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-            WHERE i.token_sha256 IS NOT NULL
+            CROSS JOIN LATERAL (
+                SELECT provider, token_sha256 FROM installation
+                WHERE app_id = $1 AND install_id = k.install_id AND token_sha256 IS NOT NULL OFFSET 0) AS i
             ORDER BY i.provider, i.token_sha256)
         SELECT h.provider::text, h.token_sha256
         FROM wanted AS k

@@ -17,7 +17,7 @@ struct RollUpWriter {
 
     /// Makes so many changes, one after the other.
     static func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
-        let users = PostgresUserStore(postgres: stores.postgres)
+        let users = PostgresUserStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
         // Ends with this scope.
         async let _ = users.run()
         var writer = RollUpWriter(stores, users, seed: seed)
