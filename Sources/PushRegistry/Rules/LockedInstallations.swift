@@ -66,10 +66,10 @@ public struct LockedInstallations: Sendable {
             ? touch(current, by: registration) : update(current, by: registration)
     }
 
-    /// R2: nothing is written but a sight that is due.
+    /// R2: nothing is written but a `lastSeenAt` that is due.
     private mutating func touch(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
         var after = current
-        if registration.isDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = now }
+        if registration.isDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = time(of: current) }
         present[current.key] = after
         return RegistrationOutcome(.unchanged, after)
     }
@@ -105,7 +105,7 @@ public struct LockedInstallations: Sendable {
         after.owner = registration.owner
         after.state = .active
         after.probablyReplacedBy = nil
-        after.lastSeenAt = max(now, current.lastSeenAt)
+        after.lastSeenAt = time(of: current)
         after.snapshotDigest = registration.snapshotDigest
         after.lineage = Lineage(registration.snapshot.device)
         if !registration.bindsAlike(current) { rebind(&after, from: current, taking: taken, by: registration) }
@@ -122,7 +122,7 @@ public struct LockedInstallations: Sendable {
         after.generation = current.generation + 1
         after.registrationGeneration = after.generation
         after.registeredAt = after.lastSeenAt
-        if current.state != .active { after.stateChangedAt = now }
+        if current.state != .active { after.stateChangedAt = time(of: current) }
         let (kind, reason) = taken == nil ? explanation(of: after, from: current) : (.takenOver, .tokenMoved)
         append(kind, reason, registration, current, after, previousUserID: (taken ?? current).owner?.userID)
     }
@@ -146,7 +146,7 @@ public struct LockedInstallations: Sendable {
         after.keys = nil
         after.state = .superseded
         after.generation += 1
-        after.stateChangedAt = now
+        after.stateChangedAt = time(of: former)
         present[key] = after
         holders[address] = nil
         append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
@@ -182,6 +182,10 @@ public struct LockedInstallations: Sendable {
     ) {
         events.append(
             TokenEvent(
-                kind, reason, by: registration.actor, at: now, from: before, to: after, previousUserID: previousUserID))
+                kind, reason, by: registration.actor, at: before.map(time) ?? now, from: before, to: after,
+                previousUserID: previousUserID))
     }
+
+    /// Time does not go back in the life of an installation, even where the clock did.
+    private func time(of installation: Installation) -> Timestamp { installation.notBefore(now) }
 }

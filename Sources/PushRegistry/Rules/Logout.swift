@@ -89,7 +89,7 @@ public struct Logout: Sendable {
     private func act(on present: Installation, at now: Timestamp) -> Decision {
         let after = present.unbound(keepingActive: keepsAnonymous, at: now)
         let event = TokenEvent(
-            .loggedOut, .loggedOut, by: actor, at: now, from: present, to: after,
+            .loggedOut, .loggedOut, by: actor, at: present.notBefore(now), from: present, to: after,
             previousUserID: present.owner?.userID)
         return Decision(
             status: .loggedOut, after: after, event: event, signOuts: signOuts(of: present.owner),
@@ -99,7 +99,7 @@ public struct Logout: Sendable {
     private func outdated(_ present: Installation, at now: Timestamp) -> Decision {
         var decision = unchanged(present, .outdated, signOutsOfSuperseded(by: present.owner))
         decision.event = TokenEvent(
-            .logoutIgnored, .outdatedLogout, by: actor, at: now, from: present, to: present,
+            .logoutIgnored, .outdatedLogout, by: actor, at: present.notBefore(now), from: present, to: present,
             previousUserID: present.owner?.userID)
         return decision
     }
@@ -136,7 +136,7 @@ extension Installation {
         after.generation += 1
         if state == .active, !keepingActive {
             after.state = .loggedOut
-            after.stateChangedAt = now
+            after.stateChangedAt = notBefore(now)
         }
         return after
     }

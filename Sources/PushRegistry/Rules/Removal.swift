@@ -33,7 +33,7 @@ public struct Removal: Sendable {
         after.owner = nil
         return .remove(
             TokenEvent(
-                .deleted, .deletedByCaller, by: actor, at: now, from: present, to: after,
+                .deleted, .deletedByCaller, by: actor, at: present.notBefore(now), from: present, to: after,
                 previousUserID: present.owner?.userID))
     }
 }
