@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreMetrics
+import EmbeddedPostgres
 import EventLoop
 import Foundation
 import HTTPServer
@@ -65,7 +66,11 @@ struct RegistryServer {
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         async let printed: Void = demo ? Demo(database, server, logger: logger).prepare() : ()
-        try await group.run()
+        try await withThrowingDiscardingTaskGroup { tasks in
+            if let embedded = database.embedded { tasks.addTask { await embedded.keepRunning() } }
+            try await group.run()
+            tasks.cancelAll()
+        }
         try await printed
         for loop in loops { loop.stop() }
     }
