@@ -8,6 +8,7 @@ struct OptimisticRegistrations {
     /// Where each row stands in the batch.
     private var changed: [(index: Int, row: ChangedRow)] = []
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
+    /// All by the same actor; those by another one are decided under locks.
     private var created: [(index: Int, row: CreatedRow)] = []
     /// The latest time at which one of them was looked up.
     private var now = Timestamp(microseconds: 0)
@@ -16,7 +17,8 @@ struct OptimisticRegistrations {
     init(_ batch: [PendingRegistration], cells: [Int64]) {
         app = batch[0].app
         for (index, (pending, cell)) in zip(batch, cells).enumerated() { add(pending, cell, index) }
-        // Rows are locked in the order of their keys.
+        // Rows are locked, and tokens claimed, in the order of their keys.
+        created.sort { $0.row.tokenSHA256.lexicographicallyPrecedes($1.row.tokenSHA256) }
         changed.sort { $0.row.pending.key.rawValue < $1.row.pending.key.rawValue }
         touched.sort { $0.pending.key.rawValue < $1.pending.key.rawValue }
     }
@@ -32,6 +34,7 @@ struct OptimisticRegistrations {
                 changed.append((index, ChangedRow(pending: pending, found: found, cell: cell)))
             }
         case .absent(let time) where precondition == nil:
+            guard created.first.map({ $0.row.actor == pending.registration.actor }) ?? true else { return }
             now = max(now, time)
             created.append((index, CreatedRow(pending: pending, cell: cell)))
         default: break
@@ -73,6 +76,7 @@ extension OptimisticRegistrations {
             binds.bind(app.rawValue)
             binds.bind(now.postgres)
             binds.bind(firstGeneration)
+            binds.bind(created[0].row.actor)
         }
     }
 

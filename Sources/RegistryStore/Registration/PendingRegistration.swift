@@ -46,7 +46,9 @@ enum RegistrationFinding: Sendable {
     case bound(Bound)
     /// There was none at this time.
     case absent(at: Timestamp)
-    /// Anything else: the rules decide under locks.
+    /// It holds the registration's token, but is bound otherwise: the rules decide under its lock.
+    case holder
+    /// Anything else: the rules decide under the locks of tokens too.
     case other
 
     struct Bound: Sendable {

@@ -126,10 +126,15 @@ struct RegistrationWriter: Sendable {
         }
         let left = batch.indices.filter { outcomes[$0] == nil }
         if !left.isEmpty {
-            let locked = LockedRegistrations(
-                batch: left.map { batch[$0] }, cells: left.map { numbers[$0] }, clock: clock, patience: patience)
             let attemptsMax = left.count > 1 ? Self.batchAttemptsMax : Self.singleAttemptsMax
-            let results = try await postgres.withTransaction(attemptsMax: attemptsMax) { try await locked.write($0) }
+            var isFirstAttempt = true
+            let results = try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
+                let locked = LockedRegistrations(
+                    left.map { batch[$0] }, cells: left.map { numbers[$0] }, clock: clock, patience: patience,
+                    isFirstAttempt: isFirstAttempt)
+                isFirstAttempt = false
+                return try await locked.write(transaction)
+            }
             for (index, result) in zip(left, results) { outcomes[index] = result }
         }
         return batch.indices.compactMap { outcomes[$0] }

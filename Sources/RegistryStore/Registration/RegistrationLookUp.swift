@@ -25,7 +25,8 @@ struct RegistrationLookUp: Sendable {
     private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
         let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
         guard !row.isNull(1) else { return .absent(at: now) }
-        guard try row.decode(4) else { return .other }
+        let holdsToken = row.holdsToken(of: pending.registration)
+        guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)
         let generation: Int64 = try row.decode(2)
         if isSame {
@@ -33,7 +34,8 @@ struct RegistrationLookUp: Sendable {
                 generation: generation, lastSeenAt: Timestamp(try row.decode(3)), now: now)
             if let outcome { return .unchanged(outcome) }
         }
-        guard isSame || row.isBound(as: pending.registration) else { return .other }
+        guard holdsToken else { return .other }
+        guard row.hasOwner(of: pending.registration) else { return .holder }
         return .bound(
             RegistrationFinding.Bound(
                 generation: generation, revision: try row.decode(8), cell: try row.decode(9),
@@ -43,11 +45,13 @@ struct RegistrationLookUp: Sendable {
 }
 
 extension PostgresRow {
-    /// Whether a row of a look-up has the registration's token and owner.
-    fileprivate func isBound(as registration: Registration) -> Bool {
-        guard holds(registration.tokenSHA256, at: 5), holds(registration.token.provider.rawValue.utf8, at: 12) else {
-            return false
-        }
+    /// Whether a row of a look-up has the registration's token.
+    fileprivate func holdsToken(of registration: Registration) -> Bool {
+        holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)
+    }
+
+    /// Whether a row of a look-up has the registration's user and session.
+    fileprivate func hasOwner(of registration: Registration) -> Bool {
         guard let owner = registration.owner else { return isNull(6) }
         let isSession = owner.session.map { holds($0.id.rawValue.utf8, at: 7) } ?? isNull(7)
         return holds(owner.userID.rawValue.utf8, at: 6) && isSession

@@ -71,11 +71,11 @@ struct CreatedRow: Sendable {
     let pending: PendingRegistration
     let cell: Int64
 
+    var actor: String { pending.registration.actor }
+    var tokenSHA256: [UInt8] { pending.registration.tokenSHA256 }
+
     static let layout = RowLayout<CreatedRow>(
-        keys: [
-            .init("actor", "text") { $0.pending.registration.actor },
-            .init("user_sha256", "bytea") { $0.pending.userSHA256 },
-        ],
+        keys: [.init("user_sha256", "bytea") { $0.pending.userSHA256 }],
         written: [
             .init("install_id", "text") { $0.pending.key.rawValue },
             .init("provider", "text", cast: "provider") { $0.pending.registration.token.provider.rawValue },

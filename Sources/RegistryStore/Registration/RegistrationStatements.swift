@@ -125,38 +125,37 @@ enum RegistrationStatements {
 
     /// PUT …/installations/{id} (R1, R7, R12): new installations whose token and keychain nobody has, and whose user and
     /// session were not logged out. The statement runs under the locks of users and sessions; what does not come back is
-    /// decided under locks of its own.
+    /// decided under locks of its own. Where somebody takes a token at the same moment, the statement fails.
     ///
-    /// `$2` is the time, `$3` the first generation.
+    /// `$2` is the time, `$3` the first generation, `$4` the actor of all of them.
     static let create = PreparedSQL(
         """
-        WITH k AS MATERIALIZED (
-            SELECT * FROM \(sql: CreatedRow.columns.unnest(from: 4))
-            WHERE \(sql: mayBind)
-                AND NOT EXISTS (SELECT FROM installation i WHERE i.app_id = $1 AND i.keychain_id = k.keychain_id)
-        ), held AS (
-            INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
-            SELECT $1, k.provider, k.token_sha256, k.install_id FROM k ORDER BY k.provider, k.token_sha256
-            ON CONFLICT DO NOTHING
-            RETURNING install_id
-        ), created AS (
+        WITH created AS (
             INSERT INTO installation AS i (app_id, state, generation, registration_generation, revision, created_at,
                 registered_at, last_seen_at, state_changed_at, snapshot_at, \(sql: CreatedRow.written.names))
             SELECT $1, 'active', $3, $3, $3, $2, $2, $2, $2, $2, \(sql: CreatedRow.written.values)
-            FROM k JOIN held USING (install_id)
-            ORDER BY k.install_id
+            FROM \(sql: CreatedRow.columns.unnest(from: 5))
+            WHERE \(sql: mayBind)
+                AND NOT EXISTS (
+                    SELECT FROM token_holder h
+                    WHERE h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256)
+                AND (k.keychain_id IS NULL OR NOT EXISTS (
+                    SELECT FROM installation o WHERE o.app_id = $1 AND o.keychain_id = k.keychain_id))
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.cell
+        ), held AS (
+            INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
+            SELECT $1, provider, token_sha256, install_id FROM created
         ), owned AS (
-            INSERT INTO installation_owner AS o (app_id, user_id, install_id, session_id)
-            SELECT $1, c.user_id, c.install_id, c.session_id FROM created c WHERE c.user_id IS NOT NULL
+            INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
+            SELECT $1, user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
             ON CONFLICT (app_id, user_id, install_id)
             DO UPDATE SET session_id = excluded.session_id, left_at = NULL
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
-                user_id, previous_user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), $2, $1, c.install_id, 'registered', 'firstRegistration',
-                k.actor, c.provider, c.token_sha256, c.user_id, NULL, 'active', 0, $3
-            FROM created c JOIN k USING (install_id)
+                user_id, state, generation_before, generation_after)
+            SELECT (SELECT \(sql: EventStatements.position)), $2, $1, install_id, 'registered', 'firstRegistration',
+                $4, provider, token_sha256, user_id, 'active', 0, $3
+            FROM created
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
             SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*)
@@ -167,14 +166,15 @@ enum RegistrationStatements {
 
     /// R7: nothing is remembered that could refuse the binding. A registration without an owner passes.
     private static let mayBind: PostgresSQL = """
-        (k.user_sha256 IS NULL OR EXISTS (
-            SELECT FROM user_guard g
-            WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL))
+        (k.user_sha256 IS NULL OR (
+                EXISTS (
+                    SELECT FROM user_guard g
+                    WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL)
+                AND NOT EXISTS (
+                    SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id)))
             AND (k.session_id IS NULL OR EXISTS (
                 SELECT FROM session s
                 WHERE s.app_id = $1 AND s.session_id = k.session_id AND s.ended_at IS NULL))
-            AND (k.user_sha256 IS NULL OR NOT EXISTS (
-                SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id))
         """
 
     // MARK: Under locks, after the rules
