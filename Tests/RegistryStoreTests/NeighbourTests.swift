@@ -122,7 +122,7 @@ struct TokenRaceTests {
 
 extension StoreUnderTest {
     /// Another service on the same database; the caller runs it.
-    fileprivate func another(named name: String) throws -> StoreUnderTest {
+    func another(named name: String) throws -> StoreUnderTest {
         let loop = EventLoop(name: name)
         let pool = PostgresClient(
             configuration, on: loop, limits: .init(connectionsMin: 1, connectionsMax: 4), logger: Logger(label: name))
