@@ -56,6 +56,10 @@ CREATE TABLE rollup_cell (
     version_number bigint NOT NULL,
     -- The offset that was sent, of a zone that is not known. Else 0.
     time_zone_offset integer NOT NULL,
+    -- Whether the user lets pushes through, as far as one can tell: the part of "reachable" that the cell decides.
+    is_admitted boolean NOT NULL GENERATED ALWAYS AS (
+        authorization_status IN ('authorized', 'provisional', 'ephemeral')
+        OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox')) STORED,
     PRIMARY KEY (app_id, number),
     UNIQUE (app_id, locale_number, zone_number, spelling_number, system_number, time_zone_offset, provider,
         authorization_status)
@@ -75,20 +79,204 @@ CREATE TABLE rollup_delta (
 -- A reader begins at the horizon. Folded rows, which a long snapshot may keep from being vacuumed, cost it nothing.
 CREATE INDEX rollup_delta_transaction ON rollup_delta (app_id, transaction_id);
 
--- Active installations whose session expires, by the moment. They count as reachable in rollup_count until they are
--- swept; a reader subtracts those that have expired and are still here.
+-- Active installations of admitted cells whose session expires, by the moment. They count as reachable in the levels
+-- until they are swept; a reader subtracts those that have expired and are still here. A count may be negative.
 CREATE TABLE rollup_expiry (
     app_id integer NOT NULL,
     expires_at timestamptz NOT NULL,
     cell bigint NOT NULL,
     active bigint NOT NULL,
     PRIMARY KEY (app_id, expires_at, cell)
-);
+) WITH (fillfactor = 80);
 
+-- Who locks an app's row may move counts of the app between the tables here.
 CREATE TABLE rollup_state (
     app_id integer PRIMARY KEY,
     -- All deltas of transactions before it are folded.
     horizon bigint NOT NULL DEFAULT 0
+);
+
+-- The levels: the folded counts, by some of what cells tell apart. Each question reads the smallest level that has its
+-- fields. The service's type RollUpLevel lists them. A count may be negative for a moment, where a decrease is folded
+-- before the increase that it follows. A row whose counts are zero is removed.
+
+-- By the cell itself: the cube. All other levels are sums of it. It answers what no smaller level does.
+CREATE TABLE rollup_cube (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    cell bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    provider provider NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, cell)
+) WITH (fillfactor = 80);
+
+-- One of version, locale and zone with all of provider, authorization and system: a few thousand rows, whatever the
+-- fleet. Versions have their spellings here.
+CREATE TABLE rollup_version (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    system_number bigint NOT NULL,
+    spelling_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    provider provider NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, version_number, spelling_number, system_number, provider, authorization_status)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_locale (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    provider provider NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, locale_number, system_number, provider, authorization_status)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_zone (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    provider provider NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, zone_number, time_zone_offset, system_number, provider, authorization_status)
+) WITH (fillfactor = 80);
+
+-- Two of them: ten thousand rows and more. The index by count finds the largest without a look at the rest, and
+-- rollup_size knows how many there are. The offset tells rows of one zone apart only where the zone is not known.
+CREATE TABLE rollup_locale_zone (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    PRIMARY KEY (app_id, locale_number, zone_number, time_zone_offset)
+) WITH (fillfactor = 80);
+CREATE INDEX rollup_locale_zone_reachable ON rollup_locale_zone (app_id, reachable);
+CREATE INDEX rollup_locale_zone_offset ON rollup_locale_zone (app_id) WHERE time_zone_offset <> 0;
+
+CREATE TABLE rollup_locale_version (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    PRIMARY KEY (app_id, locale_number, version_number)
+) WITH (fillfactor = 80);
+CREATE INDEX rollup_locale_version_reachable ON rollup_locale_version (app_id, reachable);
+
+CREATE TABLE rollup_zone_version (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    PRIMARY KEY (app_id, zone_number, version_number, time_zone_offset)
+) WITH (fillfactor = 80);
+CREATE INDEX rollup_zone_version_reachable ON rollup_zone_version (app_id, reachable);
+CREATE INDEX rollup_zone_version_offset ON rollup_zone_version (app_id) WHERE time_zone_offset <> 0;
+
+-- Three and more, for what would take too long to sum from the cube. Those with a provider have the system, too.
+CREATE TABLE rollup_locale_zone_provider (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    provider provider NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, locale_number, zone_number, time_zone_offset, system_number, provider, authorization_status)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_locale_version_provider (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    provider provider NOT NULL,
+    PRIMARY KEY (app_id, locale_number, version_number, system_number, provider)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_zone_version_provider (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    provider provider NOT NULL,
+    PRIMARY KEY (app_id, zone_number, version_number, time_zone_offset, system_number, provider)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_locale_zone_version (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    PRIMARY KEY (app_id, locale_number, zone_number, version_number, time_zone_offset)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_locale_version_authorization (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, locale_number, version_number, authorization_status)
+) WITH (fillfactor = 80);
+
+CREATE TABLE rollup_zone_version_authorization (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, zone_number, version_number, time_zone_offset, authorization_status)
+) WITH (fillfactor = 80);
+
+-- How many rows of a level count somebody who is reachable, for the levels that have an index by count.
+CREATE TABLE rollup_size (
+    app_id integer NOT NULL,
+    level text COLLATE "C" NOT NULL,
+    reachable bigint NOT NULL,
+    PRIMARY KEY (app_id, level)
 );
 
 -- A sum of counts without a numeric for each, which is most of what sum(bigint) takes.

@@ -11,9 +11,6 @@ struct CleanUpUpkeep {
     /// Of tables of small rows: some thousand rows are looked at, and those that are old removed, in one transaction.
     private static let pagesPerBatch: Int64 = 128
     private static let historyPerBatch: Int64 = 5_000
-    /// The larger, the cheaper: most cells are met again and again. A service folds meanwhile and leaves little; if there is none, a
-    /// million takes some ten seconds.
-    private static let foldsPerBatch: Int32 = 1_000_000
 
     // MARK: Tombstones
 
@@ -187,10 +184,6 @@ struct CleanUpUpkeep {
 
     /// Folds what the run appended, unless a service is at it.
     func foldRollUp() throws {
-        while let folded: Int32 = try session.execute(RollUpStatements.fold(Self.foldsPerBatch))[0].decode(0),
-            folded == Self.foldsPerBatch
-        {
-            try session.checkCancellation()
-        }
+        try RollUpFold.runAll(in: session)
     }
 }
