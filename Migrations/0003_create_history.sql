@@ -116,36 +116,41 @@ $$;
 
 INSERT INTO change_epoch (epoch, identity) VALUES (left(md5(gen_random_uuid()::text), 16), database_identity());
 
--- Creates the partitions of this month and of the `months` after it where they are missing. A new one is attached
--- empty; rows of its month that lie in the default partition move into it. Returns how many it created.
-CREATE FUNCTION make_history_partitions(months integer) RETURNS integer LANGUAGE plpgsql AS $$
+-- The partitions of history by their bounds; without the default ones.
+CREATE VIEW history_partition AS
+SELECT p.relname::text AS parent, c.relname::text AS name, b.bounds[1]::timestamptz AS begins_at,
+    b.bounds[2]::timestamptz AS ends_at
+FROM pg_inherits h
+    JOIN pg_class p ON p.oid = h.inhparent
+    JOIN pg_class c ON c.oid = h.inhrelid
+    CROSS JOIN LATERAL regexp_match(
+        pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') AS b (bounds)
+WHERE h.inhparent IN ('token_event'::regclass, 'settings_snapshot'::regclass) AND b.bounds IS NOT NULL;
+
+-- The first days of this month and of the `months` after it, where a history has no partition.
+CREATE FUNCTION missing_history_months(months integer) RETURNS TABLE (parent text, first_day date)
+LANGUAGE sql STABLE AS $$
+    SELECT h.parent, m.first_day::date
+    FROM (VALUES ('token_event'), ('settings_snapshot')) AS h (parent)
+        CROSS JOIN generate_series(date_trunc('month', now() AT TIME ZONE 'UTC'),
+            date_trunc('month', now() AT TIME ZONE 'UTC') + months * interval '1 month', interval '1 month')
+            AS m (first_day)
+    WHERE NOT EXISTS (
+        SELECT FROM history_partition p
+        WHERE p.parent = h.parent AND p.begins_at <= m.first_day AT TIME ZONE 'UTC'
+            AND p.ends_at > m.first_day AT TIME ZONE 'UTC')
+    ORDER BY 1, 2
+$$;
+
+-- Creates the partition of a month, and attaches it. That scans the default partition, which must be empty or have a
+-- constraint that spares the scan.
+CREATE FUNCTION make_history_partition(parent text, first_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    parent text;
-    month_column text;
-    first_day date;
-    partition text;
-    bounds text;
-    made integer := 0;
+    partition constant text := parent || to_char(first_day, '_YYYY_MM');
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('push-registry: history partitions'));
-    FOR first_day IN
-        SELECT generate_series(date_trunc('month', now() AT TIME ZONE 'UTC'),
-            date_trunc('month', now() AT TIME ZONE 'UTC') + months * interval '1 month', interval '1 month')::date
-    LOOP
-        FOR parent, month_column IN VALUES ('token_event', 'at'), ('settings_snapshot', 'replaced_at') LOOP
-            partition := parent || to_char(first_day, '_YYYY_MM');
-            CONTINUE WHEN to_regclass(partition) IS NOT NULL;
-            bounds := format('FROM (%L) TO (%L)', first_day::text || ' 00:00:00+00',
-                (first_day + interval '1 month')::date::text || ' 00:00:00+00');
-            EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition, parent);
-            EXECUTE format('WITH moved AS (DELETE FROM %1$I_default WHERE %2$I >= %3$L AND %2$I < %4$L RETURNING *)
-                INSERT INTO %5$I SELECT * FROM moved', parent, month_column, first_day::text || ' 00:00:00+00',
-                (first_day + interval '1 month')::date::text || ' 00:00:00+00', partition);
-            EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES %s', parent, partition, bounds);
-            made := made + 1;
-        END LOOP;
-    END LOOP;
-    RETURN made;
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition, parent);
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, partition,
+        first_day::text || ' 00:00:00+00', (first_day + interval '1 month')::date::text || ' 00:00:00+00');
 END
 $$;
-SELECT make_history_partitions(3);
+SELECT make_history_partition(parent, first_day) FROM missing_history_months(3);

@@ -4,16 +4,20 @@ CREATE TABLE cleanup_run (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- The run that this one undid.
     undoes integer REFERENCES cleanup_run,
-    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Runs do not overlap in time: what a run changed is found by when it changed.
+    started_at timestamptz NOT NULL,
     finished_at timestamptz,
     -- refused: the breaker held at least one app back. interrupted: found unfinished by the next run.
     outcome text NOT NULL DEFAULT 'running'
         CHECK (outcome IN ('running', 'done', 'refused', 'failed', 'interrupted')),
     -- Where it ran.
     process text NOT NULL,
+    -- The identifiers of the apps that it was limited to. NULL: all apps, and history.
+    apps text[],
     -- The share of an app's active installations that the breaker let go.
     max_share double precision,
-    -- Of all apps: logouts that were forgotten, partitions made and dropped, rows of history removed from default partitions.
+    -- Of all apps: logouts that were forgotten, partitions created and dropped, rows of history removed from default
+    -- partitions.
     tombstones bigint NOT NULL DEFAULT 0,
     partitions_made bigint NOT NULL DEFAULT 0,
     partitions_dropped bigint NOT NULL DEFAULT 0,
@@ -38,9 +42,10 @@ CREATE TABLE cleanup_result (
     PRIMARY KEY (run_id, app_id)
 );
 
--- What the newest run that changed an installation took from it. Tokens in here are as secret as those in
--- `installation`. The user is not in it: the event names the user, and an erasure removes it there. Whoever deletes an
--- installation deletes its row here. There is no foreign key, which would be checked row by row.
+-- What the newest run that took a token or a session from an installation took. Tokens in here are as secret as those in
+-- `installation`. The user is not in it: the event names the user, and an erasure removes it there. What became stale or
+-- unregistered lost nothing: the event tells its former state. Whoever deletes an installation deletes its row here. There
+-- is no foreign key, which would be checked row by row.
 CREATE TABLE cleanup_change (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,

@@ -30,6 +30,8 @@ public struct CleanUpRun: Sendable {
     public let id: Int
     /// The run that this one undid.
     public let undoes: Int?
+    /// The apps that it was limited to; nil: all apps, and history.
+    public let apps: [String]?
     public let startedAt: Timestamp
     public let finishedAt: Timestamp?
     /// `running`, `done`, `refused`, `failed` or `interrupted`.
