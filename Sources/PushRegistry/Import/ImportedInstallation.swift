@@ -6,7 +6,7 @@ public struct ImportedInstallation: Hashable, Sendable {
     /// Present exactly for Web Push.
     public let keys: WebPushKeys?
     public let userID: UserID?
-    /// What its clients last saw; the registry's own numbers go on above it.
+    /// What its clients last saw. The registry's own numbers begin above it, at their own microsecond.
     public let generation: Int64?
     public let createdAt: Timestamp?
     public let lastSeenAt: Timestamp?
@@ -17,17 +17,19 @@ public struct ImportedInstallation: Hashable, Sendable {
 
 /// Makes installations of lines, canonical as if their apps had registered them.
 ///
-/// `installId` and `token` are required, and the keys of Web Push. What a registration requires beyond them, and other systems often
-/// do not know, gets a neutral value: see `NeutralValues`.
+/// `installId` and `token` are required, and the keys of Web Push. What a registration requires beyond them, and other
+/// systems often do not know, gets a neutral value: see `NeutralValues`.
 public struct ImportReader: Sendable {
-    /// Leaves room for the changes to come.
-    public static let generations: ClosedRange<Int64> = 1...(1 << 62)
-
     private let links: TimeZoneLinks
+    /// The registry's numbers begin at the microsecond of the moment (fine print 5): one above would be among those of a
+    /// later life of the installation.
+    private let generations: ClosedRange<Int64>
     private var offsets: [String: Int32] = [:]
 
-    public init(links: TimeZoneLinks) {
+    /// - Parameter now: when the import begins.
+    public init(links: TimeZoneLinks, now: Timestamp = .now()) {
         self.links = links
+        generations = 1...max(1, now.microseconds)
     }
 
     /// - Throws: every fault of the line.
@@ -38,7 +40,7 @@ public struct ImportReader: Sendable {
         let token = fields.required(.token) { text throws(InvalidValue) in try Token(text, of: provider ?? .fcm) }
         let keys = provider == .webPush ? fields.keys() : nil
         let userID = fields.optional(.userID) { text throws(InvalidValue) in try UserID(text) }
-        let generation = fields.integer(.generation, in: Self.generations)
+        let generation = fields.integer(.generation, in: generations)
         let (createdAt, lastSeenAt) = (fields.time(.createdAt), fields.time(.lastSeenAt))
         let settings = fields.settings()
         let device = device(&fields, installID, provider ?? .fcm)
@@ -72,7 +74,8 @@ public struct ImportReader: Sendable {
             location: location)
     }
 
-    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the zone's of now.
+    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the zone's of
+    /// now.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
         guard let sent = fields.text(.timeZone) else {

@@ -24,9 +24,13 @@ final class RollUpCells: Sendable {
         let systemVersion: String
 
         init(_ registration: Registration) {
-            let device = registration.snapshot.device
-            (app, provider) = (registration.key.app, registration.token.provider)
-            authorization = registration.snapshot.settings.authorizationStatus
+            self.init(registration.key.app, registration.token.provider, registration.snapshot)
+        }
+
+        init(_ app: AppNumber, _ provider: Provider, _ snapshot: Snapshot) {
+            let device = snapshot.device
+            (self.app, self.provider) = (app, provider)
+            authorization = snapshot.settings.authorizationStatus
             (locale, zone, offset) = (device.locale.text, device.timeZoneID, device.timeZoneOffset)
             (systemName, systemVersion) = (device.systemName, device.systemVersion)
         }
