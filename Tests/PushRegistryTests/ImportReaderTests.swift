@@ -9,7 +9,7 @@ struct ImportReaderTests {
         table: "DE\t+0\tEurope/Berlin\nIN\t+0\tAsia/Kolkata")
 
     private func read(_ values: [ImportField: String]) throws(ImportFaults) -> ImportedInstallation {
-        var reader = ImportReader(links: links)
+        var reader = ImportReader(links: links, now: Timestamp(microseconds: 1_000))
         var record = ImportRecord()
         for (field, value) in values { record[field] = value }
         return try reader.installation(record)

@@ -227,7 +227,7 @@ struct CleanUpRunTests {
             defer { command.send(SIGKILL) }
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'WITH due AS%' AND wait_event_type = 'Lock'"
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'"
                 )
                     > 0
             }
@@ -251,7 +251,7 @@ struct CleanUpRunTests {
             // As a registration has it: locked, seen, and not committed yet.
             _ = try await transaction.execute([
                 """
-                UPDATE installation SET last_seen_at = now()
+                UPDATE installation SET last_seen_at = now(), revision = revision + 1
                 WHERE install_id = 'phone' AND app_id = (SELECT id FROM app WHERE identifier = \(app.registry.id))
                 """
             ])
@@ -259,7 +259,7 @@ struct CleanUpRunTests {
                 ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'WITH due AS%' AND wait_event_type = 'Lock'"
+                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'"
                 )
                     > 0
             }
@@ -282,8 +282,9 @@ struct CleanUpRunTests {
         try await app.register("phone")
         _ = try await database.rows(
             """
-            INSERT INTO token_event (at, app_id, install_id, event, reason, actor, provider, state, generation_before, generation_after)
-            SELECT day::timestamptz, 0, 'old', 'registered', 'new', 'test', 'apns', 'active', 0, 1
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
+                generation_before, generation_after)
+            SELECT 1, day::timestamptz, 0, 'old', 'registered', 'new', 'test', 'apns', 'active', 0, 1
             FROM unnest(ARRAY['2020-01-02', '2019-12-31', '2020-02-03']) AS day
             """)
         let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"]).report
