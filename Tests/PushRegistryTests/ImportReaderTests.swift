@@ -60,6 +60,14 @@ struct ImportReaderTests {
         #expect(device.timeZoneOffset == expectedOffset)
     }
 
+    /// A later life of the installation begins at its own microsecond, which must be above it.
+    @Test func generation_isRefused_whenItLiesInTheFuture() throws {
+        #expect(try read([.installID: "a", .token: "0123456789abcdef", .generation: "1000"]).generation == 1_000)
+        #expect(throws: ImportFaults.self) {
+            try read([.installID: "a", .token: "0123456789abcdef", .generation: "1001"])
+        }
+    }
+
     @Test func faults_areAllTold_andNoneShowsWhatWasThere() throws {
         let values: [ImportField: String] = [
             .installID: "a b", .token: "secret!", .generation: "0", .location: "91 0", .lastSeenAt: "now",

@@ -12,7 +12,8 @@ extension JudgedInstallation {
     ) throws -> JudgedInstallation {
         JudgedInstallation(
             installID: try InstallID(installID), provider: provider, tokenSHA256: token.map { [$0] },
-            state: state, generation: generation, registrationGeneration: registrationGeneration ?? generation, isProbablyReplaced: isProbablyReplaced,
+            state: state, generation: generation, registrationGeneration: registrationGeneration ?? generation,
+            isProbablyReplaced: isProbablyReplaced,
             lastSeenAt: lastSeenAt)
     }
 }

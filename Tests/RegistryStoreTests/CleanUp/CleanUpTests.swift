@@ -111,8 +111,10 @@ struct CleanUpTests {
                 let token = String(repeating: digit, count: 16)
                 try await stores.register(name, token: token, as: "alice", keychain: keychain)
             }
+            try await stores.age("gone", by: "61 days")
+            #expect(try await stores.cleanUp().counts[.stale] == 1)
             try await stores.age("old", by: "8 days")
-            try await stores.change("gone", "state = 'stale', state_changed_at = now() - interval '31 days'")
+            try await stores.age("gone", by: "31 days")
             let report = try await stores.cleanUp()
             #expect(report.counts[.superseded] == 1 && report.counts[.purged] == 1)
             #expect(
