@@ -201,7 +201,8 @@ struct FeedbackStoreTests {
             try await stores.register("phone", token: token)
             let sent = try #require(try await stores.installation("phone")?.lastSeenAt)
             let counts = try await stores.postgres.withTransaction { registration in
-                _ = try await registration.execute("UPDATE installation SET generation = generation + 1, revision = revision + 1")
+                _ = try await registration.execute(
+                    "UPDATE installation SET generation = generation + 1, revision = revision + 1")
                 return try await stores.judge([token], at: sent)
             }
             #expect(counts[.outdated] == 1)
