@@ -29,8 +29,7 @@ public struct RollUp: Sendable {
     /// `count`, to be summed; it may be negative, and zero in sum.
     ///
     /// The version is `system_version_key`, which `version_key` makes of it. `time_zone_offset` says something only
-    /// where
-    /// `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
+    /// where `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
     public func relation(by dimensions: RollUpDimensions) -> PostgresSQL {
         let columns = texts(of: dimensions) + ["c.count"]
         let parts = [folded(RollUpLevel(for: dimensions)), changes].map { rows in

@@ -89,6 +89,7 @@ public struct RollUpFolder: Sendable {
 struct RollUpSchedule {
     struct Waiting {
         let app: AppNumber
+        /// With the rows of expired sessions: a mass expiry is swept at once.
         let deltas: Int
         let hasExpired: Bool
     }

@@ -15,11 +15,11 @@ enum RollUpStatements {
         """
     }
 
-    /// Background task: each app with something to do, how many deltas wait (at most so many are counted), and whether
-    /// sessions have expired.
+    /// Background task: each app with something to do, how many deltas and expired sessions wait (of each, at most so
+    /// many are counted), and whether sessions have expired.
     static func waiting(countMax: Int64) -> PostgresStatement {
         """
-        SELECT id, deltas, has_expired
+        SELECT id, deltas + expiries, expiries > 0
         FROM (
             SELECT a.id, (
                 SELECT count(*) FROM (
@@ -28,10 +28,12 @@ enum RollUpStatements {
                         SELECT s.horizon FROM rollup_state s
                         WHERE s.app_id = a.id
                             AND s.horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), 0)
-                    LIMIT \(countMax)) AS d) AS deltas,
-                EXISTS (SELECT FROM rollup_expiry e WHERE e.app_id = a.id AND e.expires_at <= now()) AS has_expired
+                    LIMIT \(countMax)) AS d) AS deltas, (
+                SELECT count(*) FROM (
+                    SELECT FROM rollup_expiry e WHERE e.app_id = a.id AND e.expires_at <= now()
+                    LIMIT \(countMax)) AS e) AS expiries
             FROM app a) AS w
-        WHERE deltas > 0 OR has_expired
+        WHERE deltas + expiries > 0
         """
     }
 
