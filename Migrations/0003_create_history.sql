@@ -76,7 +76,8 @@ CREATE TABLE dropped_history (
 );
 
 -- The cluster, the database in it, and the table: a restore makes at least one of them anew. A base backup, a failover
--- and an upgrade keep the transactions' ids; an upgrade makes a new cluster identifier, and so a new epoch without need.
+-- and an upgrade keep the transactions' ids; an upgrade makes a new cluster identifier, and so a new epoch without
+-- need.
 CREATE FUNCTION database_identity() RETURNS text LANGUAGE sql STABLE AS $$
     SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
         'change_epoch'::regclass::oid)

@@ -42,10 +42,10 @@ CREATE TABLE cleanup_result (
     PRIMARY KEY (run_id, app_id)
 );
 
--- What the newest run that took a token or a session from an installation took. Tokens in here are as secret as those in
--- `installation`. The user is not in it: the event names the user, and an erasure removes it there. What became stale or
--- unregistered lost nothing: the event tells its former state. Whoever deletes an installation deletes its row here. There
--- is no foreign key, which would be checked row by row.
+-- What the newest run that took a token or a session from an installation took. Tokens in here are as secret as those
+-- in `installation`. The user is not in it: the event names the user, and an erasure removes it there. What became
+-- stale or unregistered lost nothing: the event tells its former state. Whoever deletes an installation deletes its row
+-- here. There is no foreign key, which would be checked row by row.
 CREATE TABLE cleanup_change (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,

@@ -129,7 +129,8 @@ struct FeedbackStoreTests {
                 }
                 try await group.waitForAll()
             }
-            // A phone whose registration came first was unchanged, seen now, and is not touched by what was true before.
+            // A phone whose registration came first was unchanged, seen now, and is not touched by what was true
+            // before.
             for number in tokens.indices {
                 #expect(try await stores.installation("phone-\(number)")?.state == .active)
             }
@@ -287,8 +288,8 @@ extension TestStores {
             WHERE token_sha256 = (SELECT token_sha256 FROM installation WHERE install_id = 'new')
             """,
             """
-            UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded', generation = generation + 1,
-                revision = revision + 1
+            UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded',
+                generation = generation + 1, revision = revision + 1
             WHERE install_id = 'old'
             """,
             PostgresStatement(

@@ -126,7 +126,8 @@ struct VerifierTests {
         Damage(
             ["event-without-token"],
             """
-            UPDATE token_event SET actor = (SELECT token FROM installation WHERE install_id = 'b') WHERE event = 'rotated'
+            UPDATE token_event SET actor = (SELECT token FROM installation WHERE install_id = 'b')
+            WHERE event = 'rotated'
             """,
             undone: "UPDATE token_event SET actor = 'x' WHERE event = 'rotated'"),
         Damage(
@@ -142,7 +143,9 @@ struct VerifierTests {
         Damage(
             ["snapshot-times"],
             "UPDATE settings_snapshot SET replaced_at = replaced_at + interval '1 hour' WHERE install_id = 'b'",
-            undone: "UPDATE settings_snapshot SET replaced_at = replaced_at - interval '1 hour' WHERE install_id = 'b'"),
+            undone: """
+                UPDATE settings_snapshot SET replaced_at = replaced_at - interval '1 hour' WHERE install_id = 'b'
+                """),
         Damage(
             ["session-ended"], "UPDATE session SET ended_at = now() - interval '399 days' WHERE session_id = 's1'",
             undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
@@ -155,7 +158,8 @@ struct VerifierTests {
         Damage(
             ["user-logged-out"],
             """
-            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days' WHERE install_id = 'd')
+            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
+                WHERE install_id = 'd')
             UPDATE user_guard SET refused_before = now() - interval '8 days' WHERE user_sha256 = user_digest('dora')
             """,
             undone: """
@@ -172,9 +176,11 @@ struct VerifierTests {
         Damage(
             ["installation-logged-out"],
             """
-            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days' WHERE install_id = 'd')
+            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
+                WHERE install_id = 'd')
             INSERT INTO installation_logout
-            SELECT app_id, 'd', user_digest('dora'), '', now() - interval '8 days' FROM installation WHERE install_id = 'd'
+            SELECT app_id, 'd', user_digest('dora'), '', now() - interval '8 days' FROM installation
+            WHERE install_id = 'd'
             """,
             undone: """
                 WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
@@ -195,7 +201,8 @@ struct VerifierTests {
             """,
             undone: """
                 DO $$ BEGIN
-                    EXECUTE 'DROP TABLE token_event_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM');
+                    EXECUTE 'DROP TABLE token_event_'
+                        || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM');
                     PERFORM make_history_partition(parent, first_day) FROM missing_history_months(1);
                 END $$
                 """),

@@ -21,8 +21,8 @@ public struct ImportedInstallation: Hashable, Sendable {
 /// systems often do not know, gets a neutral value: see `NeutralValues`.
 public struct ImportReader: Sendable {
     private let links: TimeZoneLinks
-    /// The registry's numbers begin at the microsecond of the moment (fine print 5): one above would be among those of a
-    /// later life of the installation.
+    /// The registry's numbers begin at the microsecond of the moment (fine print 5): one above would be among those of
+    /// a later life of the installation.
     private let generations: ClosedRange<Int64>
     private var offsets: [String: Int32] = [:]
 
@@ -74,8 +74,8 @@ public struct ImportReader: Sendable {
             location: location)
     }
 
-    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the zone's of
-    /// now.
+    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the
+    /// zone's of now.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
         guard let sent = fields.text(.timeZone) else {

@@ -1,11 +1,11 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job: retires what is due by the apps' policies, purges what was retired long ago, and keeps history and its
-/// partitions.
+/// The night job: retires what is due by the apps' policies, purges what was retired long ago, and keeps history and
+/// its partitions.
 ///
-/// A batch is one transaction: it does everything that it does or nothing. A run that is cut short has done its batches,
-/// and the next run finds the rest due: nothing has to be resumed.
+/// A batch is one transaction: it does everything that it does or nothing. A run that is cut short has done its
+/// batches, and the next run finds the rest due: nothing has to be resumed.
 public struct CleanUp: Sendable {
     public struct Options: Sendable {
         /// Changes nothing.

@@ -104,8 +104,8 @@ enum CleanUpLedgerStatements {
     static let interrupt: PostgresStatement =
         "UPDATE cleanup_run SET outcome = 'interrupted', finished_at = \(sql: now) WHERE outcome = 'running'"
 
-    /// Begins a run: `$1` is the process, `$2` the scope, `$3` the run that it undoes, `$4` the breaker's share. It begins
-    /// after the run before it ended, also where the clock stood still.
+    /// Begins a run: `$1` is the process, `$2` the scope, `$3` the run that it undoes, `$4` the breaker's share. It
+    /// begins after the run before it ended, also where the clock stood still.
     static let begin = PreparedSQL(
         """
         INSERT INTO cleanup_run (process, apps, undoes, max_share, started_at)

@@ -3,9 +3,9 @@ import PushRegistry
 
 /// What is due, and where; without the apps that the breaker holds back.
 ///
-/// It only reads, a range of pages at a time, so it does not see one moment of the table: an installation that moves between two
-/// ranges meanwhile may be overlooked until the next night, or be counted although it registered. A batch writes only what
-/// is as it was read.
+/// It only reads, a range of pages at a time, so it does not see one moment of the table: an installation that moves
+/// between two ranges meanwhile may be overlooked until the next night, or be counted although it registered. A batch
+/// writes only what is as it was read.
 struct CleanUpPlan {
     struct Entry {
         let app: AppNumber

@@ -8,8 +8,8 @@ enum CleanUpStatements {
     static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
-    /// Clean-up: how many other sessions are busy. What a session of another role does is hidden from a role that may not
-    /// read all statistics, so such a session counts as busy.
+    /// Clean-up: how many other sessions are busy. What a session of another role does is hidden from a role that may
+    /// not read all statistics, so such a session counts as busy.
     static let busySessions = PreparedSQL(
         """
         SELECT count(*) FROM pg_stat_activity
@@ -24,15 +24,16 @@ enum CleanUpStatements {
         let rows = bounds.flatMap { app, bounds in Provider.allCases.map { (app, $0, bounds) } }
         return """
             unnest(\(rows.map(\.0.rawValue))::integer[], \(rows.map(\.1.rawValue))::text[]::provider[],
-                \(rows.map(\.2.asOf.postgres))::timestamptz[], \(rows.map { $2.unseenSince($1).postgres })::timestamptz[],
+                \(rows.map(\.2.asOf.postgres))::timestamptz[],
+                \(rows.map { $2.unseenSince($1).postgres })::timestamptz[],
                 \(rows.map(\.2.silentSince.postgres))::timestamptz[],
                 \(rows.map(\.2.changedSince.postgres))::timestamptz[])
                 AS p (app_id, provider, as_of, unseen_since, silent_since, changed_since)
             """
     }
 
-    /// What is due of an installation (R5, R7, R9, R11), by the rules of `CleanUpStep`; NULL where nothing is. This is the
-    /// one definition: a batch writes what is as it was read.
+    /// What is due of an installation (R5, R7, R9, R11), by the rules of `CleanUpStep`; NULL where nothing is. This is
+    /// the one definition: a batch writes what is as it was read.
     private static let step: PostgresSQL = """
         CASE
             WHEN i.state NOT IN ('active', 'suspect') AND i.state_changed_at <= p.changed_since THEN 'purged'
@@ -45,7 +46,8 @@ enum CleanUpStatements {
         END
         """
 
-    /// Clean-up, plan: by app and step, how many installations of these pages are due, and how many are active or suspect.
+    /// Clean-up, plan: by app and step, how many installations of these pages are due, and how many are active or
+    /// suspect.
     static func count(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
         """
         SELECT i.app_id, \(sql: step) AS step, count(*), count(*) FILTER (WHERE i.state IN ('active', 'suspect'))
@@ -66,8 +68,8 @@ enum CleanUpStatements {
 
     // MARK: Batch
 
-    /// Clean-up: makes the step of these installations (`$4`), of one app, where they have these revisions (`$5`) still:
-    /// whoever registered meanwhile is left alone. The events, the counts and the run's own record go along.
+    /// Clean-up: makes the step of these installations (`$4`), of one app, where they have these revisions (`$5`)
+    /// still: whoever registered meanwhile is left alone. The events, the counts and the run's own record go along.
     ///
     /// `$1` is the app, `$2` the time, `$3` the run. The ids are sorted, and the rows are locked in this order.
     static func batch(_ step: CleanUpStep) -> PreparedSQL {

@@ -5,7 +5,8 @@ extension CleanUp {
     public struct Undoing: Sendable {
         public let runID: Int
         public let restored: Int
-        /// Changed since, or not to be restored: somebody else holds the token, the session was logged out, the user erased.
+        /// Changed since, or not to be restored: somebody else holds the token, the session was logged out, the user
+        /// erased.
         public let skipped: Int
     }
 
@@ -152,8 +153,8 @@ private struct CleanUpUndo {
         }
     }
 
-    /// R7: a binding must not come back while its session is being ended. R1: nobody may claim a token meanwhile. The row of a
-    /// user who was not logged out, or of a token that nobody holds, may be forgotten; it is added again.
+    /// R7: a binding must not come back while its session is being ended. R1: nobody may claim a token meanwhile. The
+    /// row of a user who was not logged out, or of a token that nobody holds, may be forgotten; it is added again.
     private func locks(for changes: [Change], of app: Int32) throws -> [PostgresStatement] {
         let users = try Set(changes.compactMap(\.userID)).map { UserDigest.sha256(try UserID($0)) }
         let sessions = Array(Set(changes.filter { $0.userID != nil }.compactMap(\.sessionID)))

@@ -22,8 +22,8 @@ enum CleanUpUndoStatements {
 
     // MARK: What lost nothing
 
-    /// Installations of these pages that are stale or unregistered since the run, and its event is their last. Runs do not
-    /// overlap in time.
+    /// Installations of these pages that are stale or unregistered since the run, and its event is their last. Runs do
+    /// not overlap in time.
     static func readJudged(
         _ range: PageRange, from start: PostgresTimestamp, to end: PostgresTimestamp
     ) -> PostgresStatement {
@@ -39,8 +39,8 @@ enum CleanUpUndoStatements {
         """
     }
 
-    /// Gives these installations (`$4`, with their revisions `$5`) the state `$6` back. `$1` is the app, `$2` the time, `$3`
-    /// the undoing run. Answers how many.
+    /// Gives these installations (`$4`, with their revisions `$5`) the state `$6` back. `$1` is the app, `$2` the time,
+    /// `$3` the undoing run. Answers how many.
     static let restoreJudged = PreparedSQL(
         """
         WITH changed AS (
@@ -56,8 +56,8 @@ enum CleanUpUndoStatements {
 
     // MARK: What lost a token or a session
 
-    /// Up to `$4` installations after `$2`, `$3` that the run `$1` took something from. The event tells whose session it was,
-    /// unless the user was erased.
+    /// Up to `$4` installations after `$2`, `$3` that the run `$1` took something from. The event tells whose session
+    /// it was, unless the user was erased.
     static let readChanges = PreparedSQL(
         """
         SELECT c.app_id, c.install_id, c.generation, c.session_id, e.previous_user_id, i.provider::text, c.token_sha256
@@ -72,9 +72,9 @@ enum CleanUpUndoStatements {
         ORDER BY c.app_id, c.install_id LIMIT $4
         """)
 
-    /// Restores these installations (`$4`, with the generations after the run `$5` and the users of the sessions `$6`), where
-    /// nothing has happened since. The transaction has locked users, sessions and tokens. `$1` is the app, `$2` the time,
-    /// `$3` the undoing run. Answers how many.
+    /// Restores these installations (`$4`, with the generations after the run `$5` and the users of the sessions `$6`),
+    /// where nothing has happened since. The transaction has locked users, sessions and tokens. `$1` is the app, `$2`
+    /// the time, `$3` the undoing run. Answers how many.
     static let restoreChanges = PreparedSQL(
         """
         WITH chosen AS MATERIALIZED (

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// What the night job does besides installations: it forgets old logouts, tokens that nobody holds, former owners and what
-/// cannot be undone any more, and folds the roll-up.
+/// What the night job does besides installations: it forgets old logouts, tokens that nobody holds, former owners and
+/// what cannot be undone any more, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     /// Until when the tombstones of each app are forgotten.
@@ -65,9 +65,9 @@ struct CleanUpUpkeep {
         return keys
     }
 
-    /// A row is locked before it is checked again whether it is old: a registration that held it until then may have bound an
-    /// installation under it, which the statement that waits for the lock would not see. A registration that comes later
-    /// finds it gone and adds it again.
+    /// A row is locked before it is checked again whether it is old: a registration that held it until then may have
+    /// bound an installation under it, which the statement that waits for the lock would not see. A registration that
+    /// comes later finds it gone and adds it again.
     private func purge(
         _ rows: OldRows, _ keys: [OldRows.Key], of app: AppNumber, before since: Timestamp
     ) throws -> Int {

@@ -66,8 +66,8 @@ struct CleanUpWork {
         }
     }
 
-    /// Writes a batch. Where somebody holds one of its rows for long, the others go on without it, and the next night finds
-    /// it due.
+    /// Writes a batch. Where somebody holds one of its rows for long, the others go on without it, and the next night
+    /// finds it due.
     private func write(_ batch: Batch) throws {
         for number in 1..<Self.attemptsMax {
             do {
@@ -115,8 +115,8 @@ struct CleanUpWork {
         try upkeep.foldRollUp()
     }
 
-    /// Whoever waits for the lock of a table makes all that come after it wait as well. A table that is in use all the time
-    /// waits for the next night.
+    /// Whoever waits for the lock of a table makes all that come after it wait as well. A table that is in use all the
+    /// time waits for the next night.
     private func keepHistory(since: Timestamp) throws {
         try ledger.count(partitionsMade: HistoryPartitions.make(session), of: run)
         let history = HistoryMonths(session: session)

@@ -14,9 +14,9 @@ struct OldRows {
 
     // MARK: What is forgotten
 
-    /// R7: logouts past the app's `sessionTombstones`. A session in which an installation is bound stays, and so does one in
-    /// which one was until then: `cleanup undo` may bring the binding back. The row of a user who never logged out is only a
-    /// lock; the next registration adds it again.
+    /// R7: logouts past the app's `sessionTombstones`. A session in which an installation is bound stays, and so does
+    /// one in which one was until then: `cleanup undo` may bring the binding back. The row of a user who never logged
+    /// out is only a lock; the next registration adds it again.
     static let tombstones = [
         OldRows(
             table: "session", columns: [("session_id", "text")],

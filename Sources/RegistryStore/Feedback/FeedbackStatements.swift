@@ -15,8 +15,8 @@ enum FeedbackStatements {
     private static let read = PreparedSQL(
         "SELECT \(sql: columns) FROM (\(sql: wanted)) AS w JOIN installation i ON \(sql: isWanted)")
 
-    /// POST …/feedback, after a lost race: the same installations, locked in the order of their ids. The transaction has
-    /// locked their tokens (`RegistrationStatements.lockHolders`), so that none of them moves meanwhile.
+    /// POST …/feedback, after a lost race: the same installations, locked in the order of their ids. The transaction
+    /// has locked their tokens (`RegistrationStatements.lockHolders`), so that none of them moves meanwhile.
     private static let lock = PreparedSQL(
         """
         SELECT i.*
@@ -47,7 +47,8 @@ enum FeedbackStatements {
     /// POST …/feedback (R9, R12): one step of these installations (`$7`), with its events, where they have these
     /// revisions (`$8`) still. The registration's generation stays. Answers how many they were.
     ///
-    /// `$2` is the time, `$3` the actor, `$4` the new state, `$5` the reason, `$6` whether the former state is `active`.
+    /// `$2` is the time, `$3` the actor, `$4` the new state, `$5` the reason, `$6` whether the former state is
+    /// `active`.
     private static let judge = PreparedSQL(
         """
         WITH judged AS (
@@ -93,7 +94,8 @@ enum FeedbackStatements {
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, previous_user_id, state, generation_before, generation_after)
             SELECT (SELECT \(sql: EventStatements.position)), state_changed_at, $1, install_id, $4::text::event_kind,
-                $5, $3, provider, token_sha256, user_id, user_id, $4::text::installation_state, generation - 1, generation
+                $5, $3, provider, token_sha256, user_id, user_id, $4::text::installation_state, generation - 1,
+                generation
             FROM judged
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)

@@ -78,8 +78,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
         resources.clock.now(Timestamp(try result[0].decode(0, as: PostgresTimestamp.self)))
     }
 
-    /// A token that an installation gives up must be locked. An installation that is named by its id may have got another
-    /// one after its tokens were locked.
+    /// A token that an installation gives up must be locked. An installation that is named by its id may have got
+    /// another one after its tokens were locked.
     private func check(_ retired: [LockedFeedback.Change], locked: PostgresResult) throws {
         guard !retired.isEmpty else { return }
         let digests = Set(try locked.map { try $0.decode(1, as: [UInt8].self) })

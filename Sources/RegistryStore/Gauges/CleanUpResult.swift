@@ -17,8 +17,8 @@ public struct CleanUpResult: Sendable {
     public let refusedApps: Int64
     public let counts: [Count]
 
-    /// The last run of all apps that came to its end; nil before there is one. A run that undoes another one does not count,
-    /// nor does one that was limited to some apps.
+    /// The last run of all apps that came to its end; nil before there is one. A run that undoes another one does not
+    /// count, nor does one that was limited to some apps.
     ///
     /// - Throws: `PostgresError`.
     public static func last(_ postgres: PostgresClient) async throws -> CleanUpResult? {

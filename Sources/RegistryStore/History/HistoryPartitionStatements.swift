@@ -35,8 +35,8 @@ enum HistoryPartitionStatements {
 
     private static let makeSQL = PreparedSQL("SELECT make_history_partition($1, $2::text::date)")
 
-    /// Where the rows of the default partition begin, and the months that may still come to it end, in days; NULL if it is
-    /// empty. A month that begins within a day may come while its partition is being created.
+    /// Where the rows of the default partition begin, and the months that may still come to it end, in days; NULL if it
+    /// is empty. A month that begins within a day may come while its partition is being created.
     static func extent(of history: History) -> PostgresStatement {
         """
         SELECT to_char(date_trunc('month', min(\(sql: history.month)) AT TIME ZONE 'UTC'), 'YYYY-MM-DD'),
@@ -46,11 +46,13 @@ enum HistoryPartitionStatements {
         """
     }
 
-    /// The constraint under which PostgreSQL need not scan a default partition. It is validated while others read and write.
+    /// The constraint under which PostgreSQL need not scan a default partition. It is validated while others read and
+    /// write.
     static func constrain(_ history: History, _ condition: PostgresSQL) -> [PostgresSQL] {
         [
             """
-            ALTER TABLE \(sql: history.defaultPartition) ADD CONSTRAINT history_bounds CHECK (\(sql: condition)) NOT VALID
+            ALTER TABLE \(sql: history.defaultPartition)
+            ADD CONSTRAINT history_bounds CHECK (\(sql: condition)) NOT VALID
             """,
             "ALTER TABLE \(sql: history.defaultPartition) VALIDATE CONSTRAINT history_bounds",
         ]
@@ -68,8 +70,8 @@ enum HistoryPartitionStatements {
 
     static func instant(_ day: String) -> PostgresSQL { "\(literal: day + " 00:00:00+00")" }
 
-    /// Makes the default partition, of whose rows a constraint says that they lie between these days, a partition of these
-    /// months, and gives the table an empty default one. One transaction, which moves no row.
+    /// Makes the default partition, of whose rows a constraint says that they lie between these days, a partition of
+    /// these months, and gives the table an empty default one. One transaction, which moves no row.
     static func absorb(_ history: History, from first: String, to end: String) -> [PostgresSQL] {
         let name = PostgresSQL(identifier: "\(history.name)_until_\(end.replacing("-", with: "_"))")
         return [
@@ -90,8 +92,8 @@ enum HistoryPartitionStatements {
 
     // MARK: Dropping
 
-    /// Clean-up: the partitions that end before the month of `$1` or with its beginning, by their ends, the oldest first.
-    /// The last row is that beginning, be it that no partition ends there.
+    /// Clean-up: the partitions that end before the month of `$1` or with its beginning, by their ends, the oldest
+    /// first. The last row is that beginning, be it that no partition ends there.
     static let expired = PreparedSQL(
         """
         WITH bound AS (
@@ -102,8 +104,8 @@ enum HistoryPartitionStatements {
         GROUP BY p.ends_at ORDER BY p.ends_at
         """)
 
-    /// Clean-up: remembers the newest event of each app in a partition, before it is dropped: a reader of changes who is
-    /// behind it learns that events are gone (fine print 27).
+    /// Clean-up: remembers the newest event of each app in a partition, before it is dropped: a reader of changes who
+    /// is behind it learns that events are gone (fine print 27).
     ///
     /// - Parameter end: only events before it.
     static func recordDropped(_ partition: String, before end: PostgresTimestamp) -> PostgresStatement {

@@ -115,8 +115,8 @@ public enum HistoryPartitions {
         }
     }
 
-    /// Runs `body` as a transaction while the rows of the default partition are known to fulfil a condition, as all rows do
-    /// that come meanwhile.
+    /// Runs `body` as a transaction while the rows of the default partition are known to fulfil a condition, as all
+    /// rows do that come meanwhile.
     private static func constraining(
         _ history: History, _ condition: PostgresSQL, _ session: PostgresSession, _ body: () throws -> Void
     ) throws {
@@ -132,8 +132,8 @@ public enum HistoryPartitions {
         try withTableLocks(session) { try session.run(HistoryPartitionStatements.unconstrain(history)) }
     }
 
-    /// Runs a transaction that locks tables. Whoever waits for such a lock makes all that come after it wait as well: it
-    /// waits only briefly, and is tried again.
+    /// Runs a transaction that locks tables. Whoever waits for such a lock makes all that come after it wait as well:
+    /// it waits only briefly, and is tried again.
     static func withTableLocks(_ session: PostgresSession, _ body: () throws -> Void) throws {
         for number in 1..<attemptsMax {
             do {

@@ -19,8 +19,8 @@ struct ImportedRow: Sendable {
     }
 }
 
-/// The SQL of `push-registry import`. Lines are copied into a table of the session, from which one statement takes what is
-/// new.
+/// The SQL of `push-registry import`. Lines are copied into a table of the session, from which one statement takes what
+/// is new.
 enum ImportStatements {
     static let binding = BatchColumns<ImportedRow>([
         .init("install_id", "text") { $0.installation.installID.rawValue },
@@ -62,8 +62,8 @@ enum ImportStatements {
         """
     }
 
-    /// How many users there are, and how many of their rows are locked. One look-up for each user: what the planner believes
-    /// of a table that is growing might have it read all users for each.
+    /// How many users there are, and how many of their rows are locked. One look-up for each user: what the planner
+    /// believes of a table that is growing might have it read all users for each.
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
         WITH named AS MATERIALIZED (
@@ -80,12 +80,12 @@ enum ImportStatements {
 
     // MARK: Merge
 
-    /// R1: what the registry holds already stays as it is, be it the installation or the token. Tokens are claimed first,
-    /// then installations are written, each in the order of keys. Answers how many.
+    /// R1: what the registry holds already stays as it is, be it the installation or the token. Tokens are claimed
+    /// first, then installations are written, each in the order of keys. Answers how many.
     ///
-    /// A registration digest of nothing matches no registration: the first one is written, and binds a session. Times to
-    /// come count as now. A generation begins at its own microsecond, above all that an installation of this id can have
-    /// had here.
+    /// A registration digest of nothing matches no registration: the first one is written, and binds a session. Times
+    /// to come count as now. A generation begins at its own microsecond, above all that an installation of this id can
+    /// have had here.
     static func merge(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
         WITH wanted AS MATERIALIZED (
@@ -103,8 +103,9 @@ enum ImportStatements {
             RETURNING install_id
         ), created AS (
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
-                registrant, state, generation, registration_generation, revision, created_at, registered_at, last_seen_at,
-                state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, \(sql: snapshot.names))
+                registrant, state, generation, registration_generation, revision, created_at, registered_at,
+                last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
+                snapshot_digest, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
                 w.registrant, 'active', g.first, g.first, g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at,
                 g.now, g.now, w.cell, ''::bytea, w.snapshot_digest, \(sql: snapshot.names(of: "w"))
@@ -130,14 +131,15 @@ enum ImportStatements {
         """
     }
 
-    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so. Of a line without a time nobody
-    /// knows when it was true.
+    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so. Of a line without a time
+    /// nobody knows when it was true.
     private static func isRefused(_ app: AppNumber, _ now: PostgresTimestamp) -> PostgresSQL {
         """
         coalesce((
             SELECT refused_before FROM user_guard
             WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(line.user_id))
-            > CASE WHEN line.last_seen_at IS NULL THEN '-infinity' ELSE least(line.last_seen_at, \(now)::timestamptz) END,
+            > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
+                ELSE least(line.last_seen_at, \(now)::timestamptz) END,
             false)
         """
     }

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it is:
-/// an import that failed is simply run again.
+/// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it
+/// is: an import that failed is simply run again.
 public struct InstallationImporter: Sendable {
     /// What became of lines.
     public struct Counts: Hashable, Sendable {
@@ -40,8 +40,8 @@ public struct InstallationImporter: Sendable {
         self.isDryRun = isDryRun
     }
 
-    /// The session's settings: statements look up many keys by index, whatever the planner knows of a table that is new; a
-    /// set fits into memory.
+    /// The session's settings: statements look up many keys by index, whatever the planner knows of a table that is
+    /// new; a set fits into memory.
     public static let sessionSettings = [
         "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
         "temp_buffers": "64MB", "work_mem": "64MB",

@@ -127,7 +127,8 @@ extension Invariant {
             SELECT app_id || '/' || install_id || ' event ' || id
             FROM (
                 SELECT app_id, install_id, id, event, position, generation_before, generation_after,
-                    lag(generation_after) OVER installations AS reached, lag(position) OVER installations AS last_position
+                    lag(generation_after) OVER installations AS reached,
+                    lag(position) OVER installations AS last_position
                 FROM token_event
                 WINDOW installations AS (PARTITION BY app_id, install_id ORDER BY id)) AS e
             WHERE generation_after < generation_before OR position < last_position
@@ -141,8 +142,8 @@ extension Invariant {
             """
             SELECT i.app_id || '/' || i.install_id
             FROM (
-                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider, token_sha256,
-                    user_id
+                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider,
+                    token_sha256, user_id
                 FROM token_event ORDER BY app_id, install_id, id DESC) AS e
             JOIN installation i USING (app_id, install_id)
             WHERE i.generation <> e.generation_after OR i.state <> e.state OR i.provider <> e.provider

@@ -227,9 +227,10 @@ struct CleanUpRunTests {
             defer { command.send(SIGKILL) }
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'"
-                )
-                    > 0
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
+                    """) > 0
             }
             command.send(SIGKILL)
             _ = try await command.exitStatus()
@@ -259,9 +260,10 @@ struct CleanUpRunTests {
                 ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'"
-                )
-                    > 0
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
+                    """) > 0
             }
             return command
         }

@@ -1,9 +1,9 @@
 /// The installations that a batch of feedback is about, and the rules for what a provider's verdict makes of them (R9,
 /// and R5 where an installation is probably replaced).
 ///
-/// A value without I/O: a store loads, applies the items in their order, and writes what `changes` then says. Later items
-/// see what earlier ones did. The store sees to it that nobody else changes the installations meanwhile: it locks them,
-/// or writes only if they are what they were.
+/// A value without I/O: a store loads, applies the items in their order, and writes what `changes` then says. Later
+/// items see what earlier ones did. The store sees to it that nobody else changes the installations meanwhile: it locks
+/// them, or writes only if they are what they were.
 public struct LockedFeedback: Sendable {
     /// One change of state. It raises the generation by one, and the event that records it is named after the state.
     public struct Step: Hashable, Sendable {
