@@ -20,15 +20,15 @@ extension RegistryService {
             let requester = try Logout.Requester(request, by: call.caller)
             let logout = Logout(
                 key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
-                keepsAnonymous: try LogoutBody.keepsAnonymous(body),
+                reader: call.caller.isService ? .service : nil, keepsAnonymous: try LogoutBody.keepsAnonymous(body),
                 precondition: try ETag.precondition(request), actor: call.caller.actor)
             let (status, generation) = try await users.logOut(logout)
             var writer = JSONWriter()
             writer.object { writer in
                 writer.member("status", status.rawValue)
-                writer.member("generation", generation)
+                if let generation { writer.member("generation", generation) }
             }
-            return .json(writer, fields: [.eTag: ETag.make(generation)])
+            return .json(writer, fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
         }
     }
 }

@@ -8,6 +8,8 @@ enum APIError: Error {
     case missingCredential
     case invalidCredential
     case invalidUserToken(UserTokenFault)
+    /// R7: a JWT from before a logout of its user, or of a session that has ended.
+    case endedCredential
     case tooManyFailedAuthentications
     case tooManyRequests(retryAfter: Duration)
     /// There is no such app, or it is none of the caller's.
@@ -24,8 +26,8 @@ enum APIError: Error {
     case tooManyItems(max: Int)
     /// The feed or a history cannot go on from the cursor.
     case cursorExpired
-    /// R8: the present generation, 0 where the installation is unknown.
-    case outdated(generation: Int64)
+    /// R8: the present generation, 0 if there is no installation; nil if the caller may not read the record.
+    case outdated(generation: Int64?)
     /// R7.
     case sessionEnded
     case unknownSegment
@@ -60,6 +62,11 @@ extension APIError {
         case .invalidUserToken(let fault):
             Problem(
                 .unauthorized, code: "invalid-credential", detail: fault.detail,
+                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        case .endedCredential:
+            Problem(
+                .unauthorized, code: "credential-ended",
+                detail: "The user was logged out after this JWT was issued. Sign in again.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .tooManyRequests(let wait):
             Problem(
@@ -105,7 +112,7 @@ extension APIError {
             Problem(
                 .preconditionFailed, code: "outdated",
                 detail: "If-Match names another generation than the present one.",
-                fields: [.eTag: ETag.make(generation)])
+                fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
         case .sessionEnded:
             Problem(
                 .conflict, code: "session-ended", detail: "This session was logged out. Sign in and register again.")

@@ -9,7 +9,7 @@ enum ProblemDocument {
             switch error {
             case .invalidBody(let faults), .segmentCycle(let faults): writer.faults(faults)
             case .invalidParameters(let faults): writer.faults(faults)
-            case .outdated(let generation): writer.member("generation", generation)
+            case .outdated(let generation?): writer.member("generation", generation)
             default: break
             }
         }

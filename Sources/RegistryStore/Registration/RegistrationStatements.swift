@@ -8,7 +8,7 @@ enum RegistrationStatements {
     static let lookUp = PreparedSQL(
         """
         SELECT k.position, i.registration_digest, i.generation, i.last_seen_at, statement_timestamp(), i.token_sha256,
-            i.user_id, i.session_id
+            i.user_id, i.session_id, i.credential_issued_at
         FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS k (app_id, install_id, position)
         JOIN installation i USING (app_id, install_id)
         WHERE i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL

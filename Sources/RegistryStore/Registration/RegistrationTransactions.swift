@@ -40,6 +40,9 @@ struct RegistrationTransactions: Sendable {
         guard row.holds(pending.digest, at: 1) else {
             return row.isBound(as: pending.registration) ? .known : .unknown
         }
+        // R7: a JWT from before a logout everywhere is refused, even if it says what is known.
+        let boundIssuedAt = try row.decode(8, as: PostgresTimestamp?.self).map(Timestamp.init)
+        guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else { return .unknown }
         let outcome = pending.registration.outcomeIfUnchanged(
             generation: try row.decode(2), lastSeenAt: Timestamp(try row.decode(3)), now: Timestamp(try row.decode(4)))
         return outcome.map(Finding.unchanged) ?? .known

@@ -5,7 +5,7 @@ import PushRegistry
 /// Takes logouts of installations one by one and carries them to PostgreSQL many at a time (R6, R15): all that arrive while a
 /// transaction is under way share the next. One lives on each event loop.
 actor LogoutCoalescer {
-    typealias Outcome = (status: Logout.Status, generation: Int64)
+    typealias Outcome = (status: Logout.Status, generation: Int64?)
 
     /// Logouts that wait for a transaction; more are refused. Some seconds of work.
     static let waitingMax = 16_384

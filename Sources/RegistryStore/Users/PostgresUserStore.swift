@@ -6,7 +6,7 @@ public struct PostgresUserStore: UserStore {
     /// How often a transaction is tried that loses races.
     static let attemptsMax = 20
 
-    private let postgres: PostgresClient
+    let postgres: PostgresClient
     private let logouts: LogoutCoalescer
 
     public init(postgres: PostgresClient) {
@@ -19,7 +19,7 @@ public struct PostgresUserStore: UserStore {
         await logouts.run()
     }
 
-    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64) {
+    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?) {
         try await logouts.logOut(logout)
     }
 
