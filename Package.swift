@@ -18,7 +18,6 @@ let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-colle
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -54,7 +53,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries.
@@ -76,8 +74,8 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, httpTypes, jwtKit,
-                logging,
+                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, cryptoExtras,
+                httpTypes, logging,
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", []),
@@ -144,7 +142,7 @@ let package = Package(
             "RegistryAPITests",
             [
                 "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
-                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, jwtKit, logging,
+                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
             ]),
         tests(
             "CommandTests",

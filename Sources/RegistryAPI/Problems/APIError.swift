@@ -28,6 +28,10 @@ enum APIError: Error {
     case cursorExpired
     /// R8: the present generation, 0 if there is no installation; nil if the caller may not read the record.
     case outdated(generation: Int64?)
+    /// A conditional change of a policy or segment that another change came before. The present revision, if there is one.
+    case changedMeanwhile(revision: String?)
+    /// The app's stored policy cannot be used by this version of the service.
+    case unusablePolicy(String)
     /// R7.
     case sessionEnded
     case unknownSegment
@@ -57,7 +61,7 @@ extension APIError {
                 fields: [.wwwAuthenticate: "Bearer"])
         case .invalidCredential:
             Problem(
-                .unauthorized, code: "invalid-credential", detail: "This key is not known, or was revoked.",
+                .unauthorized, code: "invalid-credential", detail: "No key or JWT of this app: it is not known, or was revoked.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .invalidUserToken(let fault):
             Problem(
@@ -113,6 +117,16 @@ extension APIError {
                 .preconditionFailed, code: "outdated",
                 detail: "If-Match names another generation than the present one.",
                 fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
+        case .changedMeanwhile(let revision):
+            Problem(
+                .preconditionFailed, code: "outdated",
+                detail: "If-Match names another version than the present one. Read it again, and decide anew.",
+                fields: revision.map { [.eTag: ETag.make($0)] } ?? [:])
+        case .unusablePolicy(let reason):
+            Problem(
+                .serviceUnavailable, code: "unusable-policy",
+                detail: "The app's stored policy cannot be used (\(reason)) PUT /v1/apps/{app} replaces it.",
+                fields: [.retryAfter: "60"])
         case .sessionEnded:
             Problem(
                 .conflict, code: "session-ended", detail: "This session was logged out. Sign in and register again.")
@@ -147,6 +161,7 @@ extension APIError {
     init?(_ error: any Error) {
         switch error {
         case let error as APIError: self = error
+        case let refused as RefusedCall: self = refused.error
         case let error as StoreError: self = .store(error)
         case let error as JSONFaults: self = .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
@@ -154,6 +169,7 @@ extension APIError {
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case PolicyRefusal.outdated(let revision): self = .changedMeanwhile(revision: revision)
         case EventRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
@@ -169,5 +185,16 @@ extension Duration {
     fileprivate var wholeSecondsUp: String {
         let seconds = self / .seconds(1)
         return String(Int(min(max(1, seconds.rounded(.up)), 86_400)))
+    }
+}
+
+/// An error that is a matter of who called, with the caller for the audit log.
+struct RefusedCall: Error {
+    let error: APIError
+    let caller: Caller
+
+    init(_ error: APIError, _ caller: Caller) {
+        self.error = error
+        self.caller = caller
     }
 }

@@ -16,7 +16,7 @@ extension RegistryService {
             let hasEnded = try await users.hasEnded(
                 UserCredential(owner: token.owner, issuedAt: token.issuedAt), on: key,
                 remembering: call.app.policy.sessionTombstones)
-            guard !hasEnded else { throw APIError.endedCredential }
+            guard !hasEnded else { throw RefusedCall(.endedCredential, call.caller) }
         }
         return (key, try Requester(request, by: call.caller))
     }

@@ -17,7 +17,7 @@ struct CleanUpPlan {
     /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.
     init(_ session: PostgresSession, _ options: CleanUp.Options, _ progress: (CleanUp.Progress) -> Void) throws {
         asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
-        let apps = try Self.apps(session, options)
+        let (apps, unusable) = try Self.apps(session, options)
         _ = try session.execute(CleanUpStatements.createBounds)
         _ = try session.execute(
             CleanUpStatements.addBounds(apps.map { [asOf] in ($0.number, CleanUpBounds($0.policy, asOf: asOf)) }))
@@ -25,6 +25,14 @@ struct CleanUpPlan {
         let read = try Self.read(session, options.pagesPerRead, progress)
         var stretches = read.found
         let inUse = try Self.inUse(session)
+        let unjudged = unusable.map { app in
+            (
+                app.number,
+                CleanUpReport.AppResult(
+                    app: app.id.rawValue, active: inUse[app.number, default: 0], leaving: 0, isRefused: true,
+                    counts: CleanUpCounts(), policyFault: app.reason)
+            )
+        }
         entries = apps.map { app in
             let counts = read.counts[app.number, default: CleanUpCounts()]
             let (leaving, all) = (counts.judgements, inUse[app.number, default: 0])
@@ -35,24 +43,33 @@ struct CleanUpPlan {
                     app: app.id.rawValue, active: all, leaving: leaving, isRefused: isRefused,
                     counts: isRefused ? CleanUpCounts() : counts)
             )
-        }
+        } + unjudged
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         _ = try session.execute(CleanUpStatements.withhold(refused.map(\.rawValue)))
         stretches.remove(refused)
         self.stretches = stretches
     }
 
-    private static func apps(_ session: PostgresSession, _ options: CleanUp.Options) throws -> [App] {
-        let all = try session.execute(CleanUpStatements.apps).map { row in
-            App(
-                number: AppNumber(try row.decode(0)), id: try AppID(row.decode(1)),
-                policy: try PolicyDocument(text: row.decode(2)).policy())
+    /// The apps that the run is about. One whose policy cannot be used is left alone, and reported.
+    private static func apps(
+        _ session: PostgresSession, _ options: CleanUp.Options
+    ) throws -> (apps: [App], unusable: [UnusableApp]) {
+        var (apps, unusable): ([App], [UnusableApp]) = ([], [])
+        for row in try session.execute(CleanUpStatements.apps) {
+            let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
+            switch PolicyDocument.policy(ofStored: try row.decode(2)) {
+            case .success(let policy): apps.append(App(number: number, id: id, policy: policy))
+            case .failure(let error):
+                unusable.append(UnusableApp(number: number, id: id, revision: "", reason: error.reason))
+            }
         }
-        guard !options.apps.isEmpty else { return all }
-        if let unknown = options.apps.subtracting(all.map(\.id)).map(\.rawValue).min() {
+        guard !options.apps.isEmpty else { return (apps, unusable) }
+        if let unknown = options.apps.subtracting(apps.map(\.id) + unusable.map(\.id)).map(\.rawValue).min() {
             throw CleanUpRefusal.unknownApp(unknown)
         }
-        return all.filter { options.apps.contains($0.id) }
+        return (
+            apps.filter { options.apps.contains($0.id) }, unusable.filter { options.apps.contains($0.id) }
+        )
     }
 
     private static func read(

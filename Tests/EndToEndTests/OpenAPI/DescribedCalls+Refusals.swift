@@ -92,6 +92,8 @@ extension DescribedCalls {
         expect(
             404, try await call("putApp", [:], path: ["app": "nobody"], by: .role(.admin)),
             "creation by another's admin")
+        let other = [("If-Match", "\"0123456789abcdef0123456789abcdef\"")]
+        for id in ["putApp", "patchApp"] { expect(412, try await call(id, [:], by: Self.admin, fields: other), id) }
         expect(400, try await call("putApp", [:], path: ["app": "a%20b"], by: Self.admin), "name of an app")
         expect(400, try await call("countAudienceByQuery", query: "color=red", by: .role(.sender)), "unknown parameter")
         let noEncoding = [("Accept-Encoding", "identity;q=0, *;q=0")]
