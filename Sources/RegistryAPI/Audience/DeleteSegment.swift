@@ -2,6 +2,7 @@
 
 import HTTPServer
 import HTTPTypes
+import Logging
 import PushRegistry
 
 extension RegistryService {
@@ -11,6 +12,7 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.marketing])
             if let name = try? SegmentName(request.parameters["name"]) {
                 try await segments.delete(name, of: call.app.number)
+                audit.changed("segment deleted", ["segment": "\(name)"], by: call.caller, in: request)
             }
             return ServerResponse(.noContent)
         }

@@ -24,6 +24,10 @@ enum ExportField: Hashable, Sendable {
         }
     }
 
+    /// The names of all fields.
+    static let names =
+        ["installId", "token", "generation", "userId", "keys", "id", "cursor"] + AudienceField.allCases.map(\.rawValue)
+
     /// As `init` reads it.
     var name: String {
         switch self {

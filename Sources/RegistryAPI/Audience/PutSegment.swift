@@ -2,6 +2,7 @@
 
 import HTTPServer
 import HTTPTypes
+import Logging
 import PushRegistry
 import StrictJSON
 
@@ -21,6 +22,7 @@ extension RegistryService {
             ) { definitions in
                 try check(body.filter, savedAs: name, definitions)
             }
+            audit.changed("segment saved", ["segment": "\(name)"], by: call.caller, in: request)
             guard let segment = try await segments.segment(name, of: call.app.number) else {
                 throw APIError.unknownSegment
             }
@@ -51,12 +53,12 @@ private struct SegmentBody {
     static func parse(_ body: [UInt8], links: TimeZoneLinks) throws -> SegmentBody {
         let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
-        root.refuseMembers(otherThan: ["filter", "description"])
+        root.refuseUnknownMembers(besides: ["filter", "description"])
         let value = root.required("filter")
         let filter = value.map { FilterReader(links: links).filter($0) }
         let description = root.string("description", scalarsMax: descriptionScalarsMax)
         try document.check()
-        guard let value, let filter else { preconditionFailure("A filter that is missing is a fault.") }
+        guard let value, let filter else { throw StoreError.failed("a segment's body lacks a filter and a fault") }
         return SegmentBody(
             filter: filter, text: String(decoding: value.rawBytes, as: UTF8.self), description: description)
     }

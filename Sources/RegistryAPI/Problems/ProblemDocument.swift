@@ -34,6 +34,8 @@ enum ProblemDocument {
         }
         var fields = problem.fields
         fields[.contentType] = "application/problem+json"
+        fields[.cacheControl] = "no-store"
+        fields[.xContentTypeOptions] = "nosniff"
         return ServerResponse(problem.status, fields: fields, body: .bytes(writer.bytes))
     }
 }
