@@ -12,7 +12,6 @@ let strict: [SwiftSetting] = [
 ]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -44,9 +43,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(
-            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
-            traits: [.defaults, "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -105,7 +101,7 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, configuration, coreMetrics,
+                "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
                 logging,
                 serviceLifecycle,
                 unixSignals,
@@ -146,7 +142,10 @@ let package = Package(
             ]),
         tests(
             "CommandTests",
-            ["push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", argumentParser, configuration]),
+            [
+                "push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", "RegistryStore", argumentParser,
+                logging,
+            ]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),

@@ -67,22 +67,15 @@ struct Import: AsyncParsableCommand {
     func run() async throws {
         let input = try openFile()
         let settings = try await common.settings()
-        let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
-        let summary: ImportSummary
-        do {
-            summary = try await load(input, database)
-            try await database.stop()
-        } catch {
-            try await database.stop()
-            throw error
-        }
+        let logger = ProcessLogging.start(settings)
+        let summary = try await Database.withAttached(settings, isQuiet: json, logger: logger) { try await load(input, $0) }
         if json { try printJSON(summary) } else { print(summary.text) }
         if summary.rejected > 0 { throw ExitCode(2) }
     }
 
     private func load(_ file: FileHandle, _ database: Database) async throws -> ImportSummary {
         let app = try await findApp(database)
-        let rejects = try RejectedLines(path: rejectsPath)
+        let rejects = try RejectedLines(path: rejectsPath, readingFrom: file)
         let input = ImportInput()
         try input.start(file, fileFormat(), names(), rejects)
         // However this ends, the reader does too.
@@ -101,7 +94,9 @@ struct Import: AsyncParsableCommand {
         let found = try await database.withDirectory(logger: Logger(label: "import")) { directory in
             try await directory.current().apps[id]
         }
-        guard let found else { throw ValidationError("There is no app \(id): push-registry apps create \(id)") }
+        guard let found else {
+            throw refusal("There is no app \(id). Create it with: push-registry apps create \(id)")
+        }
         return found
     }
 }

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Logging
+import Migrations
 import PostgresClient
 import PushRegistry
 import RegistryAPI
@@ -39,6 +40,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let metrics: PrometheusRegistry
     private let accessLogInterval: Int
     private let logger: Logger
+    /// Whether audiences are read from another database.
+    private let readsElsewhere: Bool
+    /// Of the newest migration that this binary has.
+    private let schemaVersion: Int
 
     init(
         _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
@@ -70,6 +75,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
         self.logger = logger
+        readsElsewhere = audiences.readDatabaseURL != nil
+        schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
     }
 
     /// A flood is folded for seconds: the statement's own timeout ends it, and not the connection's.
@@ -98,15 +105,23 @@ struct LoopAssembly: Service, CustomStringConvertible {
             ]))
     }
 
+    /// The database, its migrations, and where audiences are read: without the last one everything else goes on.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
-        ReadinessCheck { [departure] in
-            guard !departure.isAnnounced else { return ["the service is stopping"] }
+        ReadinessCheck { [departure, readsElsewhere, schemaVersion] in
+            guard !departure.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
             do {
                 _ = try await parts.directory.current()
-                return []
+                let schema = try await SchemaVersion.read(parts.postgres)
+                guard schema >= schemaVersion else {
+                    return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
+                }
             } catch {
-                return ["the database does not answer"]
+                return .init(obstacles: ["the database does not answer"])
             }
+            guard readsElsewhere, await !SchemaVersion.isReadable(parts.audiencePostgres) else {
+                return .init(obstacles: [])
+            }
+            return .init(obstacles: [], degraded: ["the read database does not answer: audiences are not available"])
         }
     }
 

@@ -143,6 +143,18 @@ extension EndToEnd {
             }
         }
 
+        /// Keys are an administrator's, and no web page's.
+        @Test func keys_areSharedWithNoOrigin() async throws {
+            let app = try await RegistryApp.make(policy: ["allowedOrigins": ["*"]])
+            let origin = [("Origin", "https://app.example.com")]
+            let shared = try await app.send("GET", "/installations/phone", fields: origin)
+            #expect(shared["Access-Control-Allow-Origin"] != nil)
+            for (method, path) in [("GET", "/keys"), ("DELETE", "/keys/none"), ("GET", "")] {
+                let answer = try await app.send(method, path, by: .role(.admin), fields: origin)
+                #expect(answer["Access-Control-Allow-Origin"] == nil, "\(method) \(path)")
+            }
+        }
+
         private static func date(_ text: String) -> Date? {
             try? Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains(".")).parse(text)
         }

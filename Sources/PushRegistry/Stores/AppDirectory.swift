@@ -30,12 +30,20 @@ public struct UnusableApp: Sendable {
     }
 }
 
-/// Which policy a change expects to replace (RFC 9110, section 13.1.1).
-public enum PolicyPrecondition: Hashable, Sendable {
-    /// `*`: the app exists.
+/// Which policy or segment a change expects to replace (RFC 9110, section 13.1.1).
+public enum RevisionPrecondition: Hashable, Sendable {
+    /// `*`: there is one.
     case exists
-    /// The stored policy has one of these revisions.
+    /// The stored one has one of these revisions.
     case revisions([String])
+
+    /// - Parameter revision: the stored one's; nil if there is none.
+    public func holds(for revision: String?) -> Bool {
+        switch self {
+        case .exists: revision != nil
+        case .revisions(let known): revision.map(known.contains) ?? false
+        }
+    }
 }
 
 /// Why a policy was not changed.
@@ -100,7 +108,7 @@ public protocol AppDirectory: Sendable {
     ///
     /// - Throws: `PolicyRefusal` too.
     func put(
-        _ id: AppID, policy: AppPolicy, if precondition: PolicyPrecondition?
+        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
     ) async throws -> (app: App, isNew: Bool)
 
     func add(_ key: APIKey) async throws

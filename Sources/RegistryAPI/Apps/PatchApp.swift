@@ -14,11 +14,13 @@ extension RegistryService {
             let id = try? AppID(request.parameters["app"])
             let (caller, _) = try await administrator(request, of: id)
             let body = try request.jsonBody(orAs: "application/merge-patch+json")
-            let precondition = try ETag.policyPrecondition(request)
+            let precondition = try ETag.revisionPrecondition(request)
             for _ in 1...Self.patchAttemptsMax {
                 guard let id, let app = try await usableApp(id) else { throw APIError.unknownApp }
                 let policy = try PolicyBody.parse(body, changing: app.policy.draft, of: id, replacing: app.policy)
-                try precondition?.check(app)
+                guard precondition?.holds(for: app.revision) ?? true else {
+                    throw PolicyRefusal.outdated(revision: app.revision)
+                }
                 do {
                     let (changed, _) = try await directory.put(id, policy: policy, if: .revisions([app.revision]))
                     audit.changed(
@@ -37,12 +39,5 @@ extension RegistryService {
         let directory = try await directory.current()
         if let unusable = directory.unusable[id] { throw APIError.unusablePolicy(unusable.reason) }
         return directory.apps[id]
-    }
-}
-
-extension PolicyPrecondition {
-    fileprivate func check(_ app: App) throws(PolicyRefusal) {
-        guard case .revisions(let known) = self, !known.contains(app.revision) else { return }
-        throw .outdated(revision: app.revision)
     }
 }

@@ -22,7 +22,7 @@ extension RegistryService {
                 ])
             }
             let present = known.apps[id]?.policy
-            let precondition = try ETag.policyPrecondition(request)
+            let precondition = try ETag.revisionPrecondition(request)
             let policy = try PolicyBody.parse(body, changing: AppPolicy.Draft(), of: id, replacing: present)
             let (app, isNew) = try await directory.put(id, policy: policy, if: precondition)
             audit.changed(

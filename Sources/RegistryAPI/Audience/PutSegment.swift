@@ -1,5 +1,6 @@
 // PUT /v1/apps/{app}/segments/{name}
 
+import Crypto
 import HTTPServer
 import HTTPTypes
 import Logging
@@ -16,17 +17,19 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.marketing])
             let body = try SegmentBody.parse(try request.jsonBody(), links: links)
             let name = try request.identifier("name", SegmentName.init)
+            let precondition = try ETag.revisionPrecondition(request)
             let isNew = try await segments.put(
                 name, filter: body.text, description: body.description, uses: Set(body.filter.segments.map(\.name)),
                 in: call.app.number
-            ) { definitions in
+            ) { definitions, present in
                 try check(body.filter, savedAs: name, definitions)
+                try precondition?.check(present)
             }
             audit.changed("segment saved", ["segment": "\(name)"], by: call.caller, in: request)
             guard let segment = try await segments.segment(name, of: call.app.number) else {
                 throw APIError.unknownSegment
             }
-            return .json(JSONWriter(segment), status: isNew ? .created : .ok)
+            return .segment(segment, status: isNew ? .created : .ok)
         }
     }
 
@@ -38,6 +41,28 @@ extension RegistryService {
         let faults = expansion.expand(filter, savedAs: name).faults.map(JSONFault.init)
         if faults.contains(where: { $0.code == .segmentCycle }) { throw APIError.segmentCycle(faults) }
         if !faults.isEmpty { throw JSONFaults(faults) }
+    }
+}
+
+extension ServerResponse {
+    static func segment(_ segment: Segment, status: HTTPResponse.Status = .ok) -> ServerResponse {
+        .json(JSONWriter(segment), status: status, fields: [.eTag: ETag.make(segment.revision)])
+    }
+}
+
+extension Segment {
+    /// Names the filter and its description, for conditional changes: another filter has another revision.
+    var revision: String {
+        let digest = SHA256.hash(data: Array("\(filter)\u{0}\(description ?? "")".utf8))
+        return digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension RevisionPrecondition {
+    /// - Throws: `APIError.changedMeanwhile`.
+    func check(_ present: Segment?) throws(APIError) {
+        guard !holds(for: present?.revision) else { return }
+        throw .changedMeanwhile(revision: present?.revision)
     }
 }
 

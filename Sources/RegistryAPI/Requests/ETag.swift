@@ -22,7 +22,7 @@ enum ETag {
     }
 
     /// The precondition of a policy, likewise.
-    static func policyPrecondition(_ request: ServerRequest) throws(APIError) -> PolicyPrecondition? {
+    static func revisionPrecondition(_ request: ServerRequest) throws(APIError) -> RevisionPrecondition? {
         switch try tags(request, revision) {
         case nil: nil
         case .any: .exists

@@ -91,7 +91,7 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     public func put(
-        _ id: AppID, policy: AppPolicy, if precondition: PolicyPrecondition?
+        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
     ) async throws -> (app: App, isNew: Bool) {
         do {
             let text = try PolicyDocument(policy).text()
@@ -109,7 +109,7 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     private func statement(
-        _ id: AppID, _ text: String, _ precondition: PolicyPrecondition?
+        _ id: AppID, _ text: String, _ precondition: RevisionPrecondition?
     ) -> PostgresStatement {
         switch precondition {
         case nil: PostgresStatement(DirectoryStatements.putApp, id.rawValue, text)
