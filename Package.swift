@@ -143,7 +143,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", "RegistryStore", argumentParser,
+                "push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", "RegistryStore",
+                argumentParser,
                 logging,
             ]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),

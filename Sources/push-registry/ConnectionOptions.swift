@@ -16,7 +16,8 @@ struct ConnectionOptions: ParsableArguments {
             "The most connections of one address; more get a 503 (default: no limit).", valueName: "count"))
     var connectionsPerAddressMax: String?
 
-    @Option(help: ArgumentHelp("How long a request's header may take to arrive (default: PT10S).", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("How long a request's header may take to arrive (default: PT10S).", valueName: "duration"))
     var headDeadline: String?
 
     @Option(help: ArgumentHelp("How long a request's body may take to arrive (default: PT30S).", valueName: "duration"))
@@ -25,7 +26,8 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long an answer may take to begin (default: PT30S).", valueName: "duration"))
     var handlerDeadline: String?
 
-    @Option(help: ArgumentHelp("How long a client may take none of its answer (default: PT30S).", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("How long a client may take none of its answer (default: PT30S).", valueName: "duration"))
     var writeDeadline: String?
 
     @Option(
@@ -34,7 +36,8 @@ struct ConnectionOptions: ParsableArguments {
             valueName: "duration"))
     var idleDeadline: String?
 
-    @Option(help: ArgumentHelp("How long stopping waits for requests in flight (default: PT30S).", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("How long stopping waits for requests in flight (default: PT30S).", valueName: "duration"))
     var drainDeadline: String?
 
     @Option(

@@ -22,9 +22,9 @@ struct Database: Sendable {
         return Database(connectionString: server.connectionString, embedded: server)
     }
 
-    /// The database of a command other than `serve`, which is named on the standard error unless a program reads the answer. It
-    /// creates none: uses the embedded
-    /// server of a service that runs, or starts for the time of the command the one that a service left.
+    /// The database of a command other than `serve`, which is named on the standard error unless a program reads the
+    /// answer. It creates none: uses the embedded server of a service that runs, or starts for the time of the command
+    /// the one that a service left.
     ///
     /// - Throws: `NoDatabase`.
     static func attach(_ settings: Settings, isQuiet: Bool, logger: Logger) async throws -> Database {

@@ -45,7 +45,8 @@ struct Demo {
     private func lines(_ key: String) -> String {
         // The certificate is hardly one for 127.0.0.1.
         let curl = usesTLS ? "curl -sSk" : "curl -sS"
-        let url = "\(usesTLS ? "https" : "http")://127.0.0.1:\(server.port)/v1/apps/\(Self.appText)/installations/demo-phone"
+        let url =
+            "\(usesTLS ? "https" : "http")://127.0.0.1:\(server.port)/v1/apps/\(Self.appText)/installations/demo-phone"
         let authorization = "-H \"Authorization: Bearer $KEY\""
         let body = """
             {"token":"80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE","provider":"apns",\

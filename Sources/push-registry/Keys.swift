@@ -62,7 +62,9 @@ struct Keys: AsyncParsableCommand {
             let wasThere = try await withDirectory(common) { directory in
                 try await directory.revokeKey(id, of: try await directory.current().app(app).number)
             }
-            guard wasThere else { throw refusal("\(app) has no key \(id). `push-registry keys list \(app)` lists them.") }
+            guard wasThere else {
+                throw refusal("\(app) has no key \(id). `push-registry keys list \(app)` lists them.")
+            }
             print("revoked \(id)")
         }
     }

@@ -69,7 +69,8 @@ struct RegistryServer {
             configuration: .init(
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        async let printed: Void = demo ? Demo(database, server, usesTLS: settings.tlsCertificate != nil, logger: logger).prepare() : ()
+        async let printed: Void =
+            demo ? Demo(database, server, usesTLS: settings.tlsCertificate != nil, logger: logger).prepare() : ()
         try await group.run()
         try await printed
         for loop in loops { loop.stop() }

@@ -37,7 +37,8 @@ struct CommonOptions: ParsableArguments {
 
     func reader(_ more: [String: String?] = [:]) throws -> SettingsReader {
         try SettingsReader(
-            flags: flags.merging(more) { _, new in new }, environment: ProcessInfo.processInfo.environment, file: config)
+            flags: flags.merging(more) { _, new in new }, environment: ProcessInfo.processInfo.environment, file: config
+        )
     }
 }
 

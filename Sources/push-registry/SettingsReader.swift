@@ -123,7 +123,8 @@ struct SettingsReader: Sendable {
         let secrets = SettingsCatalog.all.filter { $0.isSecret && source($0.name) == .file(path) }.map(\.name)
         let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
         guard !secrets.isEmpty, mode & 0o044 != 0 else { return }
-        warnings.append("\(path) holds \(secrets.joined(separator: " and ")) and can be read by others: chmod 600 \(path)")
+        warnings.append(
+            "\(path) holds \(secrets.joined(separator: " and ")) and can be read by others: chmod 600 \(path)")
     }
 }
 
@@ -166,8 +167,8 @@ extension SettingsReader {
 }
 
 extension Duration {
-    /// A duration as the API writes it (ISO 8601: `PT30S`, `P400D`), or a whole number and its unit: `500ms`, `30s`, `2m`,
-    /// `36h`, `400d`.
+    /// A duration as the API writes it (ISO 8601: `PT30S`, `P400D`), or a whole number and its unit: `500ms`, `30s`,
+    /// `2m`, `36h`, `400d`.
     init?(setting text: String) {
         if let duration = try? ISO8601Duration(text) {
             self = .seconds(duration.seconds)

@@ -28,9 +28,11 @@ struct CleanUpSettingsTests {
     }
 
     @Test(arguments: [
-        ("cleanupMaxShare", "some"), ("cleanupMaxShare", "101%"), ("cleanupMaxShare", "-1%"), ("cleanupMaxShare", "nan%"),
+        ("cleanupMaxShare", "some"), ("cleanupMaxShare", "101%"), ("cleanupMaxShare", "-1%"),
+        ("cleanupMaxShare", "nan%"),
         ("cleanupMaxShare", "1"), ("cleanupMaxShare", "0.2"), ("cleanupMaxShare", "20"), ("cleanupMaxShare", "%"),
-        ("historyRetention", "400"), ("historyRetention", "PT23H"), ("historyRetention", "23h"), ("historyRetention", ""),
+        ("historyRetention", "400"), ("historyRetention", "PT23H"), ("historyRetention", "23h"),
+        ("historyRetention", ""),
     ])
     func settingIsRefused_whenItDoesNotFit(key: String, text: String) {
         #expect(throws: ValidationError.self) { try settings([key: text]) }

@@ -37,7 +37,8 @@ struct ConnectionSettingsTests {
     @Test(arguments: [
         ("trustedProxies", "proxy.example"), ("trustedProxies", "10.0.0.0/33"), ("connectionsMax", "0"),
         ("connectionsMax", "many"), ("connectionsPerAddressMax", "-1"), ("headDeadline", "10"), ("headDeadline", "0s"),
-        ("bodyDeadline", "61m"), ("idleDeadline", "2h"), ("idleDeadline", "PT61M"), ("idleDeadline", "P1M"), ("writeDeadline", "-1s"), ("drainDeadline", "9999999999s"),
+        ("bodyDeadline", "61m"), ("idleDeadline", "2h"), ("idleDeadline", "PT61M"), ("idleDeadline", "P1M"),
+        ("writeDeadline", "-1s"), ("drainDeadline", "9999999999s"),
         ("handlerDeadline", ""), ("handlerDeadline", "1.5s"), ("drainDelay", "soon"), ("drainDelay", "61m"),
     ])
     func settingIsRefused_whenItDoesNotFit(key: String, text: String) {

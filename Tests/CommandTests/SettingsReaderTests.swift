@@ -56,7 +56,8 @@ struct SettingsReaderTests {
     @Test(arguments: [
         (#"{"tlsCertificate": "x"}"#, "tlsCertificate is no setting"), (#"{"listenn": "x"}"#, "Did you mean listen?"),
         (#"{"listen": 8881}"#, ""), (#"{"drainDelay": 3}"#, "drainDelay"), (#"{"listen": ["a"]}"#, "/listen"),
-        (#"{"listen": ""}"#, "/listen"), (#"{"listen": true}"#, "/listen"), (#"{"listen": "a", "listen": "b"}"#, "/listen"),
+        (#"{"listen": ""}"#, "/listen"), (#"{"listen": true}"#, "/listen"),
+        (#"{"listen": "a", "listen": "b"}"#, "/listen"),
         (#"{"listen": "a""#, "byte"), (#"["listen"]"#, "object"), ("", "byte"),
     ])
     func file_isRefused_withItsNameAndThePlace(text: String, words: String) throws {
@@ -112,7 +113,9 @@ struct SettingsReaderTests {
     /// What `push-registry config` shows as a default is one: saying it changes nothing.
     @Test func standards_areThoseInForce() throws {
         let said = Dictionary(
-            uniqueKeysWithValues: SettingsCatalog.all.filter { !$0.standard.hasPrefix("(") }.map { ($0.name, $0.standard) })
+            uniqueKeysWithValues: SettingsCatalog.all.filter { !$0.standard.hasPrefix("(") }.map {
+                ($0.name, $0.standard)
+            })
         let (silent, explicit) = (try Settings(SettingsReader([:])), try Settings(SettingsReader(said)))
         #expect(silent.listen == explicit.listen && silent.dataDirectory == explicit.dataDirectory)
         #expect(silent.logLevel == explicit.logLevel && silent.accessLogInterval == explicit.accessLogInterval)

@@ -139,7 +139,8 @@ struct CommandLineTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         for environment in [[:], ["PUSH_REGISTRY_DATABASE_URL": ""]] {
             let result = try await RegistryCommand.run(arguments, environment: environment, in: folder.path)
-            #expect(result.status == (["migrate", "verify", "cleanup"].contains(arguments[0]) ? 2 : 1), "\(result.log)")
+            #expect(
+                result.status == (["migrate", "verify", "cleanup"].contains(arguments[0]) ? 2 : 1), "\(result.log)")
             #expect(result.log.contains("PUSH_REGISTRY_DATABASE_URL") && !result.log.contains("Usage"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
         }

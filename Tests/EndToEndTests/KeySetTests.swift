@@ -24,7 +24,8 @@ extension EndToEnd {
 
         @Test func keys_areAccepted_ofEachAlgorithm() async throws {
             let app = try await RegistryApp.make()
-            let answer = try await put(app, [Self.ec, Self.rsa, ["kty": "oct", "kid": "h", "k": .string(Self.secret)]])
+            let answer = try await put(
+                app, [Self.ec, Self.rsa, ["kty": "oct", "kid": "h", "k": .string(Self.secret)]])
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["jwks"]["keys"].array.map { $0["kid"] } == ["e", "r", "h"])
         }

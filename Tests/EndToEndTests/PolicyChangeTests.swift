@@ -100,7 +100,8 @@ extension EndToEnd {
             let changed = try await put(app, ["grace": "P5D"], ifMatch: tag)
             #expect(changed.status == 200 && changed["ETag"] != tag)
             for answer in [
-                try await put(app, ["grace": "P6D"], ifMatch: tag), try await patch(app, ["grace": "P6D"], ifMatch: tag),
+                try await put(app, ["grace": "P6D"], ifMatch: tag),
+                try await patch(app, ["grace": "P6D"], ifMatch: tag),
             ] {
                 #expect(answer.status == 412 && answer.code == "outdated")
                 #expect(answer["ETag"] == changed["ETag"])

@@ -11,7 +11,11 @@ extension EndToEnd {
             "staleAfter": ["apns": "P90D", "apnsSandbox": "P20D", "fcm": "P50D", "huawei": "P40D", "webPush": "P35D"],
             "retention": "P45D", "grace": "P5D", "sessionTombstones": "P100D", "storeAdvertisingId": true,
             "allowedOrigins": ["https://app.example.com", "http://localhost:3000"],
-            "jwks": ["keys": [["kty": "oct", "kid": "k1", "alg": "HS256", "k": "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"]]],
+            "jwks": [
+                "keys": [
+                    ["kty": "oct", "kid": "k1", "alg": "HS256", "k": "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"]
+                ]
+            ],
             "jwtIssuer": "https://login.example.com", "jwtAudience": "mail", "sessionExpiryClaim": "session_exp",
             "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],

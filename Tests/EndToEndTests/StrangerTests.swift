@@ -5,7 +5,9 @@ extension EndToEnd {
     @Suite("A caller that may not read an installation learns nothing of it")
     struct StrangerTests {
         /// The publishable key and the JWT of another user.
-        private static let strangers: [RegistryApp.Credential] = [.role(.client), UserJWT.make("mallory", session: "m")]
+        private static let strangers: [RegistryApp.Credential] = [
+            .role(.client), UserJWT.make("mallory", session: "m"),
+        ]
 
         @Test(arguments: ["\"1\"", "\"1\", \"2\""])
         func put_isTheSame412_whetherTheInstallationIsOwnedOrUnknown(ifMatch: String) async throws {

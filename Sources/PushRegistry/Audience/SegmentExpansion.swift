@@ -26,8 +26,8 @@ public struct SegmentExpansion: Sendable {
         self.definitions = definitions
     }
 
-    /// The filter simplified and without a name of a segment, or all that is wrong. Faults and values are looked for in the
-    /// filters as they were sent: nothing hides behind what is true or false of everybody.
+    /// The filter simplified and without a name of a segment, or all that is wrong. Faults and values are looked for in
+    /// the filters as they were sent: nothing hides behind what is true or false of everybody.
     ///
     /// - Parameter name: what the filter is about to be saved as: naming it would be a cycle.
     public mutating func expand(
@@ -88,8 +88,8 @@ extension AudienceFilter {
         mapSegments { .segment($0) }
     }
 
-    /// The filter with something in the place of each name of a segment, all of which are asked for. What is constant then
-    /// does not grow.
+    /// The filter with something in the place of each name of a segment, all of which are asked for. What is constant
+    /// then does not grow.
     func mapSegments<Failure: Error>(
         _ transform: (SegmentReference) throws(Failure) -> AudienceFilter
     ) throws(Failure) -> AudienceFilter {

@@ -1,5 +1,5 @@
-/// One app, such as `com.example.mail`: 1 to 128 of `A-Z a-z 0-9 . _ -`, upper and lower case being different. Not `.` and
-/// `..`, which clients and proxies take out of a path.
+/// One app, such as `com.example.mail`: 1 to 128 of `A-Z a-z 0-9 . _ -`, upper and lower case being different. Not `.`
+/// and `..`, which clients and proxies take out of a path.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 

@@ -1,7 +1,7 @@
 /// What an app's administrator decided about it, and the defaults for the rest; consistent by construction.
 ///
-/// It keeps what was decided apart from the defaults: a default that changes with a version of the service changes for every
-/// app that did not decide otherwise.
+/// It keeps what was decided apart from the defaults: a default that changes with a version of the service changes for
+/// every app that did not decide otherwise.
 public struct AppPolicy: Hashable, Sendable {
     /// What the administrator decided.
     public let draft: Draft

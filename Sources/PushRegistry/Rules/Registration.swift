@@ -78,16 +78,16 @@ public struct Registration: Sendable {
 
     /// R7: whether the logouts of the user and of the session must be read before this registration is accepted.
     ///
-    /// A binding to another user or session needs it. A registration of the present owner does not: the end of a session
-    /// unbinds its installations in the same transaction, so the session of a binding that stands has not ended. The one
-    /// exception is a credential that may be older than a logout (`mayPrecedeLogout`).
+    /// A binding to another user or session needs it. A registration of the present owner does not: the end of a
+    /// session unbinds its installations in the same transaction, so the session of a binding that stands has not
+    /// ended. The one exception is a credential that may be older than a logout (`mayPrecedeLogout`).
     public func beginsBinding(on present: Installation?) -> Bool {
         guard let owner else { return false }
         return !owner.isSame(as: present?.owner) || mayPrecedeLogout(before: present?.credentialIssuedAt)
     }
 
-    /// R7: whether a user-wide logout may lie between the issue of this credential and that of the credential that bound
-    /// the installation. A credential with a session is judged by its session instead.
+    /// R7: whether a user-wide logout may lie between the issue of this credential and that of the credential that
+    /// bound the installation. A credential with a session is judged by its session instead.
     ///
     /// - Parameter boundIssuedAt: when the credential of the binding was issued; nil if it has no such time.
     public func mayPrecedeLogout(before boundIssuedAt: Timestamp?) -> Bool {
@@ -156,8 +156,8 @@ public struct RegistrationOutcome: Hashable, Sendable {
 
 /// Why a rule refused a caller; nothing was changed.
 public enum RegistrationRefusal: Error, Hashable, Sendable {
-    /// R8: `If-Match` does not hold. The present generation, 0 if there is no installation; nil if the caller may not read
-    /// the record.
+    /// R8: `If-Match` does not hold. The present generation, 0 if there is no installation; nil if the caller may not
+    /// read the record.
     case outdated(generation: Int64?)
     /// R7: the session was logged out, or the credential was issued before its user was.
     case sessionEnded

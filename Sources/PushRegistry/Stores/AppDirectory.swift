@@ -3,7 +3,8 @@ public struct App: Sendable {
     public let number: AppNumber
     public let id: AppID
     public let policy: AppPolicy
-    /// Names the stored policy, for conditional changes: another policy has another revision. Empty outside of a directory.
+    /// Names the stored policy, for conditional changes: another policy has another revision. Empty outside of a
+    /// directory.
     public let revision: String
 
     public init(number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "") {

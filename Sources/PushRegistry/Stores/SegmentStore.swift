@@ -14,8 +14,8 @@ public protocol SegmentStore: Sendable {
     ///
     /// - Parameters:
     ///   - uses: the segments that it names.
-    ///   - check: sees the filters of all that it names and the segment that is replaced, as they are when nobody can change one any
-    ///     more; what it throws saves nothing.
+    ///   - check: sees the filters of all that it names and the segment that is replaced, as they are when nobody can
+    ///     change one any more; what it throws saves nothing.
     /// - Returns: whether it is a new one.
     /// - Throws: `SegmentRefusal.tooMany`; what `check` throws.
     func put(

@@ -6,8 +6,8 @@ public protocol UserStore: Sendable {
     /// - Throws: `Logout.Refusal`, `StoreError`.
     func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?)
 
-    /// Whether a user's credential is from before a logout or an erasure of the user, or of a session that has ended (R7),
-    /// at some moment after the call.
+    /// Whether a user's credential is from before a logout or an erasure of the user, or of a session that has ended
+    /// (R7), at some moment after the call.
     ///
     /// - Parameters:
     ///   - key: the installation that the call is about: its own logouts count as well.

@@ -24,7 +24,8 @@ extension RegistryService {
                 do {
                     let (changed, _) = try await directory.put(id, policy: policy, if: .revisions([app.revision]))
                     audit.changed(
-                        "policy changed", policy.draft.changes(since: app.policy.draft), of: id, by: caller, in: request)
+                        "policy changed", policy.draft.changes(since: app.policy.draft), of: id, by: caller, in: request
+                    )
                     return .policy(changed)
                 } catch PolicyRefusal.outdated where precondition == nil {
                     continue

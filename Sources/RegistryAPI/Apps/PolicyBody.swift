@@ -3,14 +3,16 @@ import StrictJSON
 
 /// The body of `PUT /v1/apps/{app}` and `PATCH /v1/apps/{app}`: the policy's members, flat.
 ///
-/// An absent member is left as it is: at its default by a PUT, which begins with nothing, and as it was by a PATCH (JSON Merge
-/// Patch, RFC 7396). `null` is the default. An unknown member is a fault: a slip must not reset what it was to change.
+/// An absent member is left as it is: at its default by a PUT, which begins with nothing, and as it was by a PATCH
+/// (JSON Merge Patch, RFC 7396). `null` is the default. An unknown member is a fault: a slip must not reset what it was
+/// to change.
 enum PolicyBody {
     static let originsMax = 100
 
     private static let members: [StaticString] = [
         "app", "touchInterval", "staleAfter", "retention", "grace", "sessionTombstones", "storeAdvertisingId",
-        "allowedOrigins", "jwks", "jwtIssuer", "jwtAudience", "sessionExpiryClaim", "allowIncompleteTokens", "rateLimits",
+        "allowedOrigins", "jwks", "jwtIssuer", "jwtAudience", "sessionExpiryClaim", "allowIncompleteTokens",
+        "rateLimits",
     ]
 
     /// - Parameters:

@@ -32,8 +32,8 @@ extension RegistryService {
         }
     }
 
-    /// The caller, who may change the app: the admin key's holder any, also one that does not exist or whose policy cannot be
-    /// used; an app's admin their own.
+    /// The caller, who may change the app: the admin key's holder any, also one that does not exist or whose policy
+    /// cannot be used; an app's admin their own.
     ///
     /// - Throws: 401, 404 and 403 in this order, as `APIError`; `StoreError`.
     func administrator(

@@ -87,7 +87,8 @@ public struct AudienceConsole: Sendable {
             format == .ndjson || known?.contains(.keys) != true
         else {
             throw Refusal(lines: [
-                "Fields are installId, provider, token, keys (not in CSV), generation, userId, cursor and those of filters."
+                "Fields are installId, provider, token, keys (in CSV p256dh and auth), generation, userId, sessionId, "
+                    + "sessionExpiresAt, keychainId, vendorId, preferredLanguages, cursor and those of filters."
             ])
         }
         return Export(

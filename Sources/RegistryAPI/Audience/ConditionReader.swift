@@ -24,7 +24,8 @@ struct ConditionReader {
                 guard let name = AudienceOperator(rawValue: member.name) else {
                     let names = field.operators.map(\.rawValue).sorted()
                     member.value.refuse(
-                        .unknownMember, "No operator has this name. " + NearestName.hint(for: member.name, among: names))
+                        .unknownMember, "No operator has this name. " + NearestName.hint(for: member.name, among: names)
+                    )
                     return .everybody
                 }
                 return test(name, member.value)

@@ -27,7 +27,8 @@ enum EscapedText {
         }
     }
 
-    /// Whether a spreadsheet would run a cell that begins so as a formula, or strip what hides one: `=`, `+`, `-`, `@`, tab and CR.
+    /// Whether a spreadsheet would run a cell that begins so as a formula, or strip what hides one: `=`, `+`, `-`, `@`,
+    /// tab and CR.
     static func startsFormula(_ byte: UInt8?) -> Bool {
         switch byte {
         case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, 0x0D: true

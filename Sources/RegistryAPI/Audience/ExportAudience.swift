@@ -14,7 +14,9 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe"]) { root in
+            let body = try AudienceBody.parse(
+                bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe"]
+            ) { root in
                 try ExportOptions(root, names, call.caller)
             }
             let (audience, options) = (try await audience(body, of: call.app), body.options)
@@ -57,8 +59,8 @@ struct ExportOptions: Sendable {
     let format: ExportFormat
     let fields: [ExportField]
     let after: InstallID?
-    /// Whether a spreadsheet may open the CSV: carriers and models come from strangers. True for marketing unless it says
-    /// otherwise; senders' programs get every byte as it is.
+    /// Whether a spreadsheet may open the CSV: carriers and models come from strangers. True for marketing unless it
+    /// says otherwise; senders' programs get every byte as it is.
     let isSpreadsheetSafe: Bool
 
     /// Nil where a fault was added.
@@ -104,10 +106,12 @@ struct ExportOptions: Sendable {
             guard isSender || !field.isForSenders else {
                 throw RefusedCall(
                     .forbidden(
-                        "The fields token, keys, installId, generation and userId need a key with the role sender."),
+                        "The field \(name) needs a key with the role sender: it tells who or where somebody is."),
                     caller)
             }
-            if field == .keys, format == .csv { element.refuse(.unknownField, "Keys are in NDJSON only.") }
+            if field == .keys, format == .csv {
+                element.refuse(.unknownField, "In CSV ask for p256dh and auth instead.")
+            }
             if fields.contains(field) { element.refuse(.duplicateMember, "The field is named before.") }
             fields.append(field)
         }

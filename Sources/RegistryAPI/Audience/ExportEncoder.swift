@@ -33,7 +33,8 @@ struct ExportEncoder: Sendable {
     /// - Parameters:
     ///   - fields: in CSV the cursor is moved to the end.
     ///   - ids: what makes the field `id`; needed where it is among the fields.
-    ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe before them.
+    ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe before
+    ///     them.
     init(
         _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil,
         isSpreadsheetSafe: Bool = false
@@ -148,6 +149,8 @@ extension ExportEncoder {
             var text = time.description
             text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
         case .location: appendLocation(cell, to: &bytes)
+        case .json where format == .ndjson: bytes.append(contentsOf: cell)
+        case .json: append(cell, to: &bytes)
         }
     }
 
@@ -194,7 +197,10 @@ extension ExportEncoder {
     }
 
     private func appendID(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isWhole: inout Bool) {
-        guard let ids else { return isWhole = false }
+        guard let ids else {
+            isWhole = false
+            return
+        }
         ids.id(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
     }
 
@@ -202,7 +208,10 @@ extension ExportEncoder {
         switch names {
         case .open: append(installID, after: cursorStart, to: &bytes)
         case .opaque(let names):
-            guard let cursor = try? names.cursor(Array(installID)) else { return isWhole = false }
+            guard let cursor = try? names.cursor(Array(installID)) else {
+                isWhole = false
+                return
+            }
             cursor.withUnsafeBytes { append($0, to: &bytes) }
         }
     }

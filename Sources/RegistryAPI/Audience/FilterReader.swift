@@ -6,8 +6,8 @@ import StrictJSON
 struct FilterReader {
     let links: TimeZoneLinks
 
-    /// The filter at a value as it was sent, nothing simplified: what a simplification would drop is checked like the rest. Of
-    /// no meaning once the document has a fault.
+    /// The filter at a value as it was sent, nothing simplified: what a simplification would drop is checked like the
+    /// rest. Of no meaning once the document has a fault.
     func filter(_ value: JSONValue) -> AudienceFilter {
         let filter = filter(value, depth: 1)
         if filter.width > AudienceFilter.widthMax {

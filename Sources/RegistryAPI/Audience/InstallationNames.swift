@@ -66,8 +66,8 @@ struct OpaqueNames {
         return digest.prefix(Self.idBytes).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// The installation's id, sealed. The nonce is a digest of the id: random ones would begin to repeat under this one key
-    /// after some 2^32 rows, a few years of exports.
+    /// The installation's id, sealed. The nonce is a digest of the id: random ones would begin to repeat under this one
+    /// key after some 2^32 rows, a few years of exports.
     ///
     /// - Throws: `StoreError.failed`.
     func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {

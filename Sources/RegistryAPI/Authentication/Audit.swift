@@ -3,8 +3,9 @@ import HTTPTypes
 import Logging
 import PushRegistry
 
-/// What an operator wants to find again: failed authentications, refusals, changes of apps, keys and segments, erasures, and
-/// reads of many installations. Lines name keys, roles, apps and addresses; never a credential, a token or a user.
+/// What an operator wants to find again: failed authentications, refusals, changes of apps, keys and segments,
+/// erasures, and reads of many installations. Lines name keys, roles, apps and addresses; never a credential, a token
+/// or a user.
 struct Audit: Sendable {
     private let logger = Logger(label: "audit")
 
@@ -57,7 +58,9 @@ struct Audit: Sendable {
         ]
         if let caller { metadata["actor"] = "\(caller.actor)" }
         // The path's, as long as it is the name of an app: what else stands there is not logged.
-        if request.routePattern.contains("{app}"), let app = try? AppID(request.parameters["app"]) { metadata["app"] = "\(app)" }
+        if request.routePattern.contains("{app}"), let app = try? AppID(request.parameters["app"]) {
+            metadata["app"] = "\(app)"
+        }
         logger.notice("\(what)", metadata: metadata.merging(more) { _, own in own })
     }
 }

@@ -69,8 +69,9 @@ extension RegistryService {
     /// - Parameters:
     ///   - appID: the app that the path names, whose users' JWTs are credentials.
     ///   - lateness: how long after its expiry a JWT still is one.
-    /// - Throws: `APIError.tooManyFailedAuthentications`, which is asked before anything is compared: a flood of guesses learns
-    ///   nothing and costs nothing; `.missingCredential`, `.invalidCredential`, `.invalidUserToken`; `StoreError`.
+    /// - Throws: `APIError.tooManyFailedAuthentications`, which is asked before anything is compared: a flood of
+    ///   guesses learns nothing and costs nothing; `.missingCredential`, `.invalidCredential`, `.invalidUserToken`;
+    ///   `StoreError`.
     func caller(
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> (Caller, DirectorySnapshot) {

@@ -80,7 +80,9 @@ struct KeyReader {
     }
 
     private func rsa() -> _RSA.Signing.PublicKey? {
-        guard let modulus = bytes("n").map({ Array($0.drop { $0 == 0 }) }), let exponent = bytes("e") else { return nil }
+        guard let modulus = bytes("n").map({ Array($0.drop { $0 == 0 }) }), let exponent = bytes("e") else {
+            return nil
+        }
         guard Self.modulusBytes.contains(modulus.count) else {
             object.refuse("n", .invalidKey, "A modulus has 2,048 to 4,096 bits.")
             return nil
@@ -131,7 +133,8 @@ struct KeyReader {
 extension JSONObject {
     fileprivate func refusePrivate(_ name: StaticString) {
         refuse(
-            name, .privateKey, "This is a member of a private key. Send the public key, and replace this one: it was shown.")
+            name, .privateKey,
+            "This is a member of a private key. Send the public key, and replace this one: it was shown.")
     }
 }
 

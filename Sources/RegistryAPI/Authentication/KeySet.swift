@@ -1,8 +1,8 @@
 import PushRegistry
 import StrictJSON
 
-/// A JSON Web Key Set (RFC 7517) as an app's policy keeps it: of each key the members that count, all of them strings. It may
-/// hold symmetric keys (`kty` `oct`), whose member `k` is a secret.
+/// A JSON Web Key Set (RFC 7517) as an app's policy keeps it: of each key the members that count, all of them strings.
+/// It may hold symmetric keys (`kty` `oct`), whose member `k` is a secret.
 ///
 /// One reader serves the policy and the verification, so that a set that was accepted works.
 struct KeySet {
@@ -15,7 +15,8 @@ struct KeySet {
 
     /// Reads the `jwks` of a policy. What cannot work is a fault at its member.
     ///
-    /// - Parameter stored: the set that is replaced: a symmetric key that comes without its secret keeps the one of its `kid`.
+    /// - Parameter stored: the set that is replaced: a symmetric key that comes without its secret keeps the one of its
+    ///   `kid`.
     init?(_ set: JSONObject, replacing stored: KeySet?) {
         guard let array = set.array("keys", .required, elementsMax: Self.keysMax) else { return nil }
         var (members, keys): ([[String: String]], [UserTokenKeys.Key]) = ([], [])
@@ -35,7 +36,8 @@ struct KeySet {
         }
         if !isForSignatures {
             set.refuse(
-                "keys", .required, "No key of the set verifies signatures. Leave jwks out if the app has no users' JWTs.")
+                "keys", .required,
+                "No key of the set verifies signatures. Leave jwks out if the app has no users' JWTs.")
         }
         (self.members, self.keys) = (members, keys)
     }

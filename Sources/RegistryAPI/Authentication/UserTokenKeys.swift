@@ -11,8 +11,8 @@ struct UserTokenKeys: Sendable {
         case es256 = "ES256"
     }
 
-    /// A key verifies by one algorithm, which its own members decide (`kty`, `crv`): a public RSA key never becomes the secret
-    /// of an HMAC, whatever a JWT's header says.
+    /// A key verifies by one algorithm, which its own members decide (`kty`, `crv`): a public RSA key never becomes the
+    /// secret of an HMAC, whatever a JWT's header says.
     struct Key: Sendable {
         enum Material: Sendable {
             case secret(SymmetricKey)
@@ -55,8 +55,8 @@ struct UserTokenKeys: Sendable {
 
     var isEmpty: Bool { keys.isEmpty }
 
-    /// - Parameter text: a JWKS (RFC 7517) that was checked when the policy was put. A key that is weaker than what is accepted
-    ///   by now verifies nothing.
+    /// - Parameter text: a JWKS (RFC 7517) that was checked when the policy was put. A key that is weaker than what is
+    ///   accepted by now verifies nothing.
     init(_ text: String?) {
         keys = text.map { KeySet(stored: $0).keys } ?? []
     }

@@ -50,8 +50,8 @@ public final class CallLimits: Sendable {
         throw .tooManyRequests(retryAfter: wait)
     }
 
-    /// Whether a credential of the address is looked at: not once it failed too often, and then no good one either, since
-    /// the answer would tell a right guess from a wrong one.
+    /// Whether a credential of the address is looked at: not once it failed too often, and then no good one either,
+    /// since the answer would tell a right guess from a wrong one.
     func mayAuthenticate(from address: IPAddress) -> Bool {
         let now = ContinuousClock.now - start
         return failed.withLock { $0.has(address.network, limit: failures, at: now) }

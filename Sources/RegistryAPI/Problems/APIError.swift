@@ -28,7 +28,8 @@ enum APIError: Error {
     case cursorExpired
     /// R8: the present generation, 0 if there is no installation; nil if the caller may not read the record.
     case outdated(generation: Int64?)
-    /// A conditional change of a policy or segment that another change came before. The present revision, if there is one.
+    /// A conditional change of a policy or segment that another change came before. The present revision, if there is
+    /// one.
     case changedMeanwhile(revision: String?)
     /// The app's stored policy cannot be used by this version of the service.
     case unusablePolicy(String)
@@ -61,7 +62,8 @@ extension APIError {
                 fields: [.wwwAuthenticate: "Bearer"])
         case .invalidCredential:
             Problem(
-                .unauthorized, code: "invalid-credential", detail: "No key or JWT of this app: it is not known, or was revoked.",
+                .unauthorized, code: "invalid-credential",
+                detail: "No key or JWT of this app: it is not known, or was revoked.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .invalidUserToken(let fault):
             Problem(

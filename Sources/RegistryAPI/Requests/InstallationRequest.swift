@@ -5,8 +5,8 @@ import PushRegistry
 extension RegistryService {
     /// The installation that the path names, and on whose behalf the caller asks for it.
     ///
-    /// - Throws: `APIError`: 403 if a client names a user, 401 for a JWT from before a logout (R7), 400 for wrong headers;
-    ///   `StoreError`.
+    /// - Throws: `APIError`: 403 if a client names a user, 401 for a JWT from before a logout (R7), 400 for wrong
+    ///   headers; `StoreError`.
     func installation(
         of request: ServerRequest, in call: AppCall
     ) async throws -> (key: InstallationKey, requester: Requester) {

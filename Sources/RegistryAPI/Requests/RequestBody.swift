@@ -11,7 +11,8 @@ extension ServerRequest {
         let body = try body
         guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return body }
         if let other, mediaType.equalsIgnoringCase(other) { return body }
-        throw APIError.unsupportedMediaType(["application/json", other?.description].compactMap(\.self).joined(separator: ", "))
+        throw APIError.unsupportedMediaType(
+            ["application/json", other?.description].compactMap(\.self).joined(separator: ", "))
     }
 
     /// The body of a call that takes one JSON text or one a line (NDJSON), and whether it says that it is lines.

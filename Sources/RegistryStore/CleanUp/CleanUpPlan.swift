@@ -33,17 +33,18 @@ struct CleanUpPlan {
                     counts: CleanUpCounts(), policyFault: app.reason)
             )
         }
-        entries = apps.map { app in
-            let counts = read.counts[app.number, default: CleanUpCounts()]
-            let (leaving, all) = (counts.judgements, inUse[app.number, default: 0])
-            let isRefused = options.breaker.refuses(leaving: leaving, of: all)
-            return (
-                app.number,
-                CleanUpReport.AppResult(
-                    app: app.id.rawValue, active: all, leaving: leaving, isRefused: isRefused,
-                    counts: isRefused ? CleanUpCounts() : counts)
-            )
-        } + unjudged
+        entries =
+            apps.map { app in
+                let counts = read.counts[app.number, default: CleanUpCounts()]
+                let (leaving, all) = (counts.judgements, inUse[app.number, default: 0])
+                let isRefused = options.breaker.refuses(leaving: leaving, of: all)
+                return (
+                    app.number,
+                    CleanUpReport.AppResult(
+                        app: app.id.rawValue, active: all, leaving: leaving, isRefused: isRefused,
+                        counts: isRefused ? CleanUpCounts() : counts)
+                )
+            } + unjudged
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         _ = try session.execute(CleanUpStatements.withhold(refused.map(\.rawValue)))
         stretches.remove(refused)

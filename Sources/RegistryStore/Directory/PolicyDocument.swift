@@ -2,7 +2,8 @@ import Foundation
 import PushRegistry
 
 /// A policy as the column `app.policy` keeps it: the members of the API under their names, durations in ISO 8601, which
-/// PostgreSQL reads as intervals. It has what the administrator decided and nothing else: an absent member has its default.
+/// PostgreSQL reads as intervals. It has what the administrator decided and nothing else: an absent member has its
+/// default.
 struct PolicyDocument: Codable {
     var touchInterval: String?
     var staleAfter: [String: String]?
@@ -78,7 +79,8 @@ struct PolicyDocument: Codable {
         do {
             return .success(try PolicyDocument(text: text).policy())
         } catch let error as AppPolicy.InconsistentPolicy {
-            return .failure(UnusablePolicy(reason: error.faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")))
+            return .failure(
+                UnusablePolicy(reason: error.faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")))
         } catch let error as InvalidValue {
             return .failure(UnusablePolicy(reason: error.detail))
         } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),

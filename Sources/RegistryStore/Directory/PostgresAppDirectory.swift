@@ -143,7 +143,8 @@ private enum DirectoryStatements {
     static let version = PreparedSQL("SELECT version FROM directory_version")
 
     /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
-    private static let revisionOfPolicy: PostgresSQL = "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
+    private static let revisionOfPolicy: PostgresSQL =
+        "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
 
     static let apps = PreparedSQL("SELECT id, identifier, policy, \(sql: revisionOfPolicy) FROM app")
 

@@ -17,8 +17,8 @@ public struct CleanUpResult: Sendable {
     public let refusedApps: Int64
     public let counts: [Count]
 
-    /// The last run over all apps that came to its end; nil before there is one. A run that takes another one back does not
-    /// count, nor does one of chosen apps (`--app`).
+    /// The last run over all apps that came to its end; nil before there is one. A run that takes another one back does
+    /// not count, nor does one of chosen apps (`--app`).
     ///
     /// - Throws: `PostgresError`.
     public static func last(_ postgres: PostgresClient) async throws -> CleanUpResult? {

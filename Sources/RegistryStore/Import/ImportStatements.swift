@@ -12,6 +12,8 @@ enum ImportStatements {
         .init("p256dh", "text") { $0.keys?.p256dh },
         .init("auth", "text") { $0.keys?.auth },
         .init("user_id", "text") { $0.userID?.rawValue },
+        .init("session_id", "text") { $0.session?.id.rawValue },
+        .init("session_expires_at", "timestamptz") { $0.session?.expiresAt?.postgres },
         .init("generation", "bigint") { $0.generation },
         .init("created_at", "timestamptz") { $0.createdAt?.postgres },
         .init("last_seen_at", "timestamptz") { $0.lastSeenAt?.postgres },
@@ -42,6 +44,31 @@ enum ImportStatements {
         """
     }
 
+    /// R7: likewise the row of its session, after the users' rows.
+    static func addSessions(_ app: AppNumber) -> PostgresStatement {
+        """
+        INSERT INTO session (app_id, session_id, user_sha256)
+        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, user_digest(user_id)
+        FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// How many sessions there are, and of how many it holds the row.
+    static func shareSessions(_ app: AppNumber) -> PostgresStatement {
+        """
+        WITH named AS MATERIALIZED (
+            SELECT DISTINCT session_id FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
+        ), shared AS MATERIALIZED (
+            SELECT s.session_id
+            FROM named n
+            CROSS JOIN LATERAL (
+                SELECT session_id FROM session
+                WHERE app_id = \(app.rawValue) AND session_id = n.session_id LIMIT 1 FOR SHARE) AS s)
+        SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM shared)
+        """
+    }
+
     /// How many users there are, and of how many it holds the row. One look-up for each user: what the planner believes of a table that is growing might have it read all users for each.
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
@@ -66,11 +93,13 @@ enum ImportStatements {
     static func merge(_ app: AppNumber) -> PostgresStatement {
         """
         WITH written AS (
-            INSERT INTO installation (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id, state,
-                generation, registration_generation, created_at, registered_at, last_seen_at, state_changed_at,
+            INSERT INTO installation (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
+                session_id, session_expires_at, state, generation, registration_generation, created_at, registered_at,
+                last_seen_at, state_changed_at,
                 registration_digest, snapshot_digest, \(sql: snapshot.names))
             SELECT \(app.rawValue), install_id, provider, token, token_sha256, p256dh, auth, user_id,
-                'active'::installation_state, first_generation, first_generation, least(created_at, seen_at), seen_at, seen_at,
+                session_id, session_expires_at, 'active'::installation_state, first_generation, first_generation,
+                least(created_at, seen_at), seen_at, seen_at,
                 now(), ''::bytea, ''::bytea, \(sql: snapshot.names)
             FROM \(sql: wanted(app))
             ORDER BY install_id
@@ -84,7 +113,8 @@ enum ImportStatements {
         """
     }
 
-    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so; of a line without a time nobody knows.
+    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so; of a line without a time
+    /// nobody knows. A session that ended stays ended.
     private static func wanted(_ app: AppNumber) -> PostgresSQL {
         """
         (SELECT *, least(last_seen_at, now()) AS seen_at, greatest(generation,
@@ -99,7 +129,10 @@ enum ImportStatements {
         (coalesce((
             SELECT refused_before FROM user_guard
             WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(imported.user_id)), '-infinity')
-        > CASE WHEN imported.last_seen_at IS NULL THEN '-infinity' ELSE least(imported.last_seen_at, now()) END)
+        > CASE WHEN imported.last_seen_at IS NULL THEN '-infinity' ELSE least(imported.last_seen_at, now()) END
+        OR EXISTS (
+            SELECT FROM session s
+            WHERE s.app_id = \(app.rawValue) AND s.session_id = imported.session_id AND s.ended_at IS NOT NULL))
         """
     }
 

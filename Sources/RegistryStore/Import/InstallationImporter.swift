@@ -151,6 +151,9 @@ public struct InstallationImporter: Sendable {
             _ = try session.execute(ImportStatements.addUsers(app))
             let users = try session.execute(ImportStatements.shareUsers(app))[0]
             guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw ForgottenGuard() }
+            _ = try session.execute(ImportStatements.addSessions(app))
+            let sessions = try session.execute(ImportStatements.shareSessions(app))[0]
+            guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw ForgottenGuard() }
         }
         var counts = Counts()
         counts.imported = try session.execute(ImportStatements.merge(app)).affectedRows

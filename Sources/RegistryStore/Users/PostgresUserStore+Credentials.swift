@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 
 extension PostgresUserStore {
-    /// GET and DELETE of an installation by a user's JWT (R7): one read without locks. A logout that commits meanwhile is as
-    /// good as one that comes after the call.
+    /// GET and DELETE of an installation by a user's JWT (R7): one read without locks. A logout that commits meanwhile
+    /// is as good as one that comes after the call.
     public func hasEnded(
         _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration
     ) async throws -> Bool {
@@ -22,7 +22,8 @@ extension PostgresUserStore {
             }
             signOuts.installations[.init(key: key, userID: owner.userID, sessionID: nil)] = try row.time(4)
             return signOuts.end(
-                credential, on: key, remembering: tombstones, at: Timestamp(try row.decode(5, as: PostgresTimestamp.self)))
+                credential, on: key, remembering: tombstones,
+                at: Timestamp(try row.decode(5, as: PostgresTimestamp.self)))
         } catch {
             throw StoreError(error)
         }

@@ -39,10 +39,12 @@ extension EndToEnd {
         @Test func faults_doNotHide_behindConstants() async throws {
             let app = try await RegistryApp.make()
             for filter: JSON in [
-                ["any": [[:], ["segment": "nope"]]], ["segment": "nope", "locale": []], ["not": ["any": [["not": ["any": []]], ["segment": "nope"]]]],
+                ["any": [[:], ["segment": "nope"]]], ["segment": "nope", "locale": []],
+                ["not": ["any": [["not": ["any": []]], ["segment": "nope"]]]],
             ] {
                 let answer = try await app.send("POST", "/audience/count", ["filter": filter], by: .role(.marketing))
-                #expect(answer.status == 400 && answer.faults.allSatisfy { $0.hasSuffix("unknown-segment") }, "\(filter)")
+                #expect(
+                    answer.status == 400 && answer.faults.allSatisfy { $0.hasSuffix("unknown-segment") }, "\(filter)")
             }
             #expect(try await put(app, ["any": [[:], ["segment": "s"]]]).code == "segment-cycle")
             _ = try await put(app, ["locale": "de"])

@@ -62,10 +62,13 @@ struct SegmentExpansionTests {
             { .not(.any([.not(.nobody), $0])) },
         ]
         for hide in hiding {
-            var expansion = SegmentExpansion([try name("a"): hide(try naming("a")), try name("wide"): hide(values(501))])
+            var expansion = SegmentExpansion([
+                try name("a"): hide(try naming("a")), try name("wide"): hide(values(501)),
+            ])
             #expect(expansion.expand(hide(try naming("x"))).faults == [.unknown(try reference("x"))])
             #expect(expansion.expand(try naming("a")).faults == [.cycle(try reference("a"))])
-            #expect(expansion.expand(hide(try naming("s")), savedAs: try name("s")).faults == [.cycle(try reference("s"))])
+            #expect(
+                expansion.expand(hide(try naming("s")), savedAs: try name("s")).faults == [.cycle(try reference("s"))])
             #expect(expansion.expand(.all([try naming("wide"), hide(try naming("wide"))])).faults == [.tooWide])
             #expect(expansion.expand(try naming("wide")).faults == [])
         }
