@@ -60,6 +60,11 @@ public actor EmbeddedPostgres {
             defaults: ServerSettings.lasting, loopbackPort: nil, logger: logger)
     }
 
+    /// Whether an embedded server was ever created in `directory`. Looks, and creates nothing.
+    public static func exists(in directory: String) -> Bool {
+        FileStatus("\(directory)/postgres") != nil
+    }
+
     /// The way to the server that another process runs in `directory`, as the service's role; nil where none runs.
     ///
     /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.

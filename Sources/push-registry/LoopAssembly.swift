@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Logging
+import Migrations
 import PostgresClient
 import PushRegistry
 import RegistryAPI
@@ -34,6 +35,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let parts: [LoopParts]
     private let clock: RegistryClock
     private let folding: PostgresClient
+    /// Of the session that creates partitions of history.
+    private let partitioning: PostgresConfiguration
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let limits = CallLimits()
@@ -43,6 +46,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let metrics: PrometheusRegistry
     private let accessLogInterval: Int
     private let logger: Logger
+    /// Whether audiences are read from another database.
+    private let readsElsewhere: Bool
+    /// Of the newest migration that this binary has.
+    private let schemaVersion: Int
 
     init(
         _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
@@ -71,6 +78,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         folding = PostgresClient(
             try database.foldingConfiguration, on: loops[0], limits: Self.foldingLimits, name: "folding",
             logger: logger)
+        partitioning = try database.configuration
         self.admin = admin
         self.bodyLimits = bodyLimits
         self.departure = departure
@@ -78,6 +86,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.accessLogInterval = accessLogInterval
         links = try TimeZoneLinks()
         self.logger = logger
+        readsElsewhere = audiences.readDatabaseURL != nil
+        schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
     }
 
     /// A flood is folded for seconds: the statement's own timeout ends it, and not the connection's.
@@ -106,15 +116,23 @@ struct LoopAssembly: Service, CustomStringConvertible {
             ]))
     }
 
+    /// The database, its migrations, and where audiences are read: without the last one everything else goes on.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
-        ReadinessCheck { [departure] in
-            guard !departure.isAnnounced else { return ["the service is stopping"] }
+        ReadinessCheck { [departure, readsElsewhere, schemaVersion] in
+            guard !departure.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
             do {
                 _ = try await parts.directory.current()
-                return []
+                let schema = try await SchemaVersion.read(parts.postgres)
+                guard schema >= schemaVersion else {
+                    return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
+                }
             } catch {
-                return ["the database does not answer"]
+                return .init(obstacles: ["the database does not answer"])
             }
+            guard readsElsewhere, await !SchemaVersion.isReadable(parts.audiencePostgres) else {
+                return .init(obstacles: [])
+            }
+            return .init(obstacles: [], degraded: ["the read database does not answer: audiences are not available"])
         }
     }
 
@@ -133,7 +151,15 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await RollUpFolder(postgres: folding).run() }
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
+                group.addTask { await makePartitions() }
             }
+        }
+    }
+
+    /// A service that does not own the tables leaves this to the night job.
+    private func makePartitions() async {
+        await HistoryPartitions.run(on: partitioning) { [logger] error in
+            logger.warning("no partitions for the months to come", metadata: ["reason": "\(error)"])
         }
     }
 }

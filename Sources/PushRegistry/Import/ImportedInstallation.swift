@@ -6,6 +6,8 @@ public struct ImportedInstallation: Hashable, Sendable {
     /// Present exactly for Web Push.
     public let keys: WebPushKeys?
     public let userID: UserID?
+    /// The user's session.
+    public let session: Owner.Session?
     /// What its clients last saw. The registry's own numbers begin above it, at their own microsecond.
     public let generation: Int64?
     public let createdAt: Timestamp?
@@ -40,13 +42,14 @@ public struct ImportReader: Sendable {
         let token = fields.required(.token) { text throws(InvalidValue) in try Token(text, of: provider ?? .fcm) }
         let keys = provider == .webPush ? fields.keys() : nil
         let userID = fields.optional(.userID) { text throws(InvalidValue) in try UserID(text) }
+        let session = fields.session(of: userID)
         let generation = fields.integer(.generation, in: generations)
         let (createdAt, lastSeenAt) = (fields.time(.createdAt), fields.time(.lastSeenAt))
         let settings = fields.settings()
         let device = device(&fields, installID, provider ?? .fcm)
         guard fields.faults.isEmpty, let token, let device else { throw ImportFaults(fields.faults) }
         return ImportedInstallation(
-            token: token, keys: keys, userID: userID, generation: generation, createdAt: createdAt,
+            token: token, keys: keys, userID: userID, session: session, generation: generation, createdAt: createdAt,
             lastSeenAt: lastSeenAt, snapshot: Snapshot(settings: settings, device: device))
     }
 
@@ -63,14 +66,15 @@ public struct ImportReader: Sendable {
         let (systemVersion, carrier, appStore) = (
             fields.text(.osVersion), fields.text(.carrier), fields.text(.appStore)
         )
-        let location = fields.location()
+        let (languages, location) = (fields.languages() ?? [], fields.location())
         guard let installID else { return nil }
         return Device(
             installID: installID, keychainID: keychainID, vendorID: vendorID, appVersion: appVersion,
             deviceModel: deviceModel ?? NeutralValues.unknown,
             systemName: systemName ?? NeutralValues.systemName(of: provider),
             systemVersion: systemVersion ?? NeutralValues.unknown, locale: LocaleIdentifier(locale), language: language,
-            region: region, timeZoneID: zone, timeZoneOffset: offset, carrier: carrier, appStore: appStore,
+            languages: languages, region: region, timeZoneID: zone, timeZoneOffset: offset, carrier: carrier,
+            appStore: appStore,
             location: location)
     }
 

@@ -59,7 +59,9 @@ public struct LockedInstallations: Sendable {
     /// Applies one registration (R2 to R5, R7, R8, R10).
     public mutating func register(_ registration: Registration) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = present[registration.key]
-        if let refusal = registration.precondition?.refusal(of: current) { throw refusal }
+        if registration.precondition?.fails(on: current) == true {
+            throw .outdated(generation: registration.reader.visibleGeneration(of: current))
+        }
         if registration.beginsBinding(on: current), signOuts.forbid(registration, at: now) { throw .sessionEnded }
         guard let current else { return create(registration) }
         return registration.says(nothingNewTo: current)
@@ -108,6 +110,10 @@ public struct LockedInstallations: Sendable {
         after.lastSeenAt = time(of: current)
         after.snapshotDigest = registration.snapshotDigest
         after.lineage = Lineage(registration.snapshot.device)
+        // A binding by a credential without a time gets that of the first one that has it.
+        if after.owner?.isSame(as: current.owner) != true || current.credentialIssuedAt == nil {
+            after.credentialIssuedAt = registration.credentialIssuedAt
+        }
         if !registration.bindsAlike(current) { rebind(&after, from: current, taking: taken, by: registration) }
         hold(after, by: registration)
         if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
@@ -118,7 +124,6 @@ public struct LockedInstallations: Sendable {
         _ after: inout Installation, from current: Installation, taking taken: Installation?,
         by registration: Registration
     ) {
-        if after.owner?.isSame(as: current.owner) != true { after.credentialIssuedAt = registration.credentialIssuedAt }
         after.generation = current.generation + 1
         after.registrationGeneration = after.generation
         after.registeredAt = after.lastSeenAt

@@ -51,21 +51,33 @@ public struct SignOuts: Sendable {
 
     public init() {}
 
-    /// Whether the registration comes from a session that has ended, or with a credential from before a logout. What is older
-    /// than the app remembers does not count.
+    /// Whether the registration comes from a session that has ended, or with a credential from before a logout.
     func forbid(_ registration: Registration, at now: Timestamp) -> Bool {
         guard let owner = registration.owner else { return false }
-        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: registration.sessionTombstones) }
-        return ends(owner, of: registration).contains(where: isRemembered)
-            || logouts(after: registration, by: owner).contains(where: isRemembered)
+        let credential = UserCredential(owner: owner, issuedAt: registration.credentialIssuedAt)
+        return end(credential, on: registration.key, remembering: registration.sessionTombstones, at: now)
+    }
+
+    /// Whether the credential's session has ended, or a logout came after its issue.
+    ///
+    /// - Parameters:
+    ///   - key: the installation that the call is about: its own logouts count as well.
+    ///   - tombstones: how long the app remembers logouts; older ones do not count.
+    public func end(
+        _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration,
+        at now: Timestamp
+    ) -> Bool {
+        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: tombstones) }
+        return sessionEnds(of: credential.owner, on: key).contains(where: isRemembered)
+            || logouts(after: credential, on: key).contains(where: isRemembered)
     }
 
     /// When the session was ended: on this installation, everywhere, or with all that the user had.
-    private func ends(_ owner: Owner, of registration: Registration) -> [Timestamp] {
+    private func sessionEnds(of owner: Owner, on key: InstallationKey) -> [Timestamp] {
         guard let session = owner.session else { return [] }
-        let here = OnInstallation(key: registration.key, userID: owner.userID, sessionID: session.id)
-        let everywhere = Session(app: registration.key.app, sessionID: session.id)
-        let withUser = logout(of: owner, in: registration.key.app).flatMap { logout in
+        let here = OnInstallation(key: key, userID: owner.userID, sessionID: session.id)
+        let everywhere = Session(app: key.app, sessionID: session.id)
+        let withUser = logout(of: owner, in: key.app).flatMap { logout in
             seenSessions[everywhere].flatMap { $0 < logout ? logout : nil }
         }
         return [installations[here], endedSessions[everywhere], withUser].compactMap(\.self)
@@ -79,12 +91,23 @@ public struct SignOuts: Sendable {
         }
     }
 
-    /// The logouts that came after the credential was issued. It says to the second when that was; one that does not is not protected.
-    private func logouts(after registration: Registration, by owner: Owner) -> [Timestamp] {
-        guard let issuedAt = registration.credentialIssuedAt else { return [] }
-        let app = registration.key.app
-        let here = installations[OnInstallation(key: registration.key, userID: owner.userID, sessionID: nil)]
-        return [here, logout(of: owner, in: app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+    /// The logouts that came after the credential was issued. A credential without that time has none.
+    private func logouts(after credential: UserCredential, on key: InstallationKey) -> [Timestamp] {
+        guard let issuedAt = credential.issuedAt else { return [] }
+        let owner = credential.owner
+        let here = installations[OnInstallation(key: key, userID: owner.userID, sessionID: nil)]
+        return [here, logout(of: owner, in: key.app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+    }
+}
+
+/// What a user's JWT proves: the user and session, and when it was issued (`iat`), if it names a time.
+public struct UserCredential: Hashable, Sendable {
+    public let owner: Owner
+    public let issuedAt: Timestamp?
+
+    public init(owner: Owner, issuedAt: Timestamp?) {
+        self.owner = owner
+        self.issuedAt = issuedAt
     }
 }
 

@@ -149,6 +149,11 @@ extension AudienceStatements {
         case .userID: "user_id"
         case .p256dh: "p256dh"
         case .auth: "auth"
+        case .keychainID: "keychain_id"
+        case .vendorID: "vendor_id"
+        case .languages: "array_to_json(languages)::text"
+        case .sessionID: "session_id"
+        case .sessionExpiresAt: "session_expires_at"
         case .field(.location): "latitude || ' ' || longitude"
         case .field(.localTime):
             """

@@ -9,7 +9,8 @@ import PushRegistry
 struct CleanUpPlan {
     struct Entry {
         let app: AppNumber
-        let bounds: CleanUpBounds
+        /// Nil if the app's policy cannot be used.
+        let bounds: CleanUpBounds?
         let result: CleanUpReport.AppResult
     }
 
@@ -21,14 +22,17 @@ struct CleanUpPlan {
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
     var isRefused: Bool { results.contains(where: \.isRefused) }
     /// The apps that are cleaned up.
-    var admitted: [Entry] { entries.filter { !$0.result.isRefused } }
+    var admitted: [(app: AppNumber, bounds: CleanUpBounds)] {
+        entries.compactMap { entry in entry.result.isRefused ? nil : entry.bounds.map { (entry.app, $0) } }
+    }
     /// Installations that are due.
-    var count: Int { admitted.reduce(0) { $0 + $1.result.counts.total } }
+    var count: Int { entries.reduce(0) { $0 + ($1.result.isRefused ? 0 : $1.result.counts.total) } }
 
     /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.
     init(_ session: PostgresSession, _ options: CleanUp.Options, _ progress: (CleanUp.Progress) -> Void) throws {
         let asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
-        let apps = try Self.apps(session, options).map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
+        let (usable, unusable) = try Self.apps(session, options)
+        let apps = usable.map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
         let bounds = CleanUpStatements.bounds(apps.map { ($0.number, $1) })
         var counts: [AppNumber: (active: Int, due: CleanUpCounts)] = [:]
         var ranges: [(range: PageRange, apps: Set<AppNumber>)] = []
@@ -51,7 +55,7 @@ struct CleanUpPlan {
             Entry(
                 app: app.number, bounds: bounds,
                 result: Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
-        }
+        } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         self.asOf = asOf
         self.entries = entries
@@ -68,16 +72,31 @@ struct CleanUpPlan {
             counts: isRefused ? CleanUpCounts() : count.due)
     }
 
-    private static func apps(_ session: PostgresSession, _ options: CleanUp.Options) throws -> [App] {
-        let all = try session.execute(CleanUpStatements.apps).map { row in
-            App(
-                number: AppNumber(try row.decode(0)), id: try AppID(row.decode(1)),
-                policy: try PolicyDocument(text: row.decode(2)).policy())
+    private static func result(_ app: UnusableApp) -> CleanUpReport.AppResult {
+        CleanUpReport.AppResult(
+            app: app.id.rawValue, active: 0, leaving: 0, isRefused: true, counts: CleanUpCounts(),
+            policyFault: app.reason)
+    }
+
+    /// The apps that the run is about. One whose policy cannot be used is left alone, and reported.
+    private static func apps(
+        _ session: PostgresSession, _ options: CleanUp.Options
+    ) throws -> (apps: [App], unusable: [UnusableApp]) {
+        var (apps, unusable): ([App], [UnusableApp]) = ([], [])
+        for row in try session.execute(CleanUpStatements.apps) {
+            let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
+            switch PolicyDocument.policy(ofStored: try row.decode(2)) {
+            case .success(let policy): apps.append(App(number: number, id: id, policy: policy))
+            case .failure(let error):
+                unusable.append(UnusableApp(number: number, id: id, revision: "", reason: error.reason))
+            }
         }
-        guard !options.apps.isEmpty else { return all }
-        if let unknown = options.apps.subtracting(all.map(\.id)).map(\.rawValue).min() {
+        guard !options.apps.isEmpty else { return (apps, unusable) }
+        if let unknown = options.apps.subtracting(apps.map(\.id) + unusable.map(\.id)).map(\.rawValue).min() {
             throw CleanUpRefusal.unknownApp(unknown)
         }
-        return all.filter { options.apps.contains($0.id) }
+        return (
+            apps.filter { options.apps.contains($0.id) }, unusable.filter { options.apps.contains($0.id) }
+        )
     }
 }

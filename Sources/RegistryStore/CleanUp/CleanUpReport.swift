@@ -11,6 +11,8 @@ public struct CleanUpReport: Sendable {
         /// The breaker held the app back: nothing of it was touched.
         public let isRefused: Bool
         public let counts: CleanUpCounts
+        /// Why the app's policy cannot be used, if that is what held the app back.
+        public var policyFault: String?
     }
 
     /// Nil for a dry run, which is not recorded.

@@ -30,6 +30,8 @@ enum ImportStatements {
         .init("p256dh", "text") { $0.installation.keys?.p256dh },
         .init("auth", "text") { $0.installation.keys?.auth },
         .init("user_id", "text") { $0.installation.userID?.rawValue },
+        .init("session_id", "text") { $0.installation.session?.id.rawValue },
+        .init("session_expires_at", "timestamptz") { $0.installation.session?.expiresAt?.postgres },
         .init("registrant", "bigint") { $0.installation.userID.map { UserDigest.registrant(UserDigest.sha256($0)) } },
         .init("cell", "bigint") { $0.cell },
         .init("snapshot_digest", "bytea") { $0.snapshotDigest },
@@ -59,6 +61,31 @@ enum ImportStatements {
         SELECT DISTINCT \(app.rawValue), user_digest(user_id), \(now)::timestamptz FROM imported
         WHERE user_id IS NOT NULL ORDER BY 2
         ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// R7: likewise the row of its session, after the users' rows.
+    static func addSessions(_ app: AppNumber) -> PostgresStatement {
+        """
+        INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, user_digest(user_id), \(sql: RegistryClockStatements.now)
+        FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// How many sessions there are, and how many of their rows are locked.
+    static func shareSessions(_ app: AppNumber) -> PostgresStatement {
+        """
+        WITH named AS MATERIALIZED (
+            SELECT DISTINCT session_id FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
+        ), shared AS MATERIALIZED (
+            SELECT s.session_id
+            FROM named n
+            CROSS JOIN LATERAL (
+                SELECT session_id FROM session
+                WHERE app_id = \(app.rawValue) AND session_id = n.session_id LIMIT 1 FOR SHARE) AS s)
+        SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM shared)
         """
     }
 
@@ -103,19 +130,21 @@ enum ImportStatements {
             RETURNING install_id
         ), created AS (
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
-                registrant, state, generation, registration_generation, revision, created_at, registered_at,
+                session_id, session_expires_at, registrant, state, generation, registration_generation, revision, created_at, registered_at,
                 last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
                 snapshot_digest, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
-                w.registrant, 'active', g.first, g.first, g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at,
+                w.session_id, w.session_expires_at, w.registrant, 'active', g.first, g.first, g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at,
                 g.now, g.now, w.cell, ''::bytea, w.snapshot_digest, \(sql: snapshot.names(of: "w"))
             FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
                 CROSS JOIN (SELECT w.* FROM held JOIN wanted w USING (install_id) ORDER BY w.install_id) AS w
-            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.generation, i.state_changed_at, i.cell
+            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.generation,
+                i.state_changed_at, i.cell
         ), owned AS (
-            INSERT INTO installation_owner AS o (app_id, user_id, install_id)
-            SELECT \(app.rawValue), user_id, install_id FROM created WHERE user_id IS NOT NULL
-            ON CONFLICT (app_id, user_id, install_id) DO UPDATE SET session_id = NULL, left_at = NULL
+            INSERT INTO installation_owner AS o (app_id, user_id, install_id, session_id)
+            SELECT \(app.rawValue), user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
+            ON CONFLICT (app_id, user_id, install_id) 
+            DO UPDATE SET session_id = excluded.session_id, left_at = NULL
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after)
@@ -124,15 +153,15 @@ enum ImportStatements {
             FROM created
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT \(app.rawValue), \(sql: RollUpDelta.transactionID), cell, NULL, count(*), count(*)
-            FROM created GROUP BY cell
+            SELECT \(app.rawValue), \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*)
+            FROM created GROUP BY cell, session_expires_at
         )
         SELECT count(*) FROM created
         """
     }
 
     /// R7: a user who was logged out everywhere, or erased, after the line was true stays so. Of a line without a time
-    /// nobody knows when it was true.
+    /// nobody knows when it was true. A session that ended stays ended.
     private static func isRefused(_ app: AppNumber, _ now: PostgresTimestamp) -> PostgresSQL {
         """
         coalesce((
@@ -141,6 +170,9 @@ enum ImportStatements {
             > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
                 ELSE least(line.last_seen_at, \(now)::timestamptz) END,
             false)
+        OR EXISTS (
+            SELECT FROM session s
+            WHERE s.app_id = \(app.rawValue) AND s.session_id = line.session_id AND s.ended_at IS NOT NULL)
         """
     }
 

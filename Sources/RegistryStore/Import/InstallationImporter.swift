@@ -139,6 +139,11 @@ public struct InstallationImporter: Sendable {
                 let users = try session.execute(ImportStatements.shareUsers(app))[0]
                 guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw LostRace() }
             }
+            if installations.contains(where: { $0.session != nil }) {
+                _ = try session.execute(ImportStatements.addSessions(app))
+                let sessions = try session.execute(ImportStatements.shareSessions(app))[0]
+                guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
+            }
             var counts = Counts()
             counts.imported = try session.execute(ImportStatements.merge(app, at: now))[0].decode(0)
             guard counts.imported < installations.count else { return counts }

@@ -50,6 +50,19 @@ enum InstallationStatements {
         WHERE c.app_id = $1 AND c.install_id = k.install_id
         """)
 
+    /// POST …/installations/{id}/logout: a late logout changes nothing, but has an event. A writer that compares the
+    /// revision must not write a later event at a lower position.
+    static func raiseRevision(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(raiseRevisionSQL, app.rawValue, installIDs.map(\.rawValue))
+    }
+
+    private static let raiseRevisionSQL = PreparedSQL(
+        """
+        UPDATE installation i SET revision = i.revision + 1
+        FROM unnest($2::text[]) AS k (install_id)
+        WHERE i.app_id = $1 AND i.install_id = k.install_id
+        """)
+
     /// POST …/installations/{id}/logout, POST …/users/{id}/logout, DELETE …/sessions/{id} (R6, R7): the binding goes, the
     /// snapshot stays.
     static func unbind(_ installations: [Installation], in app: AppNumber) -> PostgresStatement {

@@ -13,7 +13,7 @@ enum RegistrationStatements {
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider
+            i.provider, i.credential_issued_at
         FROM unnest($2::text[]) AS k (install_id)
         LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)

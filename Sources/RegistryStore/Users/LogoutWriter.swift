@@ -4,7 +4,8 @@ import PushRegistry
 /// What a logout of one installation came to.
 struct LogoutOutcome: Sendable {
     let status: Logout.Status
-    let generation: Int64
+    /// Nil if the caller may not read the record.
+    let generation: Int64?
 }
 
 /// A logout on its way to the database.
@@ -61,6 +62,8 @@ struct BindingEnds {
     let app: AppNumber
     let moment: Moment
     private var changed: [Installation] = []
+    /// Installations that stay as they are, but have a new event.
+    private var recorded: [InstallID] = []
     private var events: [TokenEvent] = []
     private var signOuts: [SignOuts.OnInstallation] = []
     private var owners = OwnerChanges()
@@ -77,7 +80,10 @@ struct BindingEnds {
         self.init(in: app, at: moment)
         for decision in decisions {
             if let after = decision.after, let before = present[after.key] { add(before, after) }
-            if let event = decision.event { events.append(event) }
+            if let event = decision.event {
+                events.append(event)
+                if decision.after == nil { recorded.append(event.key.installID) }
+            }
             signOuts += decision.signOuts
         }
     }
@@ -93,6 +99,7 @@ struct BindingEnds {
     var statements: [PostgresStatement] {
         [
             changed.isEmpty ? nil : InstallationStatements.unbind(changed, in: app),
+            recorded.isEmpty ? nil : InstallationStatements.raiseRevision(of: recorded, in: app),
             owners.ended(in: app, at: moment.time),
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             delta.statement(in: app),

@@ -10,7 +10,7 @@ public struct PostgresUserStore: UserStore {
     /// it that no further binding begins.
     static let installationsPerTransaction: Int64 = 1_000
 
-    private let resources: LoopResources
+    let resources: LoopResources
     private let logouts: WriteCoalescer<PendingLogout>
 
     public init(_ resources: LoopResources) {
@@ -26,7 +26,7 @@ public struct PostgresUserStore: UserStore {
         await logouts.run()
     }
 
-    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64) {
+    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?) {
         let outcome = try await logouts.write(PendingLogout(logout: logout))
         return (outcome.status, outcome.generation)
     }

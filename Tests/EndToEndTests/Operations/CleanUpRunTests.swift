@@ -121,7 +121,7 @@ struct CleanUpRunTests {
         let half = ["PUSH_REGISTRY_CLEANUP_MAX_SHARE": "50%"]
         #expect(try await app.run(run).status == 3)
         #expect(try await app.run(run, environment: half).status == 0)
-        #expect(try await app.run(run + ["--max-share", "0.4"], environment: half).status == 3)
+        #expect(try await app.run(run + ["--max-share", "40%"], environment: half).status == 3)
         try await app.makePartitionOf2020()
         let all = ["cleanup", "--json", "--dry-run", "--max-share", "100%"]
         let long = ["PUSH_REGISTRY_HISTORY_RETENTION": "P36500D"]
