@@ -51,11 +51,12 @@ struct CleanUpPlan {
             }
             if !found.isEmpty { ranges.append((range, found)) }
         }
-        let entries = apps.map { app, bounds in
-            Entry(
-                app: app.number, bounds: bounds,
-                result: Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
-        } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
+        let entries =
+            apps.map { app, bounds in
+                Entry(
+                    app: app.number, bounds: bounds,
+                    result: Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
+            } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         self.asOf = asOf
         self.entries = entries

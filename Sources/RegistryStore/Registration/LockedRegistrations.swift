@@ -14,7 +14,8 @@ struct LockedRegistrations {
     /// - Parameter isFirstAttempt: whether the look-up's word is taken for who holds the registrations' tokens. Where it
     ///   was wrong, the next attempt takes nobody's.
     init(
-        _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience, isFirstAttempt: Bool
+        _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
+        isFirstAttempt: Bool
     ) {
         (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
         movers = batch.filter { if case .holder = $0.finding { !isFirstAttempt } else { true } }

@@ -31,7 +31,9 @@ struct RegistrationLookUp: Sendable {
         let generation: Int64 = try row.decode(2)
         // R7: a JWT from before a logout everywhere is refused, even if it says what is known.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
-        guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else { return holdsToken ? .holder : .other }
+        guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else {
+            return holdsToken ? .holder : .other
+        }
         if isSame {
             let outcome = pending.registration.outcomeIfUnchanged(
                 generation: generation, lastSeenAt: Timestamp(try row.decode(3)), now: now)

@@ -73,7 +73,8 @@ struct RegistrationWrite {
             released.isEmpty ? nil : release,
             touched.isEmpty ? nil : touch,
             resnapped.isEmpty ? nil : keepSnapshots,
-            rebound.isEmpty ? nil : BindingRow.layout.statement(RegistrationStatements.rebind, rebound, scalars: bindApp),
+            rebound.isEmpty
+                ? nil : BindingRow.layout.statement(RegistrationStatements.rebind, rebound, scalars: bindApp),
             resnapped.isEmpty
                 ? nil : SnapshotRow.layout.statement(RegistrationStatements.resnap, resnapped, scalars: bindAppAndTime),
             inserted.isEmpty

@@ -107,7 +107,9 @@ enum GuardStatements {
         """)
 
     /// POST …/installations/{id}/logout (R6). A later logout of the same credential concerns more credentials.
-    static func remember(_ signOuts: [SignOuts.OnInstallation], in app: AppNumber, at now: Timestamp) -> PostgresStatement {
+    static func remember(_ signOuts: [SignOuts.OnInstallation], in app: AppNumber, at now: Timestamp)
+        -> PostgresStatement
+    {
         PostgresStatement(
             addInstallationLogouts, app.rawValue, now.postgres, signOuts.map(\.key.installID.rawValue),
             signOuts.map { UserDigest.sha256($0.userID) }, signOuts.map { $0.sessionID?.rawValue ?? "" })

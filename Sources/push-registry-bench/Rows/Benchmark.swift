@@ -4,8 +4,8 @@ import FleetGenerator
 import Foundation
 import Logging
 import PostgresClient
-import RegistryStore
 import PushRegistry
+import RegistryStore
 
 /// One run of the benchmark: a throw-away PostgreSQL, the fleet in it, and both sides in turn.
 struct Benchmark {

@@ -2,8 +2,8 @@ import EventLoop
 import FleetGenerator
 import Foundation
 import PostgresClient
-import RegistryStore
 import PushRegistry
+import RegistryStore
 
 /// Measures the rows that were asked for, both sides in turn and round after round, so that what the machine does
 /// meanwhile falls on both.
