@@ -28,10 +28,11 @@ extension StoreError {
     }
 }
 
-extension PostgresError {
+extension Error {
     /// Whether one item of a batch may be to blame, so that its neighbours may well pass alone.
     var mayBeOneItem: Bool {
-        switch kind {
+        if self is LostRace { return true }
+        return switch (self as? PostgresError)?.kind {
         case .uniqueViolation, .checkViolation, .notNullViolation, .invalidData, .deadlock, .serializationFailure,
             .lockTimeout, .other:
             true

@@ -49,10 +49,10 @@ struct CommandLineTests {
         try await withDatabase { environment in
             let dry = try await RegistryCommand.run(["migrate", "--dry-run"], environment: environment)
             #expect(dry.status == 0)
-            #expect(dry.output.hasPrefix("pending 1 create_registry\n"))
+            #expect(dry.output.hasPrefix("pending 1 create_app\n"))
             let first = try await RegistryCommand.run(["migrate"], environment: environment)
             #expect(first.status == 0)
-            #expect(first.output.hasPrefix("applied 1 create_registry\n"))
+            #expect(first.output.hasPrefix("applied 1 create_app\n"))
             for arguments in [["migrate"], ["migrate", "--dry-run"]] {
                 let again = try await RegistryCommand.run(arguments, environment: environment)
                 #expect(again.status == 0)

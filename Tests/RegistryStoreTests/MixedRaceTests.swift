@@ -152,7 +152,7 @@ private struct RacingService: Sendable {
     /// Reads the change feed until the writers are done and there is nothing left.
     func follow(until isDone: Flag) async throws -> [RecordedEvent] {
         var told: [RecordedEvent] = []
-        let deadline = ContinuousClock.now + .seconds(120)
+        let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             let wasDone = isDone.isSet
             let page = try await events.changes(of: Self.app, after: told.last?.cursor, limit: 50)

@@ -172,7 +172,7 @@ extension WriteCoalescer {
             let results = try await body(items.map(\.write), .batch)
             for (item, result) in zip(items, results) { item.continuation.resume(with: result) }
             return []
-        } catch let error as PostgresError where items.count > 1 && error.mayBeOneItem {
+        } catch let error where items.count > 1 && error.mayBeOneItem {
             // Nobody fails for a neighbour.
             meters.split()
             return await writeOneByOne(items)

@@ -47,6 +47,7 @@ public struct CleanUp: Sendable {
             try session.run(script: Self.sessionSettings)
             let ledger = CleanUpLedger(session: session)
             if !options.isDryRun { try ledger.lock() }
+            defer { if !options.isDryRun { ledger.unlock() } }
             let plan = try CleanUpPlan(session, options, progress)
             let historyBefore = options.apps.isEmpty ? plan.asOf.preceding(by: options.historyRetention) : nil
             if options.isDryRun { return try Self.forecast(session, plan, historyBefore) }

@@ -15,6 +15,11 @@ struct CleanUpLedger {
         guard isLocked else { throw CleanUpRefusal.busy(try holder()) }
     }
 
+    /// Gives the lock back. A session that ends would do so too, but some time after its client has gone.
+    func unlock() {
+        _ = try? session.execute("SELECT pg_advisory_unlock(\(sql: Self.lockKey))")
+    }
+
     private func holder() throws -> String {
         let rows = try session.execute(
             """

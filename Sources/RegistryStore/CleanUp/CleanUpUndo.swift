@@ -18,6 +18,7 @@ extension CleanUp {
             try session.run(script: Self.sessionSettings)
             let ledger = CleanUpLedger(session: session)
             try ledger.lock()
+            defer { ledger.unlock() }
             guard let number = Int32(exactly: run), let row = try Self.record(of: number, session) else {
                 throw CleanUpRefusal.unknownRun(run)
             }

@@ -68,7 +68,8 @@ enum ImportStatements {
     static func addSessions(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, user_digest(user_id), \(sql: RegistryClockStatements.now)
+        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, user_digest(user_id),
+            \(sql: RegistryClockStatements.now)
         FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
         ON CONFLICT DO NOTHING
         """
@@ -130,12 +131,12 @@ enum ImportStatements {
             RETURNING install_id
         ), created AS (
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
-                session_id, session_expires_at, registrant, state, generation, registration_generation, revision, created_at, registered_at,
-                last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
+                session_id, session_expires_at, registrant, state, generation, registration_generation, revision,
+                created_at, registered_at, last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
                 snapshot_digest, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
-                w.session_id, w.session_expires_at, w.registrant, 'active', g.first, g.first, g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at,
-                g.now, g.now, w.cell, ''::bytea, w.snapshot_digest, \(sql: snapshot.names(of: "w"))
+                w.session_id, w.session_expires_at, w.registrant, 'active', g.first, g.first, g.first,
+                least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea, w.snapshot_digest, \(sql: snapshot.names(of: "w"))
             FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
                 CROSS JOIN (SELECT w.* FROM held JOIN wanted w USING (install_id) ORDER BY w.install_id) AS w
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.generation,
@@ -143,7 +144,7 @@ enum ImportStatements {
         ), owned AS (
             INSERT INTO installation_owner AS o (app_id, user_id, install_id, session_id)
             SELECT \(app.rawValue), user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
-            ON CONFLICT (app_id, user_id, install_id) 
+            ON CONFLICT (app_id, user_id, install_id)
             DO UPDATE SET session_id = excluded.session_id, left_at = NULL
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
@@ -164,7 +165,7 @@ enum ImportStatements {
     /// nobody knows when it was true. A session that ended stays ended.
     private static func isRefused(_ app: AppNumber, _ now: PostgresTimestamp) -> PostgresSQL {
         """
-        coalesce((
+        (coalesce((
             SELECT refused_before FROM user_guard
             WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(line.user_id))
             > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
@@ -172,7 +173,7 @@ enum ImportStatements {
             false)
         OR EXISTS (
             SELECT FROM session s
-            WHERE s.app_id = \(app.rawValue) AND s.session_id = line.session_id AND s.ended_at IS NOT NULL)
+            WHERE s.app_id = \(app.rawValue) AND s.session_id = line.session_id AND s.ended_at IS NOT NULL))
         """
     }
 

@@ -3,8 +3,8 @@ import PushRegistry
 
 /// Installations in PostgreSQL. One lives on each event loop.
 public struct PostgresInstallationStore: InstallationStore {
-    /// How often a transaction is tried that loses races.
-    private static let attemptsMax = 20
+    /// How often a transaction is tried that loses races: somebody may be taking the installation's token each time.
+    private static let attemptsMax = 100
 
     private let resources: LoopResources
     private let registrations: RegistrationCoalescer
@@ -56,8 +56,9 @@ public struct PostgresInstallationStore: InstallationStore {
         case .refuse(let refusal): throw refusal
         case .remove(let event):
             guard let stored else { return }
-            // The token may have come while the installation's lock was waited for.
-            guard stored.installation.address == nil || !results[1].isEmpty else { throw LostRace() }
+            // Another token may have come while the installation's lock was waited for.
+            let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
+            guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
             try await transaction.commit(after: statements(removing: stored, event, at: moment))
             EventMeters.count([event])
         }

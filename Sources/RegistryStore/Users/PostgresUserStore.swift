@@ -6,6 +6,8 @@ import PushRegistry
 public struct PostgresUserStore: UserStore {
     /// How often a transaction is tried that loses races.
     private static let attemptsMax = 20
+    /// The same for one installation, whose token somebody may be taking each time.
+    private static let contendedAttemptsMax = 100
     /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees to
     /// it that no further binding begins.
     static let installationsPerTransaction: Int64 = 1_000
@@ -39,7 +41,20 @@ public struct PostgresUserStore: UserStore {
 
     public func erase(_ erasure: Erasure) async throws -> Erasure.Receipt {
         let batches = try await batches { after in
-            try await transaction { try await eraseBatch(erasure, after: after, $0) }
+            // A token that moves between its look-up and its lock starts the transaction over. The fewer installations it
+            // concerns, the fewer tokens can move.
+            for limit in [Self.installationsPerTransaction, 20] {
+                do {
+                    return try await transaction(attemptsMax: 3) {
+                        try await eraseBatch(erasure, after: after, limit: limit, $0)
+                    }
+                } catch is LostRace {
+                    continue
+                }
+            }
+            return try await transaction(attemptsMax: Self.contendedAttemptsMax) {
+                try await eraseBatch(erasure, after: after, limit: 1, $0)
+            }
         }
         return Erasure.Receipt(
             installations: batches.reduce(0) { $0 + $1.installations },
@@ -90,8 +105,10 @@ extension PostgresUserStore {
         }
     }
 
-    private func transaction<Value>(_ body: (PostgresTransaction) async throws -> Value) async throws -> Value {
-        try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax, body)
+    private func transaction<Value>(
+        attemptsMax: Int = Self.attemptsMax, _ body: (PostgresTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await resources.postgres.withTransaction(attemptsMax: attemptsMax, body)
     }
 
     /// The user's and the session's rows: nobody can begin a binding under them from then on. Only the first transaction
@@ -146,7 +163,7 @@ extension PostgresUserStore {
     }
 
     private func eraseBatch(
-        _ erasure: Erasure, after: String?, _ transaction: PostgresTransaction
+        _ erasure: Erasure, after: String?, limit: Int64, _ transaction: PostgresTransaction
     ) async throws -> Batch<Erasure.Receipt> {
         let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
@@ -155,8 +172,7 @@ extension PostgresUserStore {
             + (after == nil ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
         let seen = try await transaction.execute(
             first + [
-                PostgresStatement(
-                    UserStatements.seenWithUser, app, userID, after ?? "", Self.installationsPerTransaction)
+                PostgresStatement(UserStatements.seenWithUser, app, userID, after ?? "", limit)
             ])[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
         let results = try await transaction.execute([
@@ -173,7 +189,7 @@ extension PostgresUserStore {
         let removal = ErasureBatch(erasure, stored, seen: seen, registrant: registrant, at: moment)
         let removed = try await transaction.commit(after: removal.statements)
         EventMeters.count(removal.events)
-        let isLast = seen.count < Int(Self.installationsPerTransaction)
+        let isLast = seen.count < Int(limit)
         return (removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
     }
 }
