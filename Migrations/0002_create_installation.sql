@@ -20,6 +20,8 @@ CREATE TABLE installation (
     credential_issued_at timestamptz,
     -- Who registered last, also after a logout: the first 64 bits of the user id's SHA-256. NULL: nobody was named.
     registrant bigint,
+    -- Who sent the present snapshot first, likewise.
+    snapshot_sender bigint,
     state installation_state NOT NULL,
     generation bigint NOT NULL,
     -- The generation after the last registration. A provider's verdict may be about any generation from here on.

@@ -36,8 +36,8 @@ CREATE TABLE settings_snapshot (
     at timestamptz NOT NULL,
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
-    -- As in `installation`: who sent it.
-    registrant bigint,
+    -- As in `installation`: who sent it first.
+    sender bigint,
     settings bigint NOT NULL,
     keychain_id text COLLATE "C",
     vendor_id text COLLATE "C",

@@ -90,6 +90,7 @@ struct CreatedRow: Sendable {
             },
             .init("credential_issued_at", "timestamptz") { $0.pending.registration.credentialIssuedAt?.postgres },
             .init("registrant", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+            .init("snapshot_sender", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
             .init("cell", "bigint") { $0.cell },
             .init("registration_digest", "bytea") { $0.pending.digest },
             .init("snapshot_digest", "bytea") { $0.pending.registration.snapshotDigest },
@@ -130,6 +131,12 @@ struct BindingRow: Sendable {
         .init("registration_digest", "bytea") { $0.pending.digest },
     ]
 
+    /// Beside a new snapshot.
+    fileprivate static let sending: [BatchColumns<BindingRow>.Column] = [
+        .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest },
+        .init("snapshot_sender", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+    ]
+
     static let layout = RowLayout<BindingRow>(
         keys: [.init("install_id", "text") { $0.installation.key.installID.rawValue }], written: binding)
     static var written: ColumnList { layout.written }
@@ -140,7 +147,7 @@ struct BindingRow: Sendable {
 enum SnapshotRow {
     static let layout = RowLayout<BindingRow>(
         keys: [.init("install_id", "text") { $0.installation.key.installID.rawValue }],
-        written: [.init("snapshot_digest", "bytea") { $0.installation.snapshotDigest }],
+        written: BindingRow.sending,
         snapshot: { $0.pending.registration.snapshot })
     static var written: ColumnList { layout.written }
     static var columns: ColumnList { layout.columns }
@@ -150,9 +157,8 @@ enum SnapshotRow {
 enum InsertedRow {
     static let layout = RowLayout<BindingRow>(
         keys: [],
-        written: [.init("install_id", "text") { $0.installation.key.installID.rawValue }] + BindingRow.binding + [
-            .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest }
-        ],
+        written: [.init("install_id", "text") { $0.installation.key.installID.rawValue }] + BindingRow.binding
+            + BindingRow.sending,
         snapshot: { $0.pending.registration.snapshot })
     static var written: ColumnList { layout.written }
     static var columns: ColumnList { layout.columns }

@@ -82,6 +82,21 @@ enum GuardStatements {
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = excluded.refused_before
         """)
 
+    /// POST …/users/{id}/logout with an exception, before `refuseUser`: locks the user's row, alone.
+    static let lockUser = PreparedSQL(
+        "SELECT FROM user_guard WHERE app_id = $1 AND user_sha256 = $2 FOR UPDATE")
+
+    /// POST …/users/{id}/logout with an exception, before `refuseUser` (R7): a session that an earlier logout ended stays
+    /// ended, though it is excepted now. `$3` is the session.
+    static let endExceptedSession = PreparedSQL(
+        """
+        UPDATE session s SET ended_at = u.refused_before
+        FROM user_guard u
+        WHERE u.app_id = $1 AND u.user_sha256 = $2 AND s.app_id = $1 AND s.session_id = $3 AND s.user_sha256 = $2
+            AND s.ended_at IS NULL AND s.seen_at < u.refused_before
+            AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
+        """)
+
     /// POST …/users/{id}/logout: the session of `$3`, seen or not, is excepted from what `refuseUser` just did.
     static let keepSession = PreparedSQL(
         """
@@ -97,12 +112,12 @@ enum GuardStatements {
     static let endSessionsOfBindings = PreparedSQL(
         """
         INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
-        SELECT DISTINCT $1::integer, o.session_id COLLATE "C", \(sql: RegistryClockStatements.now),
-            \(sql: RegistryClockStatements.now)
-        FROM installation_owner o
-        WHERE o.app_id = $1 AND o.user_id = $2 AND o.left_at IS NULL AND o.session_id IS NOT NULL
-            AND o.session_id IS DISTINCT FROM $3
-        ORDER BY 2
+        SELECT $1::integer, o.session_id, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
+        FROM (
+            SELECT DISTINCT session_id FROM installation_owner
+            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND session_id IS NOT NULL
+                AND session_id IS DISTINCT FROM $3) AS o
+        ORDER BY o.session_id COLLATE "C"
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
 

@@ -11,8 +11,8 @@ enum SnapshotStatements {
     ///   - time: the placeholder of the time.
     static func keep(from installations: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
-        INSERT INTO settings_snapshot (replaced_at, at, app_id, install_id, registrant, \(sql: names))
-        SELECT greatest(\(sql: time), i.snapshot_at), i.snapshot_at, i.app_id, i.install_id, i.registrant,
+        INSERT INTO settings_snapshot (replaced_at, at, app_id, install_id, sender, \(sql: names))
+        SELECT greatest(\(sql: time), i.snapshot_at), i.snapshot_at, i.app_id, i.install_id, i.snapshot_sender,
             \(sql: SnapshotColumns.batch.list.names(of: "i"))
         FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = c.install_id
         WHERE i.app_id = $1
@@ -52,6 +52,6 @@ enum SnapshotStatements {
     static let deleteOfRegistrant = PreparedSQL(
         """
         DELETE FROM settings_snapshot s USING unnest($3::text[]) AS k (install_id)
-        WHERE s.app_id = $1 AND s.install_id = k.install_id AND s.registrant = $2
+        WHERE s.app_id = $1 AND s.install_id = k.install_id AND s.sender = $2
         """)
 }

@@ -124,7 +124,13 @@ extension PostgresUserStore {
 
     private func guards(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
         let digest = UserDigest.sha256(userID)
-        var statements = [PostgresStatement(GuardStatements.refuseUser, app.rawValue, digest)]
+        var statements: [PostgresStatement] = []
+        if let kept {
+            statements.append(PostgresStatement(GuardStatements.lockUser, app.rawValue, digest))
+            statements.append(
+                PostgresStatement(GuardStatements.endExceptedSession, app.rawValue, digest, kept.rawValue))
+        }
+        statements.append(PostgresStatement(GuardStatements.refuseUser, app.rawValue, digest))
         if let kept {
             statements.append(PostgresStatement(GuardStatements.keepSession, app.rawValue, digest, kept.rawValue))
         }
