@@ -230,6 +230,7 @@ private struct ErasureBatch {
             ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
         return counted
             + [
+                PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
                 tokens.isEmpty ? nil : HolderStatements.move(tokens, in: app),
                 delta.statement(in: app),

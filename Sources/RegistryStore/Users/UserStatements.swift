@@ -70,6 +70,17 @@ enum UserStatements {
         WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
         """)
 
+    /// DELETE …/users/{id}: installations that stay (`$3`) lose the mark (`$2`) of who registered them and sent their
+    /// snapshot. The snapshot itself is the present owner's.
+    static let forgetRegistrant = PreparedSQL(
+        """
+        UPDATE installation i
+        SET registrant = nullif(i.registrant, $2), snapshot_sender = nullif(i.snapshot_sender, $2),
+            revision = i.revision + 1
+        FROM unnest($3::text[]) AS k (install_id)
+        WHERE i.app_id = $1 AND i.install_id = k.install_id AND (i.registrant = $2 OR i.snapshot_sender = $2)
+        """)
+
     /// DELETE …/users/{id}: the last that names the user.
     static let deleteOwners = PreparedSQL(
         """
