@@ -93,7 +93,7 @@ enum GuardStatements {
         UPDATE session s SET ended_at = u.refused_before
         FROM user_guard u
         WHERE u.app_id = $1 AND u.user_sha256 = $2 AND s.app_id = $1 AND s.session_id = $3 AND s.user_sha256 = $2
-            AND s.ended_at IS NULL AND s.seen_at < u.refused_before
+            AND (s.ended_at IS NULL OR s.ended_at < u.refused_before) AND s.seen_at < u.refused_before
             AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
         """)
 

@@ -16,7 +16,7 @@ import Testing
 /// The seed is printed. `PUSH_REGISTRY_MODEL_SEED` sets it: the calls are the same again, though what comes first is not.
 @Suite(
     "The service does what the rules say, in whatever order calls come (R1 to R10)",
-    .disabled("the oracle and the store still differ on sessions that a user-wide logout ends"), .serialized)
+    .serialized)
 struct ModelTests {
     private static let seed: UInt64 = {
         let chosen = ProcessInfo.processInfo.environment["PUSH_REGISTRY_MODEL_SEED"].flatMap { UInt64($0) }

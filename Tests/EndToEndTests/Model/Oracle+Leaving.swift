@@ -102,7 +102,8 @@ extension Oracle {
         // Later than any before, even of a call that was sent later and carried out before.
         let now = max(moment.sent, (refusedBefore[user] ?? 0) + 1)
         refusedBefore[user] = now
-        for (id, session) in sessions where session.user == user && id != kept && session.endedAt == nil {
+        // One that was ended long ago is ended anew: that may be forgotten by now.
+        for (id, session) in sessions where session.user == user && id != kept {
             sessions[id]?.endedAt = now
         }
         // Those that are bound, with whomever they were seen first.
