@@ -20,6 +20,12 @@ struct LoopAssembly: Service, CustomStringConvertible {
     static let connectionsPerLoop = 4
     static let connectionsPerLoopMax = 8
 
+    private static var loopLimits: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: connectionsPerLoop, connectionsMax: connectionsPerLoopMax)
+        limits.sharedConnectionsMin = 1
+        return limits
+    }
+
     private struct LoopParts: Sendable {
         let loop: EventLoop
         let postgres: PostgresClient
@@ -61,8 +67,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.clock = clock
         parts = loops.map { loop in
             let postgres = PostgresClient(
-                configuration, on: loop,
-                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoopMax),
+                configuration, on: loop, limits: Self.loopLimits,
                 name: loop.name, logger: logger)
             let resources = LoopResources(postgres: postgres, clock: clock)
             let audiencePostgres = PostgresClient(
