@@ -18,8 +18,8 @@ public protocol ReadinessHandler: AnyObject, Sendable {
 public final class EventLoop: Sendable {
     /// Jobs run in one go before sockets and timers get their turn: a task that yields for ever starves nobody.
     static let jobsPerRoundMax = 1_024
-    /// And as long as they may take together: jobs that each have much to do, as those of a streamed answer, yield in vain
-    /// where only their number counts.
+    /// And as long as they may take together: jobs that each have much to do, as those of a streamed answer, yield in
+    /// vain where only their number counts.
     static let jobTimePerRoundMax = Duration.microseconds(500)
 
     public let name: String

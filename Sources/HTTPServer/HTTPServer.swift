@@ -18,8 +18,8 @@ public final class HTTPServer: Sendable {
     /// Binds and listens: clients can connect from now on, and are served once `run` is called.
     ///
     /// - Parameter makeApplication: called once for each loop, on that loop.
-    /// - Throws: `ListenError` for an address that is taken or does not exist, `InheritedSocketError`, `TLSError` for a certificate or key that
-    ///   cannot be used.
+    /// - Throws: `ListenError` for an address that is taken or does not exist, `InheritedSocketError`, `TLSError` for a
+    ///   certificate or key that cannot be used.
     public init(
         _ configuration: HTTPServerConfiguration, loops: [EventLoop], logger: Logger,
         makeApplication: @escaping @Sendable (EventLoop) -> Application

@@ -21,8 +21,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// costs 6 to 8 KB.
     public var connectionsMax = 20_000
 
-    /// The most connections of one address; more are answered with 503 and closed (with TLS: just closed). Off by default: many users of
-    /// a mobile network share one address.
+    /// The most connections of one address; more are answered with 503 and closed (with TLS: just closed). Off by
+    /// default: many users of a mobile network share one address.
     public var connectionsPerAddressMax: Int?
 
     /// Bytes of a connection taken ahead of the request in work. Beyond, it is not read until that request is

@@ -15,8 +15,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// The service group logs its services whole, and this one holds the admin key's digest.
     var description: String { "LoopAssembly" }
 
-    /// Per loop. One is always left to shared units. The others are for two transactions of registrations, two of logouts,
-    /// one of feedback and two that may wait for a lock; those that are not needed are not opened.
+    /// Per loop. One is always left to shared units. The others are for two transactions of registrations, two of
+    /// logouts, one of feedback and two that may wait for a lock; those that are not needed are not opened.
     static let connectionsPerLoop = 4
     static let connectionsPerLoopMax = 8
 

@@ -5,8 +5,8 @@ import HTTPWire
 public enum StreamCompression {
     /// Compresses a streamed answer if its client prefers that, and says in `Vary` that this depends on the client.
     ///
-    /// The answer to HEAD has the fields that the one to GET would have. A client that wants neither gzip nor the plain body
-    /// gets a 406.
+    /// The answer to HEAD has the fields that the one to GET would have. A client that wants neither gzip nor the plain
+    /// body gets a 406.
     public static let middleware: Middleware = { request, next in
         var response = try await next(request)
         guard case .stream(let produce) = response.body, response.fields[.contentEncoding] == nil else {

@@ -22,7 +22,8 @@ extension HTTPConnection {
             routePattern: endpoint.pattern,
             content: exchange.isBodyTooLarge ? .tooLarge : .complete(exchange.body))
         let number = exchangeNumber
-        // The preference keeps what a handler leaves to nobody (a protocol's witness, a library's code) on the loop as well.
+        // The preference keeps what a handler leaves to nobody (a protocol's witness, a library's code) on the loop as
+        // well.
         let task = Task.immediate(executorPreference: loop) { await self.run(endpoint, request, number) }
         if phase == .responding, exchangeNumber == number { self.exchange?.task = task }
     }

@@ -23,8 +23,8 @@ extension HTTPConnection {
         if unsentByteCount <= context.configuration.unsentBytesMax / 2 { wakeStream() }
     }
 
-    /// A reader who always lags a little would have the whole of a long answer pile up. Moving the rest costs no more than the
-    /// sending did.
+    /// A reader who always lags a little would have the whole of a long answer pile up. Moving the rest costs no more
+    /// than the sending did.
     private func forgetSent() {
         guard outputStart >= unsentByteCount else { return }
         output.removeFirst(outputStart)

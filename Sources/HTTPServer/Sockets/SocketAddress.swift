@@ -40,7 +40,8 @@ public struct IPAddress: Hashable, Sendable {
 
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-    /// Who is limited together: an IPv4 address alone, an IPv6 address with all of its /64, among which one host may choose.
+    /// Who is limited together: an IPv4 address alone, an IPv6 address with all of its /64, among which one host may
+    /// choose.
     public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }
 

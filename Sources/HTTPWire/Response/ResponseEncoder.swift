@@ -34,7 +34,8 @@ extension ResponseEncoder {
     /// Content-Length is that of `body`, which HEAD's response announces and leaves out (RFC 9110 section 9.3.2).
     /// A response of status 204, 205 or 304 has no body, whatever was given.
     ///
-    /// - Parameter date: the value of Date, an IMF-fixdate (RFC 9110 section 5.6.7) that the caller renders once a second.
+    /// - Parameter date: the value of Date, an IMF-fixdate (RFC 9110 section 5.6.7) that the caller renders once a
+    ///   second.
     public func encode(
         _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Span<UInt8>, date: [UInt8],
         into buffer: inout [UInt8]

@@ -227,7 +227,8 @@ extension PoolStateMachine {
         }
     }
 
-    /// Begins an attempt where a connection is missing: always `connectionsMin`, up to `connectionsMax` while some wait.
+    /// Begins an attempt where a connection is missing: always `connectionsMin`, up to `connectionsMax` while some
+    /// wait.
     private mutating func open(jitter: Double = 0) -> [Action] {
         let wanted = waiters.isEmpty ? limits.connectionsMin : limits.connectionsMax
         guard phase == .running, attempt == nil, connections.count < wanted else { return [] }

@@ -2,7 +2,8 @@ import PostgresClient
 import PushRegistry
 
 /// Registrations that concern nobody else, written in one trip and without a lock of their own: new installations, and
-/// other snapshots under the same binding. Each statement holds on condition that nothing has changed since the look-up.
+/// other snapshots under the same binding. Each statement holds on condition that nothing has changed since the
+/// look-up.
 struct OptimisticRegistrations {
     let app: AppNumber
     /// Where each row stands in the batch.

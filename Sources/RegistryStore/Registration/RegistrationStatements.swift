@@ -24,8 +24,8 @@ enum RegistrationStatements {
 
     // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
 
-    /// PUT …/installations/{id} (R1, R4): gives every token a row, so that all who race for it meet there. `$2` and `$3`
-    /// are the providers and digests.
+    /// PUT …/installations/{id} (R1, R4): gives every token a row, so that all who race for it meet there. `$2` and
+    /// `$3` are the providers and digests.
     static let addHolders = PreparedSQL(
         """
         INSERT INTO token_holder (app_id, provider, token_sha256)
@@ -40,7 +40,8 @@ enum RegistrationStatements {
     static let lockHolders = PreparedSQL(
         """
         WITH wanted AS MATERIALIZED (
-            SELECT k.provider, k.token_sha256 FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
+            SELECT k.provider, k.token_sha256
+            FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
             UNION
             SELECT i.provider, i.token_sha256
             FROM unnest($4::text[]) AS k (install_id)
@@ -125,12 +126,12 @@ enum RegistrationStatements {
         RETURNING i.install_id, i.last_seen_at
         """)
 
-    /// PUT …/installations/{id} (R1, R7, R12): new installations whose token and keychain nobody has, and whose user and
-    /// session were not logged out. The statement runs under the locks of users and sessions; what does not come back is
-    /// decided under locks of its own. Where somebody takes a token at the same moment, the statement fails.
+    /// PUT …/installations/{id} (R1, R7, R12): new installations whose token and keychain nobody has, and whose user
+    /// and session were not logged out. The statement runs under the locks of users and sessions; what does not come
+    /// back is decided under locks of its own. Where somebody takes a token at the same moment, the statement fails.
     ///
-    /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor of all of them. A life begins at the
-    /// microsecond of the statement: since the look-up, another one may have begun and ended.
+    /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor of all of them. A life begins at
+    /// the microsecond of the statement: since the look-up, another one may have begun and ended.
     static let create = PreparedSQL(
         """
         WITH moment AS MATERIALIZED (
@@ -161,8 +162,8 @@ enum RegistrationStatements {
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), created_at, $1, install_id, 'registered', 'firstRegistration',
-                $4, provider, token_sha256, user_id, 'active', 0, generation
+            SELECT (SELECT \(sql: EventStatements.position)), created_at, $1, install_id, 'registered',
+                'firstRegistration', $4, provider, token_sha256, user_id, 'active', 0, generation
             FROM created
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
@@ -225,7 +226,8 @@ enum RegistrationStatements {
     static let resnap = PreparedSQL(
         """
         UPDATE installation i
-        SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2), revision = i.revision + 1
+        SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2),
+            revision = i.revision + 1
         FROM \(sql: SnapshotRow.columns.unnest(from: 3))
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)

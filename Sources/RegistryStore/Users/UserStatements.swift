@@ -3,8 +3,8 @@ import PushRegistry
 
 /// The SQL of users: their installations, found by `installation_owner`. `$1` is the app.
 enum UserStatements {
-    /// POST …/users/{id}/logout, DELETE …/sessions/{id} (R7): locks up to `$4` installations after `$3` that are bound to
-    /// the user `$2`, in the order of their ids.
+    /// POST …/users/{id}/logout, DELETE …/sessions/{id} (R7): locks up to `$4` installations after `$3` that are bound
+    /// to the user `$2`, in the order of their ids.
     static let lockOfUser = PreparedSQL(
         """
         SELECT i.*
@@ -40,8 +40,8 @@ enum UserStatements {
         WHERE app_id = $1 AND user_id = $2 AND install_id > $3 ORDER BY install_id LIMIT $4
         """)
 
-    /// DELETE …/users/{id}: of these installations (`$4`), locked before, those that go: the user's (`$2`), and those that
-    /// the user registered last (`$3`, the registrant) and left, unless they go on without an owner.
+    /// DELETE …/users/{id}: of these installations (`$4`), locked before, those that go: the user's (`$2`), and those
+    /// that the user registered last (`$3`, the registrant) and left, unless they go on without an owner.
     static let leftByUser = PreparedSQL(
         """
         SELECT \(sql: InstallationColumns.list)

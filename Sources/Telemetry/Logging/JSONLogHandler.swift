@@ -3,9 +3,9 @@ public import Logging
 /// Writes each event as a JSON object on a line of its own:
 /// `{"time":"…","level":"info","logger":"http","message":"request","route":"/healthz","status":200}`.
 ///
-/// Metadata stands beside the message, sorted by key; a key that means something else here gets an underscore behind it.
-/// Numbers and booleans stay what they are if they were given as `.stringConvertible`. Arrays and dictionaries nest. A
-/// message or value longer than `valueBytesMax` ends in `…`.
+/// Metadata stands beside the message, sorted by key; a key that means something else here gets an underscore behind
+/// it. Numbers and booleans stay what they are if they were given as `.stringConvertible`. Arrays and dictionaries
+/// nest. A message or value longer than `valueBytesMax` ends in `…`.
 ///
 /// It writes whatever it is given: that no secret becomes metadata is for those who log.
 public struct JSONLogHandler: LogHandler {

@@ -12,8 +12,8 @@ public struct LogOutput: Sendable {
 
     public var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Writes a line with one write(2), so that lines of several threads do not mix; only what the system did not take at
-    /// once is written after it. A line that cannot be written is lost: there is no place to say so.
+    /// Writes a line with one write(2), so that lines of several threads do not mix; only what the system did not take
+    /// at once is written after it. A line that cannot be written is lost: there is no place to say so.
     ///
     /// It waits while whoever reads the descriptor is slow, as long as the descriptor blocks.
     func write(_ line: [UInt8]) {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// One line for each request that is over, at info.
 ///
-/// It names the route's pattern and never the path, the query or a field: identifiers and tokens stay out of the log. Nor
-/// does it name the client's address, which is personal data.
+/// It names the route's pattern and never the path, the query or a field: identifiers and tokens stay out of the log.
+/// Nor does it name the client's address, which is personal data.
 ///
 /// A service with much traffic may log every nth success only. What was refused, failed, had no answer, or whose client
 /// went away is logged always.
@@ -34,8 +34,8 @@ public final class AccessLog: RequestObserver {
         return number % successInterval == 0
     }
 
-    /// Who asked (a key's ID, never the key) belongs here too; a `FinishedRequest` does not know it, as authentication is
-    /// the handlers'.
+    /// Who asked (a key's ID, never the key) belongs here too; a `FinishedRequest` does not know it, as authentication
+    /// is the handlers'.
     private static func metadata(_ request: FinishedRequest) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "route": .string(request.routePattern ?? RouteLabel.unmatched),

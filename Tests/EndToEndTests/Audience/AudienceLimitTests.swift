@@ -35,7 +35,10 @@ struct AudienceLimitTests {
                 async let answers = race(6) { _ in try await app.ask("count", Self.question) }
                 try await eventually("questions hang") {
                     try await app.database.count(
-                        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'push-registry audiences' AND wait_event_type = 'Lock'"
+                        """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE application_name = 'push-registry audiences' AND wait_event_type = 'Lock'
+                        """
                     ) == 2
                 }
                 for number in 0..<20 { #expect(try await app.put("phone-\(number)").status == 201) }
