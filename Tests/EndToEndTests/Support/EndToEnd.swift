@@ -3,7 +3,7 @@ import Testing
 
 /// All that a running service promises. The suites in here share one registry and have an app each; what stops the
 /// database or the service has a registry of its own.
-@Suite("End to end", .sharedRegistry)
+@Suite("End to end", .sharedRegistry, .aFewAtATime)
 enum EndToEnd {}
 
 /// Lends one registry to all tests of a suite.
@@ -17,6 +17,50 @@ struct SharedRegistry: SuiteTrait, TestScoping {
             try await Self.$current.withValue(registry) { try await function() }
         }
     }
+}
+
+/// Lets a few tests of a suite run at a time: some hundred at once would keep a service on two cores so busy that it
+/// answers 503.
+struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
+    private static let places = Places(24)
+
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        await Self.places.take()
+        do {
+            try await function()
+        } catch {
+            await Self.places.giveBack()
+            throw error
+        }
+        await Self.places.giveBack()
+    }
+
+    private actor Places {
+        private var free: Int
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+
+        init(_ count: Int) { free = count }
+
+        func take() async {
+            guard free == 0 else {
+                free -= 1
+                return
+            }
+            await withCheckedContinuation { waiting.append($0) }
+        }
+
+        func giveBack() {
+            if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+        }
+    }
+}
+
+extension Trait where Self == AFewAtATime {
+    static var aFewAtATime: AFewAtATime { AFewAtATime() }
 }
 
 extension Trait where Self == SharedRegistry {
