@@ -49,6 +49,22 @@ struct ImporterTests {
         }
     }
 
+    /// A join of the set with itself would compare each of its 20,000 lines with each other one.
+    @Test func lines_areFoundByHash_whateverThePlannerExpects() async throws {
+        try await TestStores.with { stores in
+            let plan = try await PostgresSession.withSession(stores.configuration) { session in
+                for (name, value) in InstallationImporter.sessionSettings {
+                    try session.run(script: "SET \(name) = '\(value)'")
+                }
+                _ = try session.execute(ImportStatements.makeTable)
+                let merge = ImportStatements.merge(stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0))
+                let lines = try session.execute(PostgresStatement("EXPLAIN \(sql: merge)"))
+                return try lines.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+            }
+            #expect(plan.contains("hashed SubPlan"), "\(plan)")
+        }
+    }
+
     @Test func data_isIntact_whenTheSameInstallationsRegisterMeanwhile() async throws {
         try await TestStores.with { stores in
             for round in 0..<10 {

@@ -114,7 +114,10 @@ enum ImportStatements {
     /// A registration digest of nothing matches no registration: the first one is written, and binds a session. Times
     /// to come count as now. A generation begins at its own microsecond, above all that an installation of this id can
     /// have had here.
-    static func merge(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
+    ///
+    /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
+    /// with each other one. As it stands, `held` is hashed.
+    static func merge(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresSQL {
         """
         WITH wanted AS MATERIALIZED (
             SELECT *, least(last_seen_at, \(now)::timestamptz) AS seen_at
@@ -132,14 +135,16 @@ enum ImportStatements {
         ), created AS (
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
                 session_id, session_expires_at, registrant, snapshot_sender, state, generation,
-                registration_generation, revision, created_at, registered_at, last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
-                snapshot_digest, \(sql: snapshot.names))
+                registration_generation, revision, created_at, registered_at, last_seen_at, state_changed_at,
+                snapshot_at, cell, registration_digest, snapshot_digest, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
                 w.session_id, w.session_expires_at, w.registrant, w.registrant, 'active', g.first, g.first, g.first,
                 least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea,
                 w.snapshot_digest, \(sql: snapshot.names(of: "w"))
             FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
-                CROSS JOIN (SELECT w.* FROM held JOIN wanted w USING (install_id) ORDER BY w.install_id) AS w
+                CROSS JOIN (
+                    SELECT * FROM wanted WHERE (install_id IN (SELECT install_id FROM held)) IS TRUE
+                    ORDER BY install_id) AS w
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at,
                 i.generation, i.state_changed_at, i.cell
         ), owned AS (

@@ -145,7 +145,8 @@ public struct InstallationImporter: Sendable {
                 guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
             }
             var counts = Counts()
-            counts.imported = try session.execute(ImportStatements.merge(app, at: now))[0].decode(0)
+            let merge = PostgresStatement(ImportStatements.merge(app, at: now))
+            counts.imported = try session.execute(merge)[0].decode(0)
             guard counts.imported < installations.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
             counts.unchanged = Int(present) - counts.imported
