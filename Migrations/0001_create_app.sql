@@ -64,8 +64,7 @@ CREATE TABLE segment (
     PRIMARY KEY (app_id, name)
 );
 
--- The segments that a segment names. A writer locks the app's row first, so two writers cannot create a cycle
--- together.
+-- The segments that a segment names. A writer locks the app's row first, so two writers cannot create a cycle together.
 CREATE TABLE segment_use (
     app_id integer NOT NULL,
     name text COLLATE "C" NOT NULL,

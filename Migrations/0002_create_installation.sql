@@ -79,8 +79,8 @@ CREATE TABLE installation (
 -- R5: the other installations with this keychain.
 CREATE INDEX installation_keychain ON installation (app_id, keychain_id) WHERE keychain_id IS NOT NULL;
 
--- The settings of an installation by name. Digit 0 (the lowest) is the authorization status, digits 1 to 8 are the eight
--- notification settings, 9 is the alert style, 10 the previews, 11 whether the app has a settings screen.
+-- The settings of an installation by name. Digit 0 (the lowest) is the authorization status, digits 1 to 8 are the
+-- eight notification settings, 9 is the alert style, 10 the previews, 11 whether the app has a settings screen.
 CREATE FUNCTION setting_name(settings bigint, digit integer, names text[]) RETURNS text LANGUAGE sql IMMUTABLE
 PARALLEL SAFE AS 'SELECT names[(settings >> (4 * digit) & 15)::integer + 1]';
 
@@ -130,9 +130,9 @@ CREATE INDEX installation_owner_session ON installation_owner (app_id, session_i
 -- R7: ended users and sessions are remembered, so that a delayed registration cannot bring back a session that was
 -- logged out.
 --
--- Registrations and logouts lock these rows. A registration that begins a binding locks the rows of its user and session
--- in share mode; a logout locks them exclusively. Both lock users first, then sessions, tokens and installations, each
--- in the order of their keys.
+-- Registrations and logouts lock these rows. A registration that begins a binding locks the rows of its user and
+-- session in share mode; a logout locks them exclusively. Both lock users first, then sessions, tokens and
+-- installations, each in the order of their keys.
 
 -- A user who was seen. The key is a digest, because the row outlives an erasure: it refuses older credentials.
 CREATE TABLE user_guard (

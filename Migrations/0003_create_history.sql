@@ -5,7 +5,8 @@ CREATE TABLE token_event (
     id bigint GENERATED ALWAYS AS IDENTITY,
     -- The position in the change feed: the id of the writing transaction, or of the newest transaction that had ended
     -- when the event was written, whichever is later. The event is written under the installation's lock, so the events
-    -- of one installation have ascending pairs (position, id). No event can appear below the oldest running transaction.
+    -- of one installation have ascending pairs (position, id). No event can appear below the oldest running
+    -- transaction.
     position bigint NOT NULL,
     at timestamptz NOT NULL,
     app_id integer NOT NULL,
@@ -143,8 +144,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY 1, 2
 $$;
 
--- Creates the partition of a month and attaches it. Attaching scans the default partition, so the default partition must
--- be empty or have a constraint that makes the scan unnecessary.
+-- Creates the partition of a month and attaches it. Attaching scans the default partition, so the default partition
+-- must be empty or have a constraint that makes the scan unnecessary.
 CREATE FUNCTION make_history_partition(parent text, first_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     partition constant text := parent || to_char(first_day, '_YYYY_MM');

@@ -39,8 +39,8 @@ CREATE TABLE rollup_text (
     UNIQUE (app_id, text)
 );
 
--- One combination of the values that the roll-up distinguishes. An installation names its cell. A cell is created before
--- the transaction that uses it, and is never deleted: a service may have it in its cache.
+-- One combination of the values that the roll-up distinguishes. An installation names its cell. A cell is created
+-- before the transaction that uses it, and is never deleted: a service may have it in its cache.
 CREATE TABLE rollup_cell (
     app_id integer NOT NULL,
     number bigint GENERATED ALWAYS AS IDENTITY,
@@ -76,7 +76,8 @@ CREATE TABLE rollup_delta (
     active bigint NOT NULL,
     installations bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
--- A reader begins at the horizon. A long snapshot may keep folded rows from being vacuumed; they cost the reader nothing.
+-- A reader begins at the horizon. A long snapshot may keep folded rows from being vacuumed; they cost the reader
+-- nothing.
 CREATE INDEX rollup_delta_transaction ON rollup_delta (app_id, transaction_id);
 
 -- Active installations of admitted cells whose session expires, by the time of expiry. They count as reachable in the
@@ -97,8 +98,8 @@ CREATE TABLE rollup_state (
 );
 
 -- The levels: the folded counts, by some of the values of cells. Each question reads the smallest level that has its
--- fields. The service's type RollUpLevel lists the levels. A count may be negative for a moment, if a decrease is folded
--- before the increase that came first. A row whose counts are all zero is deleted.
+-- fields. The service's type RollUpLevel lists the levels. A count may be negative for a moment, if a decrease is
+-- folded before the increase that came first. A row whose counts are all zero is deleted.
 
 -- By cell: the cube. All other levels are sums of it. It answers the questions that no smaller level answers.
 CREATE TABLE rollup_cube (
@@ -157,8 +158,9 @@ CREATE TABLE rollup_zone (
     PRIMARY KEY (app_id, zone_number, time_zone_offset, system_number, provider, authorization_status)
 ) WITH (fillfactor = 80);
 
--- Two of version, locale and zone: ten thousand rows and more. The index by count finds the largest rows without reading
--- the others, and rollup_size has their number. The offset distinguishes rows of a zone only if the zone is unknown.
+-- Two of version, locale and zone: ten thousand rows and more. The index by count finds the largest rows without
+-- reading the others, and rollup_size has their number. The offset distinguishes rows of a zone only if the zone is
+-- unknown.
 CREATE TABLE rollup_locale_zone (
     reachable bigint NOT NULL,
     active bigint NOT NULL,
