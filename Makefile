@@ -1,10 +1,10 @@
-# push-registry: `make run` and `make test` need nothing but a Swift 6.3 toolchain and a Debian-like system.
+# `make run` and `make test` need a Swift 6.3 toolchain and Debian or a system like it, and nothing else.
 
 SWIFT ?= swift
 RELEASE = .build/release/push-registry
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
 
-.PHONY: help run test tsan fuzz bench lint format build packages clean
+.PHONY: help run test tsan fuzz bench lint docs format build packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -18,19 +18,20 @@ build: packages ## Build the optimised binary
 test: packages ## Run all tests, on throw-away PostgreSQL clusters
 	$(SWIFT) test
 
-tsan: packages ## Run the engine's tests under Thread Sanitizer, in a build of their own
+tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build
 	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests'
 
-fuzz: build ## Run Schemathesis (from PyPI) against the described API for some minutes (EXAMPLES=100: longer)
+fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)
 
-bench: packages ## Measure all, for more than an hour (FLEET=1000000: less; QUICK=1: minutes; AGAINST=binary: that one only)
+bench: packages ## Measure everything, for more than an hour (FLEET=1000000: less; QUICK=1: minutes; AGAINST=binary)
 	$(SWIFT) build -c release --product push-registry
 	$(SWIFT) build -c release --product push-registry-bench
-	.build/release/push-registry-bench $(if $(QUICK),--quick) $(if $(FLEET),--fleet $(FLEET)) $(if $(HUMMINGBIRD),--with-hummingbird) \
-		$(if $(AGAINST),--against $(AGAINST))
+	.build/release/push-registry-bench $(if $(QUICK),--quick) $(if $(FLEET),--fleet $(FLEET)) \
+		$(if $(HUMMINGBIRD),--with-hummingbird) $(if $(AGAINST),--against $(AGAINST))
 
-lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the dependencies
+lint: ## Fail on a format fault, a long line, a cited rule without an entry, a dependency named twice, or SwiftNIO
+	@.ci/text
 	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests
 	@twice=$$(grep -o 'https://[^"]*' Package.swift | sort | uniq -d); \
 	test -z "$$twice" || { echo "named twice in Package.swift: $$twice"; exit 1; }
@@ -40,10 +41,13 @@ lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the
 	@! $(SWIFT) package show-dependencies --format flatlist | grep -i 'swift-nio' \
 		|| { echo "SwiftNIO must not come in, directly or through a dependency"; exit 1; }
 
+docs: ## Build the documentation as a web site, into .build/documentation
+	.ci/docs .build/documentation
+
 format: ## Format all Swift files
 	$(SWIFT) format --in-place --recursive Package.swift Migrations Sources Tests
 
-packages: # Install the Debian packages that are missing; needs root for that alone
+packages: # Install missing Debian packages; only this needs root
 	@missing=""; for name in $(DEBIAN_PACKAGES); do \
 		dpkg-query -W -f '$${Status}' $$name 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$name"; done; \
 	if [ -n "$$missing" ]; then \
@@ -51,5 +55,5 @@ packages: # Install the Debian packages that are missing; needs root for that al
 		else echo "Missing packages. Run: sudo apt-get install$$missing"; exit 1; fi; fi
 	@command -v $(SWIFT) >/dev/null || { echo "Swift 6.3 is missing: see https://www.swift.org/install/linux/"; exit 1; }
 
-clean: ## Remove what was built
+clean: ## Remove all builds
 	rm -rf .build .build-hummingbird

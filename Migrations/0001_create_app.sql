@@ -1,4 +1,4 @@
--- Apps, their keys and their saved filters. Small tables that every service caches.
+-- Apps, their keys and their saved filters: small tables that every service caches.
 
 CREATE TYPE provider AS ENUM ('apns', 'apnsSandbox', 'fcm', 'huawei', 'webPush');
 CREATE TYPE installation_state AS ENUM ('active', 'loggedOut', 'superseded', 'unregistered', 'suspect', 'stale');
@@ -12,10 +12,11 @@ CREATE TYPE event_kind AS ENUM (
 CREATE TABLE app (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     identifier text COLLATE "C" NOT NULL UNIQUE,
-    -- The members of the API's app object, durations in ISO 8601. It holds symmetric keys, so no statement for a
-    -- reader selects it whole.
+    -- The members that the administrator has set, as in the API; durations in ISO 8601. It contains symmetric keys, so
+    -- no statement for a reader selects it whole.
     policy jsonb NOT NULL,
-    -- The key of the opaque ids that marketing sees. It never changes and never leaves the service: the ids are stable.
+    -- The key of the opaque ids that marketing sees. It never changes, so the ids are stable. It never leaves the
+    -- service.
     identity_key bytea NOT NULL
         DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -33,8 +34,8 @@ CREATE TABLE api_key (
 );
 CREATE INDEX api_key_app ON api_key (app_id);
 
--- The version of apps and keys: a cache with another version is out of date. It is one row, so changes are serialised:
--- a reader that sees a version sees every change up to it. A sequence would not promise that.
+-- The version of apps and keys. A cache with another version is out of date. It is one row, so changes are serialised,
+-- and a reader that sees a version sees every change up to it. A sequence would not guarantee that.
 CREATE TABLE directory_version (
     singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
     version bigint NOT NULL
@@ -56,14 +57,14 @@ CREATE TRIGGER api_key_changed AFTER INSERT OR UPDATE OR DELETE ON api_key
 CREATE TABLE segment (
     app_id integer NOT NULL REFERENCES app,
     name text COLLATE "C" NOT NULL,
-    -- As the client sent it.
+    -- The filter as the client sent it.
     filter json NOT NULL,
     description text,
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, name)
 );
 
--- The segments that a segment names. Writers lock the app's row first, so that no two of them can close a cycle.
+-- The segments that a segment names. A writer locks the app's row first, so two writers cannot create a cycle together.
 CREATE TABLE segment_use (
     app_id integer NOT NULL,
     name text COLLATE "C" NOT NULL,
@@ -74,8 +75,8 @@ CREATE TABLE segment_use (
 );
 CREATE INDEX segment_use_used ON segment_use (app_id, used);
 
--- The latest time that a service has seen. Writers take the later of this and PostgreSQL's clock, so that time in the
--- registry does not go back when somebody sets the clock back. A service moves it every few seconds.
+-- The latest time that a service has seen. Writers use the later of this and PostgreSQL's clock, so the registry's time
+-- does not go back when PostgreSQL's clock does. Every service updates it every few seconds.
 CREATE TABLE registry_clock (
     singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
     latest timestamptz NOT NULL

@@ -1,11 +1,11 @@
 -- Installations, and the narrow tables beside them.
 --
--- All of a registration's rows are found by app_id and one more key. What moves between installations (a token, a user,
--- a session) has a table of its own: the wide row has no index on it, so that every update of the wide row is
--- heap-only.
+-- Every row of a registration is found by app_id and one other key. Tokens, users and sessions move between
+-- installations, so they have tables of their own. The wide row has no index on them, so every update of the wide row
+-- is heap-only.
 
--- One row per installation: its binding (token, owner, session, state), its times, and the snapshot as last sent.
--- There is no foreign key to app: its check would lock the app's one row for every first registration.
+-- One row per installation: its binding (token, owner, session, state), its times, and the last snapshot. There is no
+-- foreign key to app: the check would lock the app's one row at every first registration.
 CREATE TABLE installation (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
@@ -19,15 +19,17 @@ CREATE TABLE installation (
     session_id text COLLATE "C",
     session_expires_at timestamptz,
     credential_issued_at timestamptz,
-    -- Who registered last, also after a logout: the first 64 bits of the user id's SHA-256. NULL: nobody was named.
+    -- The user who registered last, kept after a logout: the first 64 bits of the user id's SHA-256. NULL: without a
+    -- user.
     registrant bigint,
-    -- Who sent the present snapshot first, likewise.
+    -- The user who sent the present snapshot first, in the same form.
     snapshot_sender bigint,
     state installation_state NOT NULL,
     generation bigint NOT NULL,
-    -- The generation after the last registration. A provider's verdict may be about any generation from here on.
+    -- The generation after the last registration. A provider's verdict counts if it is about this generation or a later
+    -- one.
     registration_generation bigint NOT NULL,
-    -- Grows by one with each update of the row. A writer that read the row without a lock compares it.
+    -- Grows by one with each update of the row. A writer that has read the row without a lock compares it.
     revision bigint NOT NULL,
     probably_replaced_by text COLLATE "C",
 
@@ -40,9 +42,10 @@ CREATE TABLE installation (
 
     -- The row of rollup_cell that counts this installation.
     cell bigint NOT NULL,
-    -- Of everything that the last registration said. It describes the row while generation = registration_generation.
+    -- The digest of everything that the last registration said. It describes the row while generation =
+    -- registration_generation.
     registration_digest bytea NOT NULL,
-    -- Of the snapshot alone.
+    -- The digest of the snapshot alone.
     snapshot_digest bytea NOT NULL,
 
     -- The twelve settings, one hexadecimal digit each: see the view installation_settings.
@@ -76,8 +79,8 @@ CREATE TABLE installation (
 -- R5: the other installations with this keychain.
 CREATE INDEX installation_keychain ON installation (app_id, keychain_id) WHERE keychain_id IS NOT NULL;
 
--- The settings of an installation by name. Digit 0 (the lowest) is the authorization status, 1 to 8 are the eight
--- notification settings, 9 the alert style, 10 the previews, 11 whether the app shows settings of its own.
+-- The settings of an installation by name. Digit 0 (the lowest) is the authorization status, digits 1 to 8 are the
+-- eight notification settings, 9 is the alert style, 10 the previews, 11 whether the app has a settings screen.
 CREATE FUNCTION setting_name(settings bigint, digit integer, names text[]) RETURNS text LANGUAGE sql IMMUTABLE
 PARALLEL SAFE AS 'SELECT names[(settings >> (4 * digit) & 15)::integer + 1]';
 
@@ -99,24 +102,24 @@ SELECT i.app_id, i.install_id,
 FROM installation i
     CROSS JOIN (VALUES ('{notSupported,disabled,enabled,unknown}'::text[])) AS n (names);
 
--- R1: who holds a token. Its key is the token's SHA-256, since a token of 4,096 characters does not fit an index entry.
--- The row outlives its holder, so that all who race for a token meet at one row and lock it.
+-- R1: the holder of each token. The key has the token's SHA-256, because a token of 4,096 characters does not fit into
+-- an index entry. The row outlives its holder, so all calls that race for a token lock the same row.
 CREATE TABLE token_holder (
     app_id integer NOT NULL,
     provider provider NOT NULL,
     token_sha256 bytea NOT NULL,
-    -- NULL: nobody holds it. The night job removes such rows.
+    -- NULL: no installation holds the token. The night job deletes such rows.
     install_id text COLLATE "C",
     PRIMARY KEY (app_id, provider, token_sha256)
 ) WITH (fillfactor = 80);
 
--- The users that an installation was bound to, the present one among them. It outlives the installation for as long as
--- history is kept: an erasure finds here what concerns a user.
+-- The users that an installation is or was bound to. A row outlives the installation for as long as history is kept: an
+-- erasure finds a user's installations here.
 CREATE TABLE installation_owner (
     app_id integer NOT NULL,
     user_id text COLLATE "C" NOT NULL,
     install_id text COLLATE "C" NOT NULL,
-    -- The session of the binding, or of the last one.
+    -- The session of the binding, or of the last binding.
     session_id text COLLATE "C",
     -- When the binding ended. NULL: the installation is bound to this user.
     left_at timestamptz,
@@ -124,38 +127,39 @@ CREATE TABLE installation_owner (
 ) WITH (fillfactor = 80);
 CREATE INDEX installation_owner_session ON installation_owner (app_id, session_id) WHERE session_id IS NOT NULL;
 
--- R7: what is remembered of users and sessions, so that a delayed registration cannot revive what was logged out.
+-- R7: ended users and sessions are remembered, so that a delayed registration cannot bring back a session that was
+-- logged out.
 --
--- A registration and a logout meet at these rows. A registration that begins a binding holds the rows of its user and
--- session in share mode; a logout holds them alone. Both lock users first, then sessions, tokens and installations,
--- each in the order of their keys.
+-- Registrations and logouts lock these rows. A registration that begins a binding locks the rows of its user and
+-- session in share mode; a logout locks them exclusively. Both lock users first, then sessions, tokens and
+-- installations, each in the order of their keys.
 
--- A user who was seen. The key is a digest: the row outlives an erasure, since it refuses credentials from before it.
+-- A user who was seen. The key is a digest, because the row outlives an erasure: it refuses older credentials.
 CREATE TABLE user_guard (
     app_id integer NOT NULL,
     user_sha256 bytea NOT NULL,
-    -- When all sessions of the user were ended. Credentials issued in an earlier second are refused, and so are
-    -- sessions that were first seen with the user before.
+    -- When all sessions of the user were ended. Credentials issued in an earlier second are refused, and so are the
+    -- user's sessions that were first seen before.
     refused_before timestamptz,
     added_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, user_sha256)
 );
 
--- A session that was seen, or that was ended without having been seen.
+-- A session that was seen, or that was ended before it was ever seen.
 CREATE TABLE session (
     app_id integer NOT NULL,
     session_id text COLLATE "C" NOT NULL,
-    -- The user with whom it was first seen. NULL: it never was.
+    -- The user with whom it was first seen. NULL: it was never seen.
     user_sha256 bytea,
     seen_at timestamptz NOT NULL,
     ended_at timestamptz,
-    -- When the user's other sessions were ended and this one was excepted.
+    -- When the user's other sessions were ended and this one was kept.
     kept_at timestamptz,
     PRIMARY KEY (app_id, session_id)
 );
 
--- A user's logout of one installation. With an empty session it concerns credentials by their age. The lock of the
--- installation protects it.
+-- A user's logout of one installation. A row with an empty session refuses credentials by their age. The lock of the
+-- installation protects the row.
 CREATE TABLE installation_logout (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,

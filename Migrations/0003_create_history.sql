@@ -1,11 +1,12 @@
--- History: what happened to tokens, and what installations sent before. Append-only, partitioned by month.
+-- History: what happened to tokens, and the snapshots that were replaced. Append-only, partitioned by month.
 
--- R12. It names a token by its SHA-256 only.
+-- R12: the events. An event contains a token's SHA-256, never the token.
 CREATE TABLE token_event (
     id bigint GENERATED ALWAYS AS IDENTITY,
-    -- The place in the change feed: the writing transaction's id, or that of the newest transaction that had ended when
-    -- the event was written, whichever is later. The event is written under the installation's lock, so the events of
-    -- one installation have ascending pairs (position, id). No event can appear below the oldest running transaction.
+    -- The position in the change feed: the id of the writing transaction, or of the newest transaction that had ended
+    -- when the event was written, whichever is later. The event is written under the installation's lock, so the events
+    -- of one installation have ascending pairs (position, id). No event can appear below the oldest running
+    -- transaction.
     position bigint NOT NULL,
     at timestamptz NOT NULL,
     app_id integer NOT NULL,
@@ -23,20 +24,20 @@ CREATE TABLE token_event (
 ) PARTITION BY RANGE (at);
 CREATE INDEX token_event_installation ON token_event (app_id, install_id, id);
 CREATE INDEX token_event_token ON token_event (app_id, token_sha256, id);
--- Without the id: the events of one batch share an index entry, which makes some six bytes an event instead of thirty.
+-- The index has no id, so the events of one batch share an index entry: about six bytes per event instead of thirty.
 CREATE INDEX token_event_position ON token_event (app_id, position);
 CREATE TABLE token_event_default PARTITION OF token_event DEFAULT;
 
--- A snapshot that another one has replaced. The present one is in `installation`.
+-- A snapshot that another one has replaced. The present snapshot is in `installation`.
 CREATE TABLE settings_snapshot (
     id bigint GENERATED ALWAYS AS IDENTITY,
-    -- When it was replaced: the months are dropped by this.
+    -- When it was replaced. Partitions are by this time.
     replaced_at timestamptz NOT NULL,
     -- When it arrived.
     at timestamptz NOT NULL,
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
-    -- As in `installation`: who sent it first.
+    -- The user who sent it first, as in `installation`.
     sender bigint,
     settings bigint NOT NULL,
     keychain_id text COLLATE "C",
@@ -60,37 +61,37 @@ CREATE TABLE settings_snapshot (
 CREATE INDEX settings_snapshot_installation ON settings_snapshot (app_id, install_id, id);
 CREATE TABLE settings_snapshot_default PARTITION OF settings_snapshot DEFAULT;
 
--- The database that the positions belong to. A restored dump brings old positions into a database that counts
--- otherwise: cursors from before it mean nothing there.
+-- The database that the positions belong to. A restored dump brings old positions into a database with other
+-- transaction ids. Cursors from before the restore are invalid there.
 CREATE TABLE change_epoch (
     singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
     epoch text COLLATE "C" NOT NULL CHECK (epoch ~ '^[0-9a-f]{16}$'),
     identity text COLLATE "C" NOT NULL
 );
 
--- The newest event of an app that was dropped with a month of history. A cursor below it may have missed events.
+-- The newest event of an app that was dropped with a month of history. A reader with an older cursor has missed events.
 CREATE TABLE dropped_history (
     app_id integer PRIMARY KEY,
     position bigint NOT NULL,
     id bigint NOT NULL
 );
 
--- The cluster, the database in it, and the table: a restore makes at least one of them anew. A base backup, a failover
--- and an upgrade keep the transactions' ids; an upgrade makes a new cluster identifier, and so a new epoch without
--- need.
+-- The identity of the database: the cluster, the database in it, and a table. A restored dump changes at least one of
+-- them. A base backup, a failover and an upgrade keep the transaction ids. An upgrade changes the cluster's identifier,
+-- and so begins a new epoch although it is not necessary.
 CREATE FUNCTION database_identity() RETURNS text LANGUAGE sql STABLE AS $$
     SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
         'change_epoch'::regclass::oid)
     FROM pg_control_system()
 $$;
 
--- Gives the events of a restored dump positions below all that are to come, in the order in which they were written,
--- and begins a new epoch. Returns whether there was anything to do.
+-- Gives the events of a restored dump positions below all future ones, in the order in which they were written, and
+-- begins a new epoch. Returns false if the database was not restored from a dump.
 CREATE FUNCTION adopt_restored_events() RETURNS boolean LANGUAGE plpgsql
-    -- The sessions of requests switch these off.
+    -- The service's sessions switch these off.
     SET enable_seqscan = on SET enable_hashjoin = on AS $$
 DECLARE
-    -- The first ids are reserved, and an empty database has used some hundreds: so many groups there are for events.
+    -- The first transaction ids are reserved. An empty database has used some hundreds, which are free as positions.
     first_position constant bigint := 3;
     end_position bigint;
 BEGIN
@@ -117,7 +118,7 @@ $$;
 
 INSERT INTO change_epoch (epoch, identity) VALUES (left(md5(gen_random_uuid()::text), 16), database_identity());
 
--- The partitions of history by their bounds; without the default ones.
+-- The partitions of history with their bounds, without the default partitions.
 CREATE VIEW history_partition AS
 SELECT p.relname::text AS parent, c.relname::text AS name, b.bounds[1]::timestamptz AS begins_at,
     b.bounds[2]::timestamptz AS ends_at
@@ -128,7 +129,7 @@ FROM pg_inherits h
         pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') AS b (bounds)
 WHERE h.inhparent IN ('token_event'::regclass, 'settings_snapshot'::regclass) AND b.bounds IS NOT NULL;
 
--- The first days of this month and of the `months` after it, where a history has no partition.
+-- The first days of this month and of the next `months` months for which a history has no partition.
 CREATE FUNCTION missing_history_months(months integer) RETURNS TABLE (parent text, first_day date)
 LANGUAGE sql STABLE AS $$
     SELECT h.parent, m.first_day::date
@@ -143,8 +144,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY 1, 2
 $$;
 
--- Creates the partition of a month, and attaches it. That scans the default partition, which must be empty or have a
--- constraint that spares the scan.
+-- Creates the partition of a month and attaches it. Attaching scans the default partition, so the default partition
+-- must be empty or have a constraint that makes the scan unnecessary.
 CREATE FUNCTION make_history_partition(parent text, first_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     partition constant text := parent || to_char(first_day, '_YYYY_MM');

@@ -1,22 +1,22 @@
--- The night job: what each run did, and what is needed to undo it.
+-- The night job: what each run did, and the data that undoing it needs.
 
 CREATE TABLE cleanup_run (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- The run that this one undid.
     undoes integer REFERENCES cleanup_run,
-    -- Runs do not overlap in time: what a run changed is found by when it changed.
+    -- Runs do not overlap, so the time of a change identifies the run that made it.
     started_at timestamptz NOT NULL,
     finished_at timestamptz,
-    -- refused: the breaker held at least one app back. interrupted: found unfinished by the next run.
+    -- refused: the run held back at least one app. interrupted: the next run found this run unfinished.
     outcome text NOT NULL DEFAULT 'running'
         CHECK (outcome IN ('running', 'done', 'refused', 'failed', 'interrupted')),
-    -- Where it ran.
+    -- The process and the machine.
     process text NOT NULL,
-    -- The identifiers of the apps that it was limited to. NULL: all apps, and history.
+    -- The identifiers of the apps that the run was limited to. NULL: all apps, and history.
     apps text[],
-    -- The share of an app's active installations that the breaker let go.
+    -- The largest share of an app's active installations that the run was allowed to retire.
     max_share double precision,
-    -- Of all apps: logouts that were forgotten, partitions created and dropped, rows of history removed from default
+    -- Of all apps together: logouts forgotten, partitions created and dropped, rows of history deleted from default
     -- partitions.
     tombstones bigint NOT NULL DEFAULT 0,
     partitions_made bigint NOT NULL DEFAULT 0,
@@ -24,11 +24,11 @@ CREATE TABLE cleanup_run (
     history_removed bigint NOT NULL DEFAULT 0
 );
 
--- What a run did in an app so far: written with each batch, in its transaction.
+-- What a run has done in an app so far, written in the transaction of each batch.
 CREATE TABLE cleanup_result (
     run_id integer NOT NULL REFERENCES cleanup_run,
     app_id integer NOT NULL,
-    -- Before the run: active installations, and how many of them were to leave.
+    -- Before the run: the active installations, and how many of them the run would retire.
     active bigint NOT NULL DEFAULT 0,
     leaving bigint NOT NULL DEFAULT 0,
     refused boolean NOT NULL DEFAULT false,
@@ -37,29 +37,29 @@ CREATE TABLE cleanup_result (
     session_ended bigint NOT NULL DEFAULT 0,
     stale bigint NOT NULL DEFAULT 0,
     purged bigint NOT NULL DEFAULT 0,
-    -- Of a run that undoes another.
+    -- Of a run that undoes another run.
     restored bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (run_id, app_id)
 );
 
--- What the newest run that took a token or a session from an installation took. Tokens in here are as secret as those
--- in `installation`. The user is not in it: the event names the user, and an erasure removes it there. What became
--- stale or unregistered lost nothing: the event tells its former state. Whoever deletes an installation deletes its row
--- here. There is no foreign key, which would be checked row by row.
+-- The token or session that the newest run took from an installation. These tokens are as secret as those in
+-- `installation`. The table has no user: the event names the user, and an erasure removes the user there. An
+-- installation that became stale or unregistered lost nothing; the event has its former state. Every statement that
+-- deletes an installation deletes its row here, too. There is no foreign key, because it would be checked row by row.
 CREATE TABLE cleanup_change (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
     run_id integer NOT NULL,
     step text NOT NULL,
-    -- After the change: while the installation has it, nothing else has happened to its binding.
+    -- After the change. While the installation has this generation, its binding has not changed.
     generation bigint NOT NULL,
     previous_state installation_state NOT NULL,
-    -- Of what was superseded.
+    -- Of a superseded installation.
     token text COLLATE "C",
     token_sha256 bytea,
     p256dh text COLLATE "C",
     auth text COLLATE "C",
-    -- Of a session that had expired.
+    -- Of an expired session.
     session_id text COLLATE "C",
     session_expires_at timestamptz,
     credential_issued_at timestamptz,

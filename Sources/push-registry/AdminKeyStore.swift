@@ -48,7 +48,8 @@ struct AdminKeyStore {
         try Data(key.sha256).write(to: file, options: .atomic)
         show(
             """
-            Admin key, shown this once (PUSH_REGISTRY_ADMIN_KEY chooses your own; without \(file.path) you get a new one):
+            Admin key, shown this once (PUSH_REGISTRY_ADMIN_KEY chooses your own; without \(file.path) you get a new \
+            one):
               \(text)
             """)
         return key

@@ -12,11 +12,12 @@ struct Import: AsyncParsableCommand {
             The file is NDJSON (one object a line) or CSV (RFC 4180, with a header), in UTF-8. Its fields are named as \
             in an export:
 
-              installId token            required; for webPush keys {p256dh, auth} too (in CSV the columns p256dh and auth)
+              installId token            required; for webPush keys {p256dh, auth} too (in CSV two columns)
               provider                   apns by default
               userId sessionId sessionExpiresAt generation createdAt lastSeenAt keychainId vendorId
-              languages (or preferredLanguages: an array, in CSV its JSON text) locale language region timeZone utcOffset
-              systemName osVersion appVersion deviceModel carrier appStore location authorizationStatus and each setting
+              languages (or preferredLanguages: an array, in CSV its JSON text) locale language region timeZone
+              utcOffset systemName osVersion appVersion deviceModel carrier appStore location authorizationStatus
+              and each setting
 
             --map theirs=ours names what is called otherwise; other columns are told once and ignored. What a \
             registration requires and a line does not have gets a neutral value: deviceModel and osVersion "unknown", \
@@ -42,8 +43,8 @@ struct Import: AsyncParsableCommand {
             "lockScreenSetting","carPlaySetting","criticalAlertSetting","announcementSetting","alertStyle",
             "showPreviewsSetting","providesAppNotificationSettings"]
 
-            Exit codes: 0 all lines were good; 2 some were rejected; 1 the import failed, and may be run again; 64 wrong \
-            arguments.
+            Exit codes: 0 all lines were good; 2 some were rejected; 1 the import failed, and may be run again; 64 \
+            wrong arguments.
             """)
 
     @OptionGroup var common: CommonOptions

@@ -13,8 +13,9 @@ struct StatementTests {
 
     @Test func placeholders_areNumberedThrough_whenPiecesAreComposed() {
         let conditions: [PostgresSQL] = ["a = \(1)", "b = ANY(\([2, 3]))", "c IS NULL"]
+        let any = conditions.joined(separator: " OR ")
         let statement: PostgresStatement =
-            "SELECT \(identifier: "odd\"name") FROM t WHERE x = \("x") AND (\(sql: conditions.joined(separator: " OR "))) LIMIT \(9)"
+            "SELECT \(identifier: "odd\"name") FROM t WHERE x = \("x") AND (\(sql: any)) LIMIT \(9)"
         #expect(
             statement.text
                 == "SELECT \"odd\"\"name\" FROM t WHERE x = $1 AND (a = $2 OR b = ANY($3) OR c IS NULL) LIMIT $4")

@@ -50,9 +50,8 @@ struct ImportBenchmark {
         try await loader.load(fleet, into: database)
         try await sql(#"\copy installation TO '\#(rows)'"#)
         // As CSV whose quotes and commas do not occur: the text format would escape JSON's backslashes.
-        try await sql(
-            #"\copy (SELECT \#(Self.line) FROM installation) TO '\#(lines)' (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')"#
-        )
+        let format = #"(FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')"#
+        try await sql(#"\copy (SELECT \#(Self.line) FROM installation) TO '\#(lines)' \#(format)"#)
     }
 
     /// Installations a second, into empty tables of which all is written out.

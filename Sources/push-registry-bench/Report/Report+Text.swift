@@ -83,12 +83,13 @@ extension Report {
                 + "for both: \(settings.joined(separator: " ")).",
             "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of what pgbench waits "
                 + "for; \(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
-            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both "
-                + "sides and the load generator share.",
+            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
+                + "both sides and the load generator share.",
             "The other side is pgbench; of takeovers, changes of owner and logouts it is the service itself with "
                 + "changed registrations. Feedback is counted in items, \(Pools.feedbackItems) to a call.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The "
-                + "service's access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone has none.",
+                + "service's access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone "
+                + "has none.",
         ] + odd.sorted()
     }
 
