@@ -91,14 +91,21 @@ extension EndToEnd {
             // Connections spread over the loops; each has served the key before.
             var connections: [HTTPConnection] = []
             for _ in 0..<16 { connections.append(try HTTPConnection(port: app.registry.client.port)) }
-            let request = app.request("GET", "/installations/phone", by: .role(.client))
-            for connection in connections { #expect(try await connection.response(to: request).status == 404) }
+            let requests = [
+                app.registration("phone", by: .role(.client)),
+                app.request("GET", "/installations/phone", by: .role(.client)),
+            ]
+            for connection in connections {
+                for request in requests { #expect(try await connection.response(to: request).status < 300) }
+            }
             let revoked = try await app.send("DELETE", "/keys/\(app.keyID(.client))", by: .role(.admin))
             #expect(revoked.status == 204)
             for connection in connections {
-                let answer = try await connection.response(to: request)
-                #expect(answer.status == 401)
-                #expect(answer["WWW-Authenticate"] != nil)
+                for request in requests {
+                    let response = try await connection.response(to: request)
+                    #expect(response.status == 401)
+                    #expect(response["WWW-Authenticate"] != nil)
+                }
             }
         }
     }

@@ -7,10 +7,10 @@ typealias Outcome = Result<RegistrationOutcome, any Error>
 extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and gives each one's answer.
     func writeInOneBatch(_ registrations: [Registration]) async throws -> [Outcome] {
-        var batch = registrations.map(PendingRegistration.init)
+        var batch = registrations.map { PendingRegistration($0) }
         let lookUp = RegistrationLookUp(postgres: pool, clock: resources.clock)
         for (index, finding) in try await lookUp.find([(batch[0].app, batch)])[0].enumerated() {
-            batch[index].finding = finding
+            batch[index].finding = try finding.get()
         }
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
         return try await writer.write(batch, .batch)

@@ -100,6 +100,10 @@ public final class DirectorySnapshot: Sendable {
 
 /// Where apps and keys are kept.
 public protocol AppDirectory: Sendable {
+    /// The directory as it was read last, without a look at the database. A store can check its version in the same
+    /// trip as its own question.
+    var lastRead: DirectorySnapshot { get }
+
     /// The directory as it is at some moment after the call: a key that was revoked before is revoked in it.
     ///
     /// - Throws: `StoreError`, as all calls here.

@@ -1,8 +1,11 @@
 /// Where installations are kept. What it returns is durable (R15), and what it throws changed nothing that a repetition
 /// would not heal.
 public protocol InstallationStore: Sendable {
-    /// - Throws: `RegistrationRefusal`, `StoreError`.
-    func register(_ registration: Registration) async throws -> RegistrationOutcome
+    /// - Parameter version: of the directory by which the caller was authenticated, where that was not read for this
+    ///   call; nil where it was.
+    /// - Throws: `RegistrationRefusal`, `StoreError`; `DirectoryChanged`, with nothing written, if the directory has
+    ///   another version.
+    func register(_ registration: Registration, ifDirectoryIs version: Int64?) async throws -> RegistrationOutcome
 
     /// - Throws: `RemovalRefusal`, `StoreError`.
     func remove(_ removal: Removal) async throws
@@ -14,6 +17,18 @@ public protocol InstallationStore: Sendable {
     ///
     /// - Throws: `StoreError`.
     func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage?
+}
+
+extension InstallationStore {
+    /// - Throws: `RegistrationRefusal`, `StoreError`.
+    public func register(_ registration: Registration) async throws -> RegistrationOutcome {
+        try await register(registration, ifDirectoryIs: nil)
+    }
+}
+
+/// The directory has another version than the one by which a call was judged. The call has to be judged again.
+public struct DirectoryChanged: Error {
+    public init() {}
 }
 
 /// An installation with all that is kept of it.

@@ -75,23 +75,34 @@ extension RegistryService {
     func caller(
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> (Caller, DirectorySnapshot) {
-        guard limits.mayAuthenticate(from: request.clientAddress) else {
-            throw APIError.tooManyFailedAuthentications
-        }
+        let directory = try await currentDirectory(for: request)
+        return (try caller(request, on: appID, lateness: lateness, in: directory), directory)
+    }
+
+    /// The present directory, for a request that presents a credential.
+    ///
+    /// - Throws: as ``caller(_:on:lateness:)``, before the database is asked; `StoreError`.
+    func currentDirectory(for request: ServerRequest) async throws -> DirectorySnapshot {
+        _ = try credential(request)
+        return try await directory.current()
+    }
+
+    private func caller(
+        _ request: ServerRequest, on appID: AppID?, lateness: ISO8601Duration, in directory: DirectorySnapshot
+    ) throws -> Caller {
         let credential = try credential(request)
-        let directory = try await directory.current()
         if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
             presented.matches(key.secretSHA256)
         {
-            return (Caller(key), directory)
+            return Caller(key)
         }
-        if admin.matches(credential) { return (.serverAdmin, directory) }
+        if admin.matches(credential) { return .serverAdmin }
         guard credential.contains(".") else { throw APIError.invalidCredential }
         if let unusable = appID.flatMap({ directory.unusable[$0] }) { throw APIError.unusablePolicy(unusable.reason) }
         guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
         do throws(UserTokenFault) {
             let verifier = userTokens.verifier(of: app)
-            return (Caller(try verifier.verify(credential, at: .now(), lateness: lateness), of: app.number), directory)
+            return Caller(try verifier.verify(credential, at: .now(), lateness: lateness), of: app.number)
         } catch {
             throw APIError.invalidUserToken(error)
         }
@@ -103,8 +114,16 @@ extension RegistryService {
     func appCall(
         _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> AppCall {
+        try appCall(request, allowing: roles, lateness: lateness, in: try await currentDirectory(for: request))
+    }
+
+    /// The same, judged by a directory that need not be the present one.
+    func appCall(
+        _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0),
+        in directory: DirectorySnapshot
+    ) throws -> AppCall {
         let id = try? AppID(request.parameters["app"])
-        let (caller, directory) = try await caller(request, on: id, lateness: lateness)
+        let caller = try caller(request, on: id, lateness: lateness, in: directory)
         let number = id.flatMap { directory.apps[$0]?.number ?? directory.unusable[$0]?.number }
         guard let id, let number, caller.isServerAdmin || caller.app == number else {
             throw RefusedCall(.unknownApp, caller)
@@ -120,7 +139,9 @@ extension RegistryService {
         return AppCall(app: app, caller: caller, directory: directory)
     }
 
+    /// - Throws: `APIError.tooManyFailedAuthentications`, `.missingCredential`, `.invalidCredential`.
     private func credential(_ request: ServerRequest) throws -> String {
+        guard limits.mayAuthenticate(from: request.clientAddress) else { throw APIError.tooManyFailedAuthentications }
         guard let field = request.head.bytes(of: .authorization) else { throw APIError.missingCredential }
         let scheme = field.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.equalsIgnoringCase("bearer") else { throw APIError.invalidCredential }

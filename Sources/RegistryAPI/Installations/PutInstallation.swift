@@ -11,21 +11,41 @@ extension RegistryService {
 
     var putInstallation: Route {
         Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
-            let call = try await appCall(request, allowing: [.client, .service])
-            try call.caller.checkNaming(in: request)
-            let body = try request.jsonBody()
-            let owner = try Owner(request, by: call.caller)
-            let registration = Registration(
-                try RegistrationBody.parse(
-                    body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,
-                    links: links),
-                of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
-                precondition: try ETag.precondition(request), reader: call.caller.isService ? .service : nil,
-                actor: call.caller.actor,
-                sha256: { Array(SHA256.hash(data: $0)) })
-            let outcome = try await store.register(registration)
-            return response(outcome, to: registration, of: call.app)
+            let last = directory.lastRead
+            let judged = Result { try registration(request, in: last) }
+            if case .success(let (accepted, app)) = judged {
+                do {
+                    let outcome = try await store.register(accepted, ifDirectoryIs: last.version)
+                    return response(outcome, to: accepted, of: app)
+                } catch is DirectoryChanged {}
+            }
+            let current = try await currentDirectory(for: request)
+            let (accepted, app) = try current === last ? judged.get() : registration(request, in: current)
+            return response(try await store.register(accepted), to: accepted, of: app)
         }
+    }
+
+    /// The registration that a request asks for, judged by a directory.
+    ///
+    /// The handler above judges by the directory as it was read last, and the store's look-up checks in its one trip
+    /// that this is still the present one. A call that is refused by it, or meets a newer one, is judged by the
+    /// present directory, so that a new key, a revoked one and a new policy count from the next request on.
+    private func registration(
+        _ request: ServerRequest, in directory: DirectorySnapshot
+    ) throws -> (Registration, App) {
+        let call = try appCall(request, allowing: [.client, .service], in: directory)
+        try call.caller.checkNaming(in: request)
+        let body = try request.jsonBody()
+        let owner = try Owner(request, by: call.caller)
+        let registration = Registration(
+            try RegistrationBody.parse(
+                body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,
+                links: links),
+            of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
+            precondition: try ETag.precondition(request), reader: call.caller.isService ? .service : nil,
+            actor: call.caller.actor,
+            sha256: { Array(SHA256.hash(data: $0)) })
+        return (registration, call.app)
     }
 
     private func response(

@@ -1,12 +1,13 @@
 import EventLoop
 import PostgresClient
 import PushRegistry
+import Synchronization
 
 /// Apps and keys in PostgreSQL, cached. One lives on each event loop.
 ///
-/// The cache is never trusted for longer than one question: whoever asks is answered after a look at the directory's
-/// version that began after the question, so a revoked key fails on the next request wherever it was revoked. All who
-/// ask during one look share the next.
+/// The cache is never trusted for longer than one question: an answer follows a look at the directory's version that
+/// began after the question, so a revoked key fails on the next request wherever it was revoked. All questions that
+/// come during one look share the next.
 public actor PostgresAppDirectory: AppDirectory {
     /// Requests that wait for a look; more are refused.
     static let waitingMax = 16_384
@@ -15,7 +16,7 @@ public actor PostgresAppDirectory: AppDirectory {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let postgres: PostgresClient
-    private var cached = DirectorySnapshot(version: 0, apps: [], keys: [])
+    private let cached = Mutex(DirectorySnapshot(version: 0, apps: [], keys: []))
     private var questions = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(
         countMax: waitingMax, batchMax: waitingMax)
 
@@ -23,6 +24,8 @@ public actor PostgresAppDirectory: AppDirectory {
         self.postgres = postgres
         loop = postgres.loop
     }
+
+    public nonisolated var lastRead: DirectorySnapshot { cached.withLock { $0 } }
 
     public func current() async throws -> DirectorySnapshot {
         try await withCheckedThrowingContinuation { continuation in
@@ -59,9 +62,11 @@ public actor PostgresAppDirectory: AppDirectory {
 
     private func refresh() async throws -> DirectorySnapshot {
         let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.version))
-        guard try rows[0].decode(0, as: Int64.self) != cached.version else { return cached }
-        cached = try await load()
-        return cached
+        let last = lastRead
+        guard try rows[0].decode(0, as: Int64.self) != last.version else { return last }
+        let new = try await load()
+        cached.withLock { $0 = new }
+        return new
     }
 
     /// Version, apps and keys of one moment.

@@ -19,8 +19,10 @@ public struct PostgresInstallationStore: InstallationStore {
         await registrations.run()
     }
 
-    public func register(_ registration: Registration) async throws -> RegistrationOutcome {
-        try await registrations.register(registration)
+    public func register(
+        _ registration: Registration, ifDirectoryIs version: Int64?
+    ) async throws -> RegistrationOutcome {
+        try await registrations.register(registration, ifDirectoryIs: version)
     }
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {

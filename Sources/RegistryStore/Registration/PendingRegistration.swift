@@ -6,6 +6,8 @@ import PushRegistry
 /// it is one reference and a small value.
 struct PendingRegistration: BatchedWrite {
     private let content: Content
+    /// The directory's version that the registration was judged by; nil: it was read for the registration.
+    let directoryVersion: Int64?
     /// What the look-up found.
     var finding: RegistrationFinding = .other
 
@@ -23,8 +25,9 @@ struct PendingRegistration: BatchedWrite {
 
     typealias Outcome = RegistrationOutcome
 
-    init(_ registration: Registration) {
+    init(_ registration: Registration, ifDirectoryIs version: Int64? = nil) {
         content = Content(registration)
+        directoryVersion = version
     }
 
     var registration: Registration { content.registration }

@@ -37,9 +37,11 @@ public actor RegistrationCoalescer {
         }
     }
 
-    /// - Throws: `RegistrationRefusal`, `StoreError`.
-    public func register(_ registration: Registration) async throws -> RegistrationOutcome {
-        var pending = PendingRegistration(registration)
+    /// - Throws: `RegistrationRefusal`, `DirectoryChanged`, `StoreError`.
+    public func register(
+        _ registration: Registration, ifDirectoryIs version: Int64? = nil
+    ) async throws -> RegistrationOutcome {
+        var pending = PendingRegistration(registration, ifDirectoryIs: version)
         pending.finding = try await find(pending)
         if case .unchanged(let outcome) = pending.finding { return outcome }
         return try await writes.write(pending)
@@ -96,7 +98,7 @@ public actor RegistrationCoalescer {
         do {
             let findings = try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) })
             for (arrivals, found) in zip(batches, findings) {
-                for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(returning: finding) }
+                for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(with: finding) }
             }
         } catch {
             for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }

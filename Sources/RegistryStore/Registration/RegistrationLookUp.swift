@@ -8,16 +8,25 @@ struct RegistrationLookUp: Sendable {
 
     /// Looks up registrations of several apps, a statement for each app.
     ///
-    /// - Returns: the same registrations with what was found, in the same order.
+    /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
+    ///   another version than the registration names.
     /// - Throws: `PostgresError`, `PostgresDecodeError`.
-    func find(_ batches: [(app: AppNumber, items: [PendingRegistration])]) async throws -> [[RegistrationFinding]] {
+    func find(
+        _ batches: [(app: AppNumber, items: [PendingRegistration])]
+    ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
         let statements = batches.map { app, items in
             PostgresStatement(
                 RegistrationStatements.lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue))
         }
         let results = try await postgres.execute(statements)
         return try zip(batches, results).map { batch, rows in
-            try zip(batch.items, rows).map { try finding(of: $0, in: $1) }
+            try zip(batch.items, rows).map { pending, row in
+                if let version = pending.directoryVersion, try row.decode(14) != version {
+                    .failure(DirectoryChanged())
+                } else {
+                    .success(try finding(of: pending, in: row))
+                }
+            }
         }
     }
 

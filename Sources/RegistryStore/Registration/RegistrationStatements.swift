@@ -7,13 +7,13 @@ enum RegistrationStatements {
     /// PUT …/installations/{id}, first trip (R2): a row for each installation id, in their order. NULLs: there is none.
     ///
     /// Column 4 tells whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration.
+    /// generation of that registration. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         """
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at
+            i.provider, i.credential_issued_at, (SELECT version FROM directory_version)
         FROM unnest($2::text[]) AS k (install_id)
         LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
