@@ -3,8 +3,6 @@ public struct PostgresTransactionMode: Sendable {
     let begin: PreparedSQL
 
     public static let readCommitted = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL READ COMMITTED"))
-    public static let repeatableRead = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ"))
-    public static let serializable = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL SERIALIZABLE"))
     /// One moment of the database, for reading only.
     public static let snapshot = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
 }

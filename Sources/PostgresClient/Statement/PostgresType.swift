@@ -24,7 +24,6 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let varchar = PostgresType(rawValue: 1043)
     public static let timestamp = PostgresType(rawValue: 1114)
     public static let timestamptz = PostgresType(rawValue: 1184)
-    public static let void = PostgresType(rawValue: 2278)
     public static let jsonb = PostgresType(rawValue: 3802)
 
     public static let boolArray = PostgresType(rawValue: 1000)

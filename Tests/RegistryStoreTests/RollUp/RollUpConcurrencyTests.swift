@@ -72,7 +72,7 @@ struct RollUpConcurrencyTests {
     @Test func snapshot_staysExact_whateverIsFoldedAfterIt() async throws {
         try await TestStores.with { stores in
             for number in 10..<20 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            try await stores.postgres.withTransaction(.repeatableRead) { transaction in
+            try await stores.postgres.withTransaction(.snapshot) { transaction in
                 let before: Int64 = try await transaction.execute([total(stores)])[0][0].decode(0)
                 try await stores.fold(3)
                 try await stores.change("DELETE FROM installation WHERE install_id < 'i15'")
