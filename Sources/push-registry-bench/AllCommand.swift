@@ -68,6 +68,7 @@ struct AllCommand: AsyncParsableCommand {
                 "the night job",
                 try CleanUpBenchmarkCommand.parse(shared + ["--rounds", quick ? "1" : "2", "--count", "\(fleet)"])
             ),
+            ("neighbours", try NeighboursCommand.parse(shared + rounds)),
             ("bloat", try BloatCommand.parse(shared + ["--count", "\(fleet / 50)"])),
         ]
     }

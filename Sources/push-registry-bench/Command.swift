@@ -7,8 +7,8 @@ struct Command: AsyncParsableCommand {
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
         subcommands: [
             AllCommand.self, RunCommand.self, AgainstCommand.self, FillCommand.self, AudiencesCommand.self,
-            ImportCommand.self, ExportCommand.self, CleanUpBenchmarkCommand.self, BloatCommand.self,
-            EngineServerCommand.self,
+            ImportCommand.self, ExportCommand.self, CleanUpBenchmarkCommand.self, NeighboursCommand.self,
+            BloatCommand.self, EngineServerCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

@@ -64,6 +64,10 @@ struct RegistrationWriter: Sendable {
         request("POST", "/installations/\(installation.installID)/logout", [], for: installation.owner)
     }
 
+    func erasure(of user: UserID) -> [UInt8] {
+        request("DELETE", "/users/\(user)", [], for: nil)
+    }
+
     /// The providers' words that these tokens are dead.
     func feedback(about installations: [FleetInstallation]) -> [UInt8] {
         var writer = JSONWriter(capacity: 200 * installations.count)

@@ -1,0 +1,39 @@
+import ArgumentParser
+import EmbeddedPostgres
+
+struct NeighboursCommand: BenchmarkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "neighbours",
+        abstract: "Measure registrations beside clients that are in each other's way.",
+        discussion: """
+            Starts a throw-away PostgreSQL, loads a fleet, and sends registrations over a few connections: for some \
+            seconds alone, then beside each of three troubles in turn: 1,000 clients that register one installation; \
+            one installation whose row another session has locked, with clients that register it; and six erasures of \
+            users whose installations are locked. Compares what one of a hundred registrations took.
+            """)
+
+    @Option(help: "The fleet's size.")
+    var count = 100_000
+
+    @Option(help: "Seconds that each measurement lasts.")
+    var seconds = 4
+
+    @Option(help: "Rounds; the medians count.")
+    var rounds = 3
+
+    @OptionGroup var common: BenchmarkOptions
+
+    func validate() throws {
+        guard count >= 20_000, (1...60).contains(seconds), rounds > 0 else {
+            throw ValidationError("--count is 20000 or more, --seconds 1 to 60, --rounds above 0.")
+        }
+    }
+
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> NeighbourReport {
+        try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
+            try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
+            return try await NeighbourBenchmark(server, binary, count: count, seed: common.seed, seconds: seconds)
+                .run(rounds: rounds, writesAccessLog: common.writesAccessLog, log: log)
+        }
+    }
+}
