@@ -32,7 +32,8 @@ struct Keys: AsyncParsableCommand {
             abstract: "Create a key and print it, this once.",
             discussion: """
                 Roles: client (publishable, ships in the app), service (the back end, acts for users), sender (reads \
-                tokens), marketing (counts and exports without tokens), admin (all of it, for this app).
+                tokens), marketing (counts and exports without tokens), support (reads installations and histories \
+                without tokens), admin (all of it, for this app).
                 """)
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app's identifier.") var app: String

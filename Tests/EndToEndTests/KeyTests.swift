@@ -31,7 +31,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let secrets = RegistryApp.Role.allCases.compactMap { app.key($0).split(separator: "_").last }
             let rows = try await app.database.column("SELECT api_key::text FROM api_key", as: String.self)
-            #expect(secrets.count == 5)
+            #expect(secrets.count == 6)
             for secret in secrets { #expect(!rows.contains { $0.contains(secret) }) }
         }
 
@@ -58,7 +58,7 @@ extension EndToEnd {
             }
             let first = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
             #expect(first.first { $0["id"].string == id }?["revokedAt"].string != nil)
-            #expect(first.count == 5)
+            #expect(first.count == 6)
         }
 
         @Test func revoking_isA404_whenTheKeyIsAnotherApps() async throws {
