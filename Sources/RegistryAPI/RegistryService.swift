@@ -20,6 +20,7 @@ public struct RegistryService: Sendable {
     let limits: CallLimits
     let bodyLimits: BodyLimits
     let apiDescription: APIDescription
+    let keyUses: any KeyUseRecorder
     let logger: Logger
     let userTokens = UserTokenCache()
     let audit = Audit()
@@ -32,7 +33,8 @@ public struct RegistryService: Sendable {
         store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription,
-        readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+        keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
+        metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
         self.users = users
@@ -47,6 +49,7 @@ public struct RegistryService: Sendable {
         self.limits = limits
         self.bodyLimits = bodyLimits
         self.apiDescription = apiDescription
+        self.keyUses = keyUses
         self.metrics = metrics
         self.logger = logger
     }

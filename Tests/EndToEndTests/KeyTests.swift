@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -48,6 +49,24 @@ extension EndToEnd {
             let answer = try await create(app, body)
             #expect(answer.status == 400)
             #expect(answer.faults == faults)
+        }
+
+        @Test func key_showsItsLastUse_toTheHour() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            var keys: [String: JSON] = [:]
+            try await eventually("the use is noted") {
+                let list = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
+                keys = Dictionary(uniqueKeysWithValues: list.map { ($0["name"].string ?? "", $0["lastUsedAt"]) })
+                return keys["service"] != .null
+            }
+            #expect(keys["service"]?.string?.hasSuffix(":00:00Z") == true)
+            #expect(keys["sender"] == .null)
+            let result = try await RegistryCommand.run(
+                ["keys", "list", app.id, "--json"],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            let listed = try JSON(parsing: result.output.utf8)["keys"].array.first { $0["name"] == "service" }
+            #expect(listed?["lastUsedAt"] == keys["service"])
         }
 
         @Test func revoking_isRepeatable_andShowsInTheList() async throws {

@@ -98,6 +98,7 @@ extension RegistryService {
         if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
             presented.matches(key.secretSHA256)
         {
+            keyUses.record(key.id, at: .now())
             return Caller(key)
         }
         if admin.matches(credential) { return .serverAdmin }
