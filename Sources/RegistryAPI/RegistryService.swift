@@ -20,6 +20,7 @@ public struct RegistryService: Sendable {
     let limits: CallLimits
     let bodyLimits: BodyLimits
     let apiDescription: APIDescription
+    let errorPage: ErrorPage
     let keyUses: any KeyUseRecorder
     let logger: Logger
     let userTokens = UserTokenCache()
@@ -33,7 +34,7 @@ public struct RegistryService: Sendable {
         store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription,
-        keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
+        errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
         metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
@@ -49,6 +50,7 @@ public struct RegistryService: Sendable {
         self.limits = limits
         self.bodyLimits = bodyLimits
         self.apiDescription = apiDescription
+        self.errorPage = errorPage
         self.keyUses = keyUses
         self.metrics = metrics
         self.logger = logger
@@ -83,7 +85,7 @@ public struct RegistryService: Sendable {
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
-            health, ready, metricsText, describeAPI,
+            health, ready, metricsText, describeAPI, describeErrors,
         ]
     }
 

@@ -49,6 +49,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let bodyLimits: BodyLimits
     private let departure: Departure
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
+    private let errorPage = ErrorPage()
     private let keyUses = KeyUseLog()
     private let metrics: PrometheusRegistry
     private let accessLogInterval: Int
@@ -114,7 +115,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
-            keyUses: keyUses,
+            errorPage: errorPage, keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
