@@ -25,7 +25,8 @@ struct PageRequest<Cursor> {
                 after = cursor(item.value)
                 if after == nil { faults.append(.query("after", "invalid-cursor", "Not a cursor of this list.")) }
             default:
-                faults.append(.query(item.name, "unknown-parameter", "No such parameter is known."))
+                let hint = NearestName.hint(for: item.name, among: ["limit", "after"])
+                faults.append(.query(item.name, "unknown-parameter", "No parameter has this name. " + hint))
             }
         }
         guard faults.isEmpty else { throw APIError.invalidParameters(faults) }
