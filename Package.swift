@@ -86,6 +86,7 @@ let package = Package(
                 .embedInCode("0003_create_history.sql"),
                 .embedInCode("0004_create_rollup.sql"),
                 .embedInCode("0005_create_cleanup.sql"),
+                .embedInCode("0006_create_api_key_use.sql"),
             ],
             swiftSettings: strict),
 

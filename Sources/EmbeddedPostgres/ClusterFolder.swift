@@ -34,16 +34,29 @@ struct ClusterFolder: Equatable, Sendable {
     static func prepare(in directory: String) async throws(EmbeddedPostgresError) -> ClusterFolder {
         let link = "\(directory)/postgres"
         if FileStatus(link) == nil { try await makeHome(at: link) }
+        let folder = try await open(link)
+        try makeFolder(folder.log, user: folder.user)
+        return folder
+    }
+
+    /// The folder as it is; nil if there is none. Creates nothing, and needs no lock.
+    ///
+    /// - Parameter directory: canonical.
+    /// - Throws: as `prepare`.
+    static func find(in directory: String) async throws(EmbeddedPostgresError) -> ClusterFolder? {
+        let link = "\(directory)/postgres"
+        guard FileStatus(link) != nil else { return nil }
+        return try await open(link)
+    }
+
+    private static func open(_ link: String) async throws(EmbeddedPostgresError) -> ClusterFolder {
         let home = try FileStatus.canonicalPath(link)
         guard unusableCharacters.isDisjoint(with: home) else {
             throw .directoryUnusable(path: home, reason: "its path contains one of \" $ ` \\ or a line break")
         }
         let user = try owner(of: home)
         guard await canEnter(user, home) else { throw .unreachable(path: home, user: user.name) }
-        let folder = ClusterFolder(
-            home: home, user: user, socketFolder: SocketFolder.path(home: home, user: user))
-        try makeFolder(folder.log, user: user)
-        return folder
+        return ClusterFolder(home: home, user: user, socketFolder: SocketFolder.path(home: home, user: user))
     }
 
     /// Makes the service's own folder where it is missing, passable for the server's user.

@@ -69,11 +69,14 @@ public actor EmbeddedPostgres {
         FileStatus("\(directory)/postgres") != nil
     }
 
-    /// The way to the server that another process runs in `directory`, as the service's role; nil where none runs.
+    /// The way to the server that another process runs in `directory`, as the service's role; nil if none runs. Looks,
+    /// and creates nothing.
     ///
     /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.
     public static func connectionString(ofServerIn directory: String) async throws(EmbeddedPostgresError) -> String? {
-        let folder = try await ClusterFolder.prepare(in: ClusterFolder.makeDirectory(directory))
+        guard exists(in: directory),
+            let folder = try await ClusterFolder.find(in: FileStatus.canonicalPath(directory))
+        else { return nil }
         let binaries = try await PostgresBinaries.find(forData: folder.data)
         let command = ServerCommand(programs: binaries.folder, user: folder.user)
         guard Postmaster(folder: folder, command: command).processID != nil else { return nil }
@@ -89,6 +92,11 @@ public actor EmbeddedPostgres {
         defaults: [String: String], loopbackPort: UInt16?, logger: Logger
     ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
         let folder = try await ClusterFolder.prepare(in: directory)
+        if folder.user.isShared {
+            logger.warning(
+                "embedded PostgreSQL runs as an account that other programs may share: create the account postgres",
+                metadata: ["user": "\(folder.user.name)"])
+        }
         let binaries = try await PostgresBinaries.find(forData: folder.data)
         let command = ServerCommand(programs: binaries.folder, user: folder.user)
         let data = ClusterData(folder: folder, command: command)

@@ -14,6 +14,9 @@ struct ServerUser: Equatable, Sendable {
         return named("postgres") ?? named("nobody") ?? ServerUser(name: "nobody", userID: 65534, groupID: 65534)
     }
 
+    /// Whether other programs may run as this user, too: they would reach the server's socket and its files.
+    var isShared: Bool { name == "nobody" }
+
     /// Whether the user is not the one this process runs as.
     var isAnother: Bool { userID != geteuid() }
 

@@ -20,6 +20,8 @@ public struct RegistryService: Sendable {
     let limits: CallLimits
     let bodyLimits: BodyLimits
     let apiDescription: APIDescription
+    let errorPage: ErrorPage
+    let keyUses: any KeyUseRecorder
     let logger: Logger
     let userTokens = UserTokenCache()
     let audit = Audit()
@@ -32,7 +34,8 @@ public struct RegistryService: Sendable {
         store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription,
-        readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+        errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
+        metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.store = store
         self.users = users
@@ -47,6 +50,8 @@ public struct RegistryService: Sendable {
         self.limits = limits
         self.bodyLimits = bodyLimits
         self.apiDescription = apiDescription
+        self.errorPage = errorPage
+        self.keyUses = keyUses
         self.metrics = metrics
         self.logger = logger
     }
@@ -80,7 +85,7 @@ public struct RegistryService: Sendable {
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
-            health, ready, metricsText, describeAPI,
+            health, ready, metricsText, describeAPI, describeErrors,
         ]
     }
 

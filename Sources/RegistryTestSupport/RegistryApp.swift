@@ -4,7 +4,7 @@ import PostgresClient
 /// registry and have an app each.
 public struct RegistryApp: Sendable {
     public enum Role: String, CaseIterable, Sendable {
-        case client, service, sender, marketing, admin
+        case client, service, sender, marketing, support, admin
     }
 
     /// Who calls.

@@ -5,7 +5,8 @@ import RegistryStore
 
 struct Apps: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List and create apps.", subcommands: [List.self, Create.self], defaultSubcommand: List.self)
+        abstract: "List and create apps, and change their policies.",
+        subcommands: [List.self, Create.self, Policy.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all apps.")
@@ -23,7 +24,7 @@ struct Apps: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create an app with the standard policy.",
-            discussion: "PUT /v1/apps/{app} changes its policy. An app that exists is left as it is.")
+            discussion: "`apps policy set` changes its policy. An app that exists is left as it is.")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app's identifier, such as com.example.mail.") var app: String
 

@@ -31,6 +31,18 @@ func withAudiences<Value: Sendable>(
     }
 }
 
+extension String {
+    /// The text itself, or what the file holds that stands behind an `@`.
+    func orContentsOfFile() throws -> String {
+        guard hasPrefix("@") else { return self }
+        let file = String(dropFirst())
+        guard let text = try? String(contentsOf: URL(filePath: file), encoding: .utf8) else {
+            throw ValidationError("\(file) cannot be read.")
+        }
+        return text
+    }
+}
+
 /// Says on the standard error what the command line got wrong, without the usage text, which would not help.
 ///
 /// - Returns: the exit status to throw, 64.

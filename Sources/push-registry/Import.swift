@@ -66,7 +66,11 @@ struct Import: AsyncParsableCommand {
             "Where rejected lines are reported (default: the file's name and .rejected.ndjson).", valueName: "file"))
     var rejects: String?
 
-    @Flag(help: "Only count what would become of the lines, each as if it were the only one.")
+    @Flag(
+        help: """
+            Only count what would become of the lines, each as if it were the only one. Rejected lines are reported; if \
+            there are none, an earlier import's report stays.
+            """)
     var dryRun = false
 
     @Flag(help: "Print JSON.")
@@ -91,7 +95,7 @@ struct Import: AsyncParsableCommand {
 
     private func load(_ file: FileHandle, _ database: Database) async throws -> ImportSummary {
         let app = try await findApp(database)
-        let rejects = try RejectedLines(path: rejectsPath, readingFrom: file)
+        let rejects = try RejectedLines(path: rejectsPath, readingFrom: file, keepsOlder: dryRun)
         let input = ImportInput()
         try input.start(file, fileFormat(), names(), rejects)
         // However this ends, the reader does too.

@@ -133,12 +133,15 @@ final class RejectedLines: @unchecked Sendable {
     private var buffer = Data()
     private let encoder = JSONEncoder()
 
-    /// Empties a file that an earlier import left. A new one is made once there is something to write.
+    /// Empties a file that an earlier import left, or keeps it until there is something to write. A new one is created
+    /// then, too.
     ///
     /// Used by one thread at a time.
     ///
-    /// - Parameter input: the file that is imported. It is never written, whatever its names are.
-    init(path: String, readingFrom input: FileHandle) throws {
+    /// - Parameters:
+    ///   - input: the file that is imported. It is never written, whatever its names are.
+    ///   - keepsOlder: whether an earlier import's file stays if no line is rejected.
+    init(path: String, readingFrom input: FileHandle, keepsOlder: Bool) throws {
         self.path = path
         guard !Self.isSame(path, input) else {
             throw ImportFailure("\(path) is the file that is imported: name another one with --rejects.")
@@ -147,7 +150,7 @@ final class RejectedLines: @unchecked Sendable {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { return }
         guard !isDirectory.boolValue else { throw ImportFailure("\(path) is a folder: name a file with --rejects.") }
-        try open()
+        if !keepsOlder { try open() }
     }
 
     /// Whether the path leads to the open file, by another name, a link or a redirection too.

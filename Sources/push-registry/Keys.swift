@@ -17,13 +17,11 @@ struct Keys: AsyncParsableCommand {
         func run() async throws {
             let keys = try await withDirectory(common, isQuiet: json) { directory in
                 let snapshot = try await directory.current()
-                return snapshot.keys(of: try snapshot.app(app).number)
+                let app = try snapshot.app(app).number
+                let lastUses = try await directory.lastUses(ofKeysOf: app)
+                return snapshot.keys(of: app).map { KeyLine($0, lastUsedAt: lastUses[$0.id]) }
             }
-            if json {
-                try printJSON(["keys": keys.map(KeyLine.init)])
-            } else {
-                for key in keys { print(KeyLine(key).text) }
-            }
+            if json { try printJSON(["keys": keys]) } else { for key in keys { print(key.text) } }
         }
     }
 
@@ -32,7 +30,8 @@ struct Keys: AsyncParsableCommand {
             abstract: "Create a key and print it, this once.",
             discussion: """
                 Roles: client (publishable, ships in the app), service (the back end, acts for users), sender (reads \
-                tokens), marketing (counts and exports without tokens), admin (all of it, for this app).
+                tokens), marketing (counts and exports without tokens), support (reads installations and histories \
+                without tokens), admin (all of it, for this app).
                 """)
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app's identifier.") var app: String
@@ -71,24 +70,28 @@ struct Keys: AsyncParsableCommand {
 }
 
 /// A key as it is listed.
-private struct KeyLine: Encodable {
+private struct KeyLine: Encodable, Sendable {
     let id: String
     let name: String
     let roles: [String]
     let createdAt: String
+    /// To the hour.
+    let lastUsedAt: String?
     let revokedAt: String?
 
-    init(_ key: APIKey) {
+    init(_ key: APIKey, lastUsedAt: Timestamp?) {
         id = key.id
         name = key.name
         roles = key.roles.map(\.rawValue).sorted()
         createdAt = key.createdAt.description
+        self.lastUsedAt = lastUsedAt?.description
         revokedAt = key.revokedAt?.description
     }
 
     var text: String {
         let state = revokedAt.map { "revoked \($0)" } ?? "created \(createdAt)"
-        return "\(id)  \(roles.joined(separator: ","))  \(name)  (\(state))"
+        let use = lastUsedAt.map { "last used \($0)" } ?? "never used"
+        return "\(id)  \(roles.joined(separator: ","))  \(name)  (\(state), \(use))"
     }
 }
 

@@ -49,6 +49,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let bodyLimits: BodyLimits
     private let departure: Departure
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
+    private let errorPage = ErrorPage()
+    private let keyUses = KeyUseLog()
     private let metrics: PrometheusRegistry
     private let accessLogInterval: Int
     private let logger: Logger
@@ -113,6 +115,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
+            errorPage: errorPage, keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
@@ -156,6 +159,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await RollUpFolder(postgres: folding).run() }
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
+                group.addTask { await keyUses.run(on: folding) }
                 group.addTask { await makePartitions() }
             }
         }

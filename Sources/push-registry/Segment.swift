@@ -82,7 +82,7 @@ struct SegmentOptions: ParsableArguments {
         isQuiet: Bool = false, _ question: (AudienceConsole, Audience) async throws -> Answer
     ) async throws -> Answer {
         let include = AudienceInclude(rawValue: include) ?? .reachable
-        let (filter, names, app) = (try filterText(), segment, app)
+        let (filter, names, app) = (try filter?.orContentsOfFile() ?? "{}", segment, app)
         do {
             return try await withAudiences(common, audiences, app: app, isQuiet: isQuiet) { console in
                 try await question(
@@ -91,16 +91,6 @@ struct SegmentOptions: ParsableArguments {
         } catch let error as AudienceConsole.Refusal {
             throw refusal("\(error)")
         }
-    }
-
-    private func filterText() throws -> String {
-        guard let filter else { return "{}" }
-        guard filter.hasPrefix("@") else { return filter }
-        let file = String(filter.dropFirst())
-        guard let text = try? String(contentsOf: URL(filePath: file), encoding: .utf8) else {
-            throw ValidationError("\(file) cannot be read.")
-        }
-        return text
     }
 }
 

@@ -17,6 +17,16 @@ struct OwnershipTests {
         }
     }
 
+    @Test func lookingForAServer_createsNothing() async throws {
+        try await withFolder { folder in
+            for place in [folder, "\(folder)/missing"] {
+                let connectionString = try await EmbeddedPostgres.connectionString(ofServerIn: place)
+                #expect(connectionString == nil)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
     @Test func start_takesServerOver_whenOwnerWasKilled() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in

@@ -26,6 +26,23 @@ extension EndToEnd {
             #expect(nothing.status == 200 && nothing.body.isEmpty && nothing["Content-Type"] == "application/x-ndjson")
         }
 
+        @Test func newReader_beginsNow_whenItAsksForTheLatest() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("old")
+            try await eventually("the change is told") { try await app.changes("").count == 1 }
+            let latest = try await app.send("GET", "/changes?after=latest", by: .role(.sender))
+            let cursor = try #require(latest.json["cursor"].string)
+            #expect(latest.status == 200 && latest["X-Cursor"] == cursor && latest.json.object.count == 1)
+            #expect(try await app.changes("?after=\(cursor)") == [])
+            for name in ["new", "newer"] { _ = try await app.put(name) }
+            var seen: [JSON] = []
+            try await eventually("what came since is told") {
+                seen = try await app.changes("?after=\(cursor)")
+                return seen.count >= 2
+            }
+            #expect(seen.map { $0["installId"] } == ["new", "newer"])
+        }
+
         @Test func reader_missesNothing_while32ClientsRegister() async throws {
             let app = try await RegistryApp.make()
             async let statuses = race(32) { client in

@@ -19,7 +19,8 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["keys"], ["keys", "list"],
+        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "policy"],
+        ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
         ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
         ["import"], ["config"],
         ["segment", "count"], ["segment", "breakdown"],
@@ -84,6 +85,40 @@ struct CommandLineTests {
             let keys = try JSON(parsing: Array(try await run("keys", "list", "com.example.mail", "--json").utf8))
             #expect(keys["keys"][0]["revokedAt"].string != nil)
             #expect(keys["keys"][0]["roles"] == ["sender", "service"])
+        }
+    }
+
+    @Test func policy_isPrinted_changedAndReplaced() async throws {
+        try await withDatabase { environment in
+            func run(_ arguments: String...) async throws -> (status: Int32, policy: JSON, log: String) {
+                let result = try await RegistryCommand.run(["apps", "policy"] + arguments, environment: environment)
+                return (result.status, (try? JSON(parsing: result.output.utf8)) ?? .null, result.log)
+            }
+            _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
+            let standard = try await run("get", "mail")
+            #expect(standard.status == 0 && standard.policy["grace"] == "P7D" && standard.policy["app"] == "mail")
+            _ = try await run("set", "mail", #"{"grace": "P14D"}"#)
+            let changed = try await run("set", "mail", #"{"staleAfter": {"fcm": "P45D"}, "jwtIssuer": "me"}"#)
+            #expect(changed.policy["grace"] == "P14D" && changed.policy["staleAfter"]["fcm"] == "P45D")
+            #expect(try await run("get", "mail").policy == changed.policy)
+            let replaced = try await run("set", "mail", #"{"jwtIssuer": "me"}"#, "--replace")
+            #expect(replaced.policy["grace"] == "P7D" && replaced.policy["jwtIssuer"] == "me")
+            #expect(try await run("set", "mail", changed.policy.text, "--replace").policy == changed.policy)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"grase": "P14D"}"#, "Did you mean grace?"), (#"{"grace": "PT1H"}"#, "/grace"), ("grace", "policy: "),
+        (#"{"app": "other"}"#, "/app"), ("@/nonexistent.json", "/nonexistent.json"),
+    ])
+    func policy_isRefusedWithAReason_andLeftAsItIs(policy: String, word: String) async throws {
+        try await withDatabase { environment in
+            _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
+            let result = try await RegistryCommand.run(
+                ["apps", "policy", "set", "mail", policy], environment: environment)
+            #expect(result.status == 64 && result.log.contains(word), "\(result.log)")
+            let kept = try await RegistryCommand.run(["apps", "policy", "get", "mail"], environment: environment)
+            #expect(try JSON(parsing: kept.output.utf8)["grace"] == "P7D")
         }
     }
 

@@ -57,9 +57,9 @@ extension EndToEnd {
         /// Who may make a call; all others are refused.
         private static let calls: [(method: String, path: String, allowed: Set<RegistryApp.Role>)] = [
             ("PUT", "/installations/phone", [.client, .service, .admin]),
-            ("GET", "/installations/phone", [.client, .service, .admin]),
+            ("GET", "/installations/phone", [.client, .service, .support, .admin]),
             ("DELETE", "/installations/phone", [.client, .service, .admin]),
-            ("GET", "/installations/phone/snapshots", [.service, .admin]),
+            ("GET", "/installations/phone/snapshots", [.service, .support, .admin]),
             ("GET", "", [.admin]), ("PUT", "", [.admin]), ("GET", "/keys", [.admin]), ("POST", "/keys", [.admin]),
             ("DELETE", "/keys/none", [.admin]),
         ]

@@ -32,6 +32,24 @@ extension EndToEnd {
             #expect(try await app.get("phone").json["state"] == "active")
         }
 
+        /// Seconds that were sent as milliseconds would make every verdict outdated.
+        @Test func item_isInvalid_whenItsTimeIsImplausible() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            var item = JSON.dead("phone")
+            item["timestamp"] = 1_795_339_800
+            let answer = try await app.feedback([item])
+            #expect(answer.counts == ["received": 1, "invalid": 1])
+            #expect(answer.json["errors"][0]["pointer"] == "/timestamp")
+            #expect(try await app.get("phone").json["state"] == "active")
+        }
+
+        @Test func bodySentAsJSON_isAnArray() async throws {
+            let app = try await RegistryApp.make()
+            let answer = try await app.send("POST", "/feedback", .dead("phone"))
+            #expect(answer.status == 400 && answer.code == "invalid-body")
+        }
+
         /// Sixteen senders report what was true before sixteen rounds of registrations, at the same time as these.
         @Test func lateFeedback_neverHitsANewRegistration_howeverTheyRace() async throws {
             let app = try await RegistryApp.make()

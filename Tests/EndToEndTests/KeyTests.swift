@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -31,7 +32,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let secrets = RegistryApp.Role.allCases.compactMap { app.key($0).split(separator: "_").last }
             let rows = try await app.database.column("SELECT api_key::text FROM api_key", as: String.self)
-            #expect(secrets.count == 5)
+            #expect(secrets.count == 6)
             for secret in secrets { #expect(!rows.contains { $0.contains(secret) }) }
         }
 
@@ -50,6 +51,24 @@ extension EndToEnd {
             #expect(answer.faults == faults)
         }
 
+        @Test func key_showsItsLastUse_toTheHour() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            var keys: [String: JSON] = [:]
+            try await eventually("the use is noted") {
+                let list = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
+                keys = Dictionary(uniqueKeysWithValues: list.map { ($0["name"].string ?? "", $0["lastUsedAt"]) })
+                return keys["service"] != .null
+            }
+            #expect(keys["service"]?.string?.hasSuffix(":00:00Z") == true)
+            #expect(keys["sender"] == .null)
+            let result = try await RegistryCommand.run(
+                ["keys", "list", app.id, "--json"],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            let listed = try JSON(parsing: result.output.utf8)["keys"].array.first { $0["name"] == "service" }
+            #expect(listed?["lastUsedAt"] == keys["service"])
+        }
+
         @Test func revoking_isRepeatable_andShowsInTheList() async throws {
             let app = try await RegistryApp.make()
             let id = app.keyID(.sender)
@@ -58,7 +77,7 @@ extension EndToEnd {
             }
             let first = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
             #expect(first.first { $0["id"].string == id }?["revokedAt"].string != nil)
-            #expect(first.count == 5)
+            #expect(first.count == 6)
         }
 
         @Test func revoking_isA404_whenTheKeyIsAnotherApps() async throws {

@@ -70,6 +70,22 @@ extension EndToEnd {
             #expect(try await app.get("phone").json["reachable"] == .boolean(expected))
         }
 
+        @Test func unreachable_isExplained_byAllReasons() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice", session: "s1")
+            #expect(try await app.get("phone").json["unreachableBecause"] == [])
+            let settings = RegistrationBody.settings(authorizationStatus: "denied")
+            let body = RegistrationBody.make("phone", settings: settings)
+            _ = try await app.put("phone", body, as: "alice", session: "s1")
+            try await app.update("phone", "session_expires_at = now(), state = 'suspect'")
+            for role in [RegistryApp.Role.service, .support, .admin] {
+                let reasons = try await app.get("phone", by: .role(role)).json["unreachableBecause"]
+                #expect(reasons == ["state-suspect", "session-expired", "authorization-denied"], "\(role)")
+            }
+            let list = try await app.send("GET", "/users/alice/installations", by: .role(.sender)).json["installations"]
+            #expect(list[0]["reachable"] == false && list[0].object["unreachableBecause"] == nil)
+        }
+
         @Test func reachable_endsWithTheSession_withoutAnyJob() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice", session: "s1")

@@ -10,11 +10,13 @@ struct FeedbackBodyTests {
 
     @Test func item_hasEveryValue_whenAllAreSent() async throws {
         let body = try await FeedbackBody.read(
-            #"[{"token":"t","provider":"fcm","installId":"i","reason":"UNREGISTERED","timestamp":1500,"generation":7}]"#
+            #"[{"token":"t","provider":"fcm","installId":"i","reason":"UNREGISTERED","timestamp":1795325400000,"generation":7}]"#
         )
         let item = try #require(body.items.first)
         #expect(item.installID?.rawValue == "i" && item.provider == .fcm && item.addresses.map(\.provider) == [.fcm])
-        #expect(item.reason == "UNREGISTERED" && item.at == Timestamp(milliseconds: 1500) && item.generation == 7)
+        #expect(
+            item.reason == "UNREGISTERED" && item.at == Timestamp(milliseconds: 1_795_325_400_000)
+                && item.generation == 7)
     }
 
     @Test func provider_isApns_unlessAnInstallationIsNamed() async throws {
@@ -50,6 +52,25 @@ struct FeedbackBodyTests {
         }
     }
 
+    @Test(arguments: [
+        ("1795325400", false), ("1795325400000", true), (#""2014-12-31T23:59:59Z""#, false),
+        (#""2015-01-01T00:00:00Z""#, true), (#""2026-11-23T06:30:00Z""#, true), (#""2026-11-23T06:30:01Z""#, false),
+        (#""2060-01-01T00:00:00Z""#, false),
+    ])
+    func item_isInvalid_whenItsTimeIsImplausible(timestamp: String, isPlausible: Bool) async throws {
+        let body = try await FeedbackBody.read(#"[{"installId":"i","reason":"x","timestamp":\#(timestamp)}]"#)
+        #expect(body.items.count == (isPlausible ? 1 : 0))
+        #expect(body.errors.map(\.fault.pointer) == (isPlausible ? [] : ["/timestamp"]))
+        #expect(body.errors.allSatisfy { $0.fault.detail.contains("milliseconds") })
+    }
+
+    @Test func form_isTheOneOfTheContentType() async throws {
+        await #expect(throws: JSONFaults.self) { _ = try await FeedbackBody.read(Self.good, as: .array) }
+        #expect(try await FeedbackBody.read("[\(Self.good)]", as: .array).items.count == 1)
+        #expect(try await FeedbackBody.read("\(Self.good)\n\(Self.good)", as: .lines).items.count == 2)
+        #expect(try await FeedbackBody.read("[\(Self.good)]", as: .lines).invalid == 1)
+    }
+
     @Test func line_isBadAlone_whenItIsNoJSON() async throws {
         let body = try await FeedbackBody.read("\(Self.good)\n{oops\n\(Self.good)")
         #expect(body.items.count == 2 && body.errors.map(\.index) == [1])
@@ -79,7 +100,10 @@ struct FeedbackBodyTests {
 }
 
 extension FeedbackBody {
-    fileprivate static func read(_ text: String) async throws -> FeedbackBody {
-        try await parse(Array(text.utf8), saysLines: false, app: AppNumber(1))
+    /// 2026-11-22T06:30:00Z.
+    fileprivate static let receivedAt = Timestamp(milliseconds: 1_795_329_000_000)!
+
+    fileprivate static func read(_ text: String, as form: ListForm? = nil) async throws -> FeedbackBody {
+        try await parse(Array(text.utf8), as: form, app: AppNumber(1), receivedAt: receivedAt)
     }
 }

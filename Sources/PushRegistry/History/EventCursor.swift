@@ -23,7 +23,7 @@ extension EventCursor: LosslessStringConvertible {
         guard parts.count == 4, parts[0].utf8.count == Self.epochCharacters,
             parts[0].utf8.allSatisfy(Self.isHexadecimal),
             let app = Int32(parts[1]), let position = Int64(parts[2]), let id = Int64(parts[3]),
-            app > 0, position > 0, id > 0
+            app > 0, position > 0, id >= 0
         else { return nil }
         self.init(epoch: String(parts[0]), app: AppNumber(app), position: position, id: id)
     }

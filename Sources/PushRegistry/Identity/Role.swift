@@ -1,4 +1,4 @@
 /// What a credential may do.
 public enum Role: String, CaseIterable, Hashable, Sendable {
-    case client, service, sender, marketing, admin
+    case client, service, sender, marketing, support, admin
 }

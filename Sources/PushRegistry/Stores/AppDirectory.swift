@@ -120,6 +120,15 @@ public protocol AppDirectory: Sendable {
 
     /// Revokes the app's key from the next request on. Whether there is such a key, revoked before or not.
     func revokeKey(_ id: String, of app: AppNumber) async throws -> Bool
+
+    /// When the app's keys were last used, to the hour, by their ids. A key that was never used is not among them.
+    func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp]
+}
+
+/// Remembers when keys are used.
+public protocol KeyUseRecorder: Sendable {
+    /// Costs a caller no wait. The time is kept to the hour, and may be lost if the service ends.
+    func record(_ keyID: String, at time: Timestamp)
 }
 
 extension AppDirectory {

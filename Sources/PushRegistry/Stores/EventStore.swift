@@ -15,6 +15,11 @@ public protocol EventStore: Sendable {
     ///
     /// - Throws: `EventRefusal`, `StoreError`.
     func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent]
+
+    /// The present end of the feed: `changes` after it begin with the first event that the feed does not show yet.
+    ///
+    /// - Throws: `StoreError`.
+    func latestChange(of app: AppNumber) async throws -> EventCursor
 }
 
 /// Why the feed or a history cannot go on from a cursor.

@@ -41,7 +41,7 @@ extension SegmentExpansion.Fault {
 
     var detail: String {
         switch self {
-        case .unknown: "The app has no such segment."
+        case .unknown: "The app has no such segment. GET /v1/apps/{app}/segments lists them."
         case .cycle: "This segment leads back to itself."
         case .tooDeep: "Segments name segments at most \(SegmentExpansion.nestingMax) times over."
         case .tooWide: "With its segments a filter has at most \(AudienceFilter.widthMax) values."

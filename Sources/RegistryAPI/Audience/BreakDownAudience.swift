@@ -40,7 +40,9 @@ struct BreakdownOptions {
         for element in array {
             guard let name = element.text() else { continue }
             guard let field = AudienceField(rawValue: name), field.isDiscrete else {
-                element.refuse(.unknownField, "One cannot group by this.")
+                let names = AudienceField.allCases.filter(\.isDiscrete).map(\.rawValue)
+                element.refuse(
+                    .unknownField, "This is no field to group by. " + NearestName.hint(for: name, among: names))
                 continue
             }
             if fields.contains(field) { element.refuse(.duplicateMember, "The field is named before.") }

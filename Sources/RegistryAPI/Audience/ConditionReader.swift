@@ -34,8 +34,7 @@ struct ConditionReader {
 
     private func test(_ name: AudienceOperator, _ value: JSONValue) -> AudienceFilter {
         guard field.operators.contains(name) else {
-            let allowed = field.operators.map(\.rawValue).sorted().joined(separator: ", ")
-            value.refuse(.operatorNotAllowed, "\(field.rawValue) supports: \(allowed).")
+            value.refuse(.operatorNotAllowed, field.supportedOperators)
             return .everybody
         }
         switch name {
@@ -59,6 +58,13 @@ struct ConditionReader {
     private func exists(_ value: JSONValue) -> AudienceFilter {
         guard value.kind != .null, let isThere = value.boolean() else { return .everybody }
         return isThere ? .condition(field, .exists) : .not(.condition(field, .exists))
+    }
+}
+
+extension AudienceField {
+    /// A sentence that lists the operators.
+    var supportedOperators: String {
+        "\(rawValue) supports: \(operators.map(\.rawValue).sorted().joined(separator: ", "))."
     }
 }
 

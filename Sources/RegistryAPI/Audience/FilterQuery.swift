@@ -39,7 +39,7 @@ struct FilterQuery {
                 let test = parts.count == 1 ? .eq : AudienceOperator(rawValue: String(parts[1])), test != .near
             else { return refuse(name, "unknown-parameter", unknown(name)) }
             guard field.operators.contains(test) else {
-                return refuse(name, "operator-not-allowed", "This cannot be asked of \(field.rawValue).")
+                return refuse(name, "operator-not-allowed", field.supportedOperators)
             }
             return condition(field, test, name, values)
         }
@@ -48,7 +48,9 @@ struct FilterQuery {
     private func unknown(_ name: String) -> String {
         let names = ["include", "segment"] + AudienceField.allCases.map(\.rawValue)
         let field = name.prefix { $0 != "." }
-        if AudienceField(rawValue: String(field)) != nil { return "This field has no such operator in a query." }
+        if let field = AudienceField(rawValue: String(field)) {
+            return "No operator has this name in a query. " + field.supportedOperators
+        }
         return "No parameter has this name. " + NearestName.hint(for: String(field), among: names)
     }
 

@@ -25,7 +25,8 @@ struct Caller {
         self.init(
             isServerAdmin: false, roles: key.roles.contains(.admin) ? Set(Role.allCases) : key.roles, app: key.app,
             keyID: key.id, user: nil,
-            namedRole: [Role.admin, .service, .client, .sender, .marketing].first(where: key.roles.contains) ?? .client)
+            namedRole: [Role.admin, .service, .client, .sender, .marketing, .support].first(where: key.roles.contains)
+                ?? .client)
     }
 
     init(_ token: UserToken, of app: AppNumber) {
@@ -49,6 +50,9 @@ struct Caller {
 
     /// Whether the caller speaks for the app's back end, and so for any of its users.
     var isService: Bool { roles.contains(.service) }
+
+    /// Whether the caller may read any user's installations.
+    var readsEverybody: Bool { has(any: [.service, .support]) }
 
     /// Whom an event names: role and key, never the user.
     var actor: String {
@@ -94,6 +98,7 @@ extension RegistryService {
         if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
             presented.matches(key.secretSHA256)
         {
+            keyUses.record(key.id, at: .now())
             return Caller(key)
         }
         if admin.matches(credential) { return .serverAdmin }

@@ -19,26 +19,28 @@ struct FeedbackBody: Sendable {
     private(set) var errors: [ItemFault] = []
 
     private let app: AppNumber
+    private let receivedAt: Timestamp
 
     /// Reads on another thread: on the event loop other requests would wait for it.
     ///
-    /// - Parameter saysLines: the Content-Type says NDJSON. Else the first character tells.
-    /// - Throws: `JSONFaults` for what is neither; `APIError.tooManyItems`.
+    /// - Parameters:
+    ///   - form: the form that the Content-Type names; nil if the first character decides.
+    ///   - receivedAt: which times are plausible depends on it.
+    /// - Throws: `JSONFaults` for a body of another form; `APIError.tooManyItems`.
     @concurrent static func parse(
-        _ bytes: [UInt8], saysLines: Bool, app: AppNumber
+        _ bytes: [UInt8], as form: ListForm?, app: AppNumber, receivedAt: Timestamp = .now()
     ) async throws -> FeedbackBody {
-        var body = FeedbackBody(app: app)
-        let first = bytes.first { !isSpace($0) }
-        if first == UInt8(ascii: "[") || !saysLines && first != UInt8(ascii: "{") {
-            try body.readArray(bytes)
-        } else {
-            try body.readLines(bytes, saysLines: saysLines)
+        var body = FeedbackBody(app: app, receivedAt: receivedAt)
+        switch form ?? (bytes.first { !isSpace($0) } == UInt8(ascii: "{") ? .lines : .array) {
+        case .array: try body.readArray(bytes)
+        case .lines: try body.readLines(bytes, isStated: form != nil)
         }
         return body
     }
 
-    private init(app: AppNumber) {
+    private init(app: AppNumber, receivedAt: Timestamp) {
         self.app = app
+        self.receivedAt = receivedAt
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
@@ -56,24 +58,25 @@ extension FeedbackBody {
         guard let array = document.root.array(elementsMax: .max) else { throw JSONFaults(document.faults) }
         let values = Array(array)
         guard values.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
-        items = values.compactMap { FeedbackItem($0, of: app) }
+        items = values.compactMap { FeedbackItem($0, of: app, receivedAt: receivedAt) }
         guard !document.faults.isEmpty else { return }
         items = []
         for value in values { readAlone(value.rawBytes) }
     }
 
-    private mutating func readLines(_ bytes: [UInt8], saysLines: Bool) throws {
+    /// - Parameter isStated: whether the Content-Type names this form.
+    private mutating func readLines(_ bytes: [UInt8], isStated: Bool) throws {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(Self.isSpace) }
         guard lines.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
-        // Nobody said lines, and the first one is none: one JSON text over several lines, perhaps.
-        if !saysLines, let first = lines.first { _ = try JSONDocument(Array(first)) }
+        // The first line may be a part of one JSON text that extends over several lines.
+        if !isStated, let first = lines.first { _ = try JSONDocument(Array(first)) }
         for line in lines { readAlone(line) }
     }
 
     private mutating func readAlone(_ bytes: ArraySlice<UInt8>) {
         do throws(JSONFaults) {
             let document = try JSONDocument(Array(bytes))
-            let item = FeedbackItem(document.root, of: app)
+            let item = FeedbackItem(document.root, of: app, receivedAt: receivedAt)
             try document.check()
             if let item { items.append(item) }
         } catch {

@@ -4,11 +4,11 @@ import StrictJSON
 
 extension FeedbackItem {
     /// Reads `{token or installId, provider?, reason, timestamp?, generation?}`. Nil where a fault was added.
-    init?(_ value: JSONValue, of app: AppNumber) {
+    init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
         let subject = item.subject(of: app)
         let reason = item.reason()
-        let at = item.time()
+        let at = item.time(receivedAt: receivedAt)
         let generation = item.integer("generation", in: 0...Int64.max)
         guard let subject, let reason else { return nil }
         self.init(
@@ -74,16 +74,24 @@ extension JSONObject {
         }
     }
 
-    /// RFC 3339, or milliseconds since 1970.
-    fileprivate func time() -> Timestamp? {
+    /// RFC 3339, or milliseconds since 1970. Seconds taken for milliseconds lie in 1970: such a time would make every
+    /// verdict outdated, and the dead tokens would stay.
+    fileprivate func time(receivedAt: Timestamp) -> Timestamp? {
         guard let value = value("timestamp") else { return nil }
         let time =
             value.kind == .string
             ? value.string(scalarsMax: Device.textScalarsMax).flatMap { Timestamp($0) }
             : value.integer().flatMap { Timestamp(milliseconds: $0) }
         if time == nil { value.refuse(.invalidTime, "This must be a time of RFC 3339, or milliseconds since 1970.") }
-        return time
+        guard let time, time < Self.earliestTime || time > receivedAt.advanced(by: .days(1)) else { return time }
+        value.refuse(
+            .outOfRange,
+            "This must be a time from 2015 to a day from now: of RFC 3339, or milliseconds (not seconds) since 1970.")
+        return nil
     }
+
+    /// 2015-01-01T00:00:00Z. The providers' present interfaces are younger.
+    private static let earliestTime = Timestamp(microseconds: 1_420_070_400_000_000)
 
     /// The value, or nil and a fault at the member.
     private func made<Value>(_ name: StaticString, _ make: () throws(InvalidValue) -> Value) -> Value? {

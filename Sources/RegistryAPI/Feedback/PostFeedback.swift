@@ -10,8 +10,8 @@ extension RegistryService {
         Route(.post, "/v1/apps/{app}/feedback", bodyBytesMax: bodyLimits.feedbackBytesMax) { request in
             let arrivedAt = ContinuousClock.now
             let call = try await appCall(request, allowing: [.service, .sender])
-            let (body, saysLines) = try request.jsonOrLinesBody()
-            let parsed = try await FeedbackBody.parse(body, saysLines: saysLines, app: call.app.number)
+            let (body, form) = try request.listBody()
+            let parsed = try await FeedbackBody.parse(body, as: form, app: call.app.number)
             let counts = try await feedback.apply(
                 Feedback(of: call.app, items: parsed.items, actor: call.caller.actor, arrivedAt: arrivedAt))
             return response(counts, to: parsed)

@@ -11,7 +11,7 @@ extension RegistryService {
     /// A POST that changes nothing: a token must not stand in a path (R14).
     var listTokenHistory: Route {
         Route(.post, "/v1/apps/{app}/tokens/history", bodyBytesMax: Self.tokenHistoryBytesMax) { request in
-            let call = try await appCall(request, allowing: [.service])
+            let call = try await appCall(request, allowing: [.service, .support])
             let body = try request.jsonBody()
             let page = try PageRequest(request, ofEventsOf: call.app.number)
             let address = TokenAddress(try TokenBody.parse(body), of: call.app.number)

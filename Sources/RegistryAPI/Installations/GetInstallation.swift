@@ -8,7 +8,7 @@ import StrictJSON
 extension RegistryService {
     var getInstallation: Route {
         Route(.get, Self.installationPattern) { request in
-            let call = try await appCall(request, allowing: [.client, .service])
+            let call = try await appCall(request, allowing: [.client, .service, .support])
             let (key, requester) = try await installation(of: request, in: call)
             guard let record = try await store.installation(key),
                 requester.owns(installationOf: record.installation.owner)

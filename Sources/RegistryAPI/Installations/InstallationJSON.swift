@@ -5,10 +5,12 @@ import StrictJSON
 struct RecordAudience {
     let showsToken: Bool
     let showsReplacement: Bool
+    let explainsReachability: Bool
 
     init(_ caller: Caller) {
         showsToken = caller.has(any: [.service, .sender])
         showsReplacement = caller.isService
+        explainsReachability = caller.readsEverybody
     }
 }
 
@@ -24,6 +26,9 @@ extension JSONWriter {
             writer.member("sessionExpiresAt", installation.owner?.session?.expiresAt?.description)
             writer.member("state", installation.state.rawValue)
             writer.member("reachable", record.isReachable)
+            if audience.explainsReachability {
+                writer.member("unreachableBecause", record.unreachableBecause.map(\.code))
+            }
             writer.member("generation", installation.generation)
             writer.member("createdAt", installation.createdAt.description)
             writer.member("registeredAt", installation.registeredAt.description)

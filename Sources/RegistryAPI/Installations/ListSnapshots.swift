@@ -8,7 +8,7 @@ import StrictJSON
 extension RegistryService {
     var listSnapshots: Route {
         Route(.get, Self.installationPattern + "/snapshots") { request in
-            let call = try await appCall(request, allowing: [.service])
+            let call = try await appCall(request, allowing: [.service, .support])
             let page = try PageRequest<Int64>(request)
             let (key, requester) = try await installation(of: request, in: call)
             try await checkOwner(of: key, for: requester)

@@ -9,11 +9,14 @@ extension RegistryService {
     var listKeys: Route {
         Route(.get, Self.keysPattern) { request in
             let call = try await appCall(request, allowing: [.admin])
+            let lastUses = try await directory.lastUses(ofKeysOf: call.app.number)
             var writer = JSONWriter()
             writer.object { writer in
                 writer.name("keys")
                 writer.array { writer in
-                    for key in call.directory.keys(of: call.app.number) { writer.key(key) }
+                    for key in call.directory.keys(of: call.app.number) {
+                        writer.key(key, lastUsedAt: lastUses[key.id])
+                    }
                 }
             }
             return .json(writer)
@@ -22,12 +25,13 @@ extension RegistryService {
 }
 
 extension JSONWriter {
-    fileprivate mutating func key(_ key: APIKey) {
+    fileprivate mutating func key(_ key: APIKey, lastUsedAt: Timestamp?) {
         object { writer in
             writer.member("id", key.id)
             writer.member("name", key.name)
             writer.member("roles", key.roles.map(\.rawValue).sorted())
             writer.member("createdAt", key.createdAt.description)
+            writer.member("lastUsedAt", lastUsedAt?.description)
             writer.member("revokedAt", key.revokedAt?.description)
         }
     }

@@ -24,7 +24,7 @@ enum ProblemDocument {
     ) -> ServerResponse {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("type", "urn:push-registry:error:" + problem.code)
+            writer.member("type", ErrorPage.link(to: problem.code))
             writer.member("title", problem.status.reasonPhrase)
             writer.member("status", problem.status.code)
             writer.member("detail", problem.detail)

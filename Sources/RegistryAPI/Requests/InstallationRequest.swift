@@ -30,14 +30,15 @@ extension RegistryService {
 }
 
 extension Requester {
-    /// The user of a JWT, or the user that a service names: then the service gets what that user's JWT would get.
+    /// The user of a JWT, or the user that a service names: then the service gets what that user's JWT would get. The
+    /// role support reads what a service reads.
     ///
     /// - Throws: 400 for values that are no identifiers.
     fileprivate init(_ request: ServerRequest, by caller: Caller) throws(APIError) {
         if let owner = try Owner(request, by: caller) {
             self = .user(owner.userID)
         } else {
-            self = caller.isService ? .service : .anonymous
+            self = caller.readsEverybody ? .service : .anonymous
         }
     }
 }

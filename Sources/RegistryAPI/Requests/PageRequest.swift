@@ -25,7 +25,8 @@ struct PageRequest<Cursor> {
                 after = cursor(item.value)
                 if after == nil { faults.append(.query("after", "invalid-cursor", "Not a cursor of this list.")) }
             default:
-                faults.append(.query(item.name, "unknown-parameter", "No such parameter is known."))
+                let hint = NearestName.hint(for: item.name, among: ["limit", "after"])
+                faults.append(.query(item.name, "unknown-parameter", "No parameter has this name. " + hint))
             }
         }
         guard faults.isEmpty else { throw APIError.invalidParameters(faults) }
@@ -46,9 +47,17 @@ extension PageRequest where Cursor: LosslessStringConvertible {
 }
 
 extension PageRequest<EventCursor> {
-    /// Of the feed, or of a history. The cursor of another app's is none of this one's.
+    /// Of a history.
     init(_ request: ServerRequest, ofEventsOf app: AppNumber) throws {
-        try self.init(request) { text in EventCursor(text).flatMap { $0.app == app ? $0 : nil } }
+        try self.init(request) { EventCursor($0, of: app) }
+    }
+}
+
+extension EventCursor {
+    /// Nil for a cursor of another app, too.
+    init?(_ text: String, of app: AppNumber) {
+        guard let cursor = EventCursor(text), cursor.app == app else { return nil }
+        self = cursor
     }
 }
 

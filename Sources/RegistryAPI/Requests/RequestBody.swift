@@ -15,17 +15,19 @@ extension ServerRequest {
             ["application/json", other?.description].compactMap(\.self).joined(separator: ", "))
     }
 
-    /// The body of a call that takes one JSON text or one a line (NDJSON), and whether it says that it is lines.
+    /// The body of a call that takes a list, and the form of the list that its Content-Type names.
     ///
+    /// - Returns: nil for the form if there is no Content-Type.
     /// - Throws: as `jsonBody`.
-    func jsonOrLinesBody() throws -> (body: [UInt8], saysLines: Bool) {
+    func listBody() throws -> (body: [UInt8], form: ListForm?) {
         let body = try body
-        guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return (body, false) }
+        guard let mediaType else { return (body, nil) }
+        if mediaType.equalsIgnoringCase("application/json") { return (body, .array) }
         let names: [StaticString] = ["application/x-ndjson", "application/ndjson"]
         guard names.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
             throw APIError.unsupportedMediaType("application/json, application/x-ndjson")
         }
-        return (body, true)
+        return (body, .lines)
     }
 
     /// `Content-Type` without its parameters.
@@ -34,6 +36,14 @@ extension ServerRequest {
         head.bytes(of: .contentType)?
             .prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
+}
+
+/// The form of a list in a body.
+enum ListForm {
+    /// A JSON array.
+    case array
+    /// One JSON text a line (NDJSON).
+    case lines
 }
 
 extension ArraySlice<UInt8> {

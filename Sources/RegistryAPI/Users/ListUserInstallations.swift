@@ -8,7 +8,7 @@ import StrictJSON
 extension RegistryService {
     var listUserInstallations: Route {
         Route(.get, Self.userPattern + "/installations") { request in
-            let call = try await appCall(request, allowing: [.service, .sender])
+            let call = try await appCall(request, allowing: [.service, .sender, .support])
             let page = try PageRequest(request) { try? InstallID($0) }
             let found = try await users.installations(
                 of: try request.identifier("userId", UserID.init), in: call.app.number, after: page.after,

@@ -142,6 +142,17 @@ public actor PostgresAppDirectory: AppDirectory {
             throw StoreError(error)
         }
     }
+
+    public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
+        do {
+            let rows = try await postgres.execute(PostgresStatement(KeyUseStatements.lastUses, app.rawValue))
+            return try rows.reduce(into: [:]) { uses, row in
+                uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
 }
 
 private enum DirectoryStatements {

@@ -31,10 +31,8 @@ public struct PostgresEventStore: EventStore {
 
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
         let (position, id) = (after?.position ?? 0, after?.id ?? 0)
-        let horizon = try await storing {
-            // In a trip of its own: the events are read in a later snapshot.
-            try await postgres.execute(PostgresStatement(EventStatements.horizon))[0].decode(0, as: Int64.self)
-        }
+        // In a trip of its own: the events are read in a later snapshot.
+        let horizon = try await horizon()
         let statements = [
             PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
             PostgresStatement(EventStatements.changes, app.rawValue, position, id, horizon, Int64(limit)),
@@ -45,9 +43,17 @@ public struct PostgresEventStore: EventStore {
         }
     }
 
-    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+    public func latestChange(of app: AppNumber) async throws -> EventCursor {
+        // All events below the horizon are there: the feed goes on with those at it.
+        let horizon = try await horizon()
+        return try await read([PostgresStatement(EventStatements.epoch)], from: nil) { results in
+            EventCursor(epoch: try results[0][0].decode(0), app: app, position: horizon, id: 0)
+        }
+    }
+
+    private func horizon() async throws -> Int64 {
         do {
-            return try await body()
+            return try await postgres.execute(PostgresStatement(EventStatements.horizon))[0].decode(0)
         } catch {
             throw StoreError(error)
         }

@@ -96,7 +96,8 @@ public struct SchemaCheck: Sendable {
     /// What a format asks for; `int64` is one of numbers.
     private static let formats = [
         "date-time": #"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"#, "date": #"^\d{4}-\d\d-\d\d$"#,
-        "duration": "^P(?=.)", "uuid": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", "uri": "^[a-z]+:",
+        "duration": "^P(?=.)", "uuid": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+        "uri-reference": "^([a-z]+:|/)",
     ]
 
     private static func matches(_ text: String, _ pattern: String) -> Bool {

@@ -47,6 +47,25 @@ extension EndToEnd {
             #expect(unknown.faults == ["segment unknown-segment"])
         }
 
+        @Test(arguments: [
+            ("?carrier.gt=A", nil, "carrier supports: eq, exists, in, ne, nin."),
+            ("?lastSeenAt.withn=P3D", nil, "lastSeenAt supports: eq, exists, gt,"),
+            ("?carier=A", nil, "Did you mean carrier?"), ("?segment=none", nil, "/segments lists them."),
+            ("", #"{"filter":{},"by":["carier"]}"#, "Did you mean carrier?"),
+            ("", #"{"filter":{},"by":["userId"]}"#, "The names are: provider, locale,"),
+        ])
+        func faults_nameTheChoices(query: String, body: String?, words: String) async throws {
+            let app = try await RegistryApp.make()
+            let answer =
+                if let body {
+                    try await app.send(
+                        "POST", "/audience/breakdown", try JSON(parsing: body.utf8), by: .role(.marketing))
+                } else {
+                    try await app.send("GET", "/audience/count" + query, by: .role(.marketing))
+                }
+            #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+        }
+
         @Test func include_tellsWhoCounts() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("allowed", as: "alice")

@@ -27,6 +27,8 @@ extension EndToEnd {
             #expect(try await app.send("DELETE", "/segments/near.by", by: .role(.marketing)).status == 204)
             #expect(try await app.send("DELETE", "/segments/near.by", by: .role(.marketing)).status == 204)
             #expect(try await app.send("GET", "/segments/near.by", by: .role(.sender)).code == "unknown-segment")
+            let unnameable = try await app.send("DELETE", "/segments/near%20by", by: .role(.marketing))
+            #expect(unnameable.status == 400 && unnameable.faults == ["name invalid-segment-name"])
         }
 
         @Test func segment_isAFilter_whereverOneIs() async throws {

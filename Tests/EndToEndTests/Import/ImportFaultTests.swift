@@ -27,6 +27,16 @@ extension EndToEnd {
             }
         }
 
+        @Test func dryRun_keepsAnOlderReport_unlessItRejectsLines() async throws {
+            let app = try await RegistryApp.make()
+            let older = #"{"line":7,"code":"older","reason":"older"}"#
+            let kept = try await ImportRun(good.utf8, into: app, ["--dry-run"], olderRejects: older)
+            #expect(kept.counts == [1, 1, 0, 0, 0] && kept.rejectsText == older)
+            let replaced = try await ImportRun("{}".utf8, into: app, ["--dry-run"], olderRejects: older)
+            #expect(replaced.rejects.map(place) == ["1 installId required", "1 token required"])
+            #expect(try await ImportRun(good.utf8, into: app, olderRejects: older).rejectsText.isEmpty)
+        }
+
         private let good = #"{"installId":"good","provider":"fcm","token":"fcm-token"}"#
 
         private func place(_ reject: JSON) -> String {

@@ -19,19 +19,20 @@ struct ImportRun {
 
     init(
         _ content: some Collection<UInt8>, into app: RegistryApp, as name: String = "fleet.ndjson",
-        _ arguments: [String] = []
+        _ arguments: [String] = [], olderRejects: String? = nil
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(content).write(to: folder.appending(path: name))
+        let rejected = folder.appending(path: name + ".rejected.ndjson")
+        try olderRejects.map { try Data($0.utf8).write(to: rejected) }
         let result = try await RegistryCommand.run(
             ["import", name, "--app", app.id, "--json"] + arguments,
             environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString], in: folder.path)
         (status, log) = (result.status, result.log)
         summary = (try? JSON(parsing: result.output.utf8)) ?? .null
-        rejectsText =
-            (try? String(contentsOf: folder.appending(path: name + ".rejected.ndjson"), encoding: .utf8)) ?? ""
+        rejectsText = (try? String(contentsOf: rejected, encoding: .utf8)) ?? ""
         rejects = try rejectsText.utf8.split(separator: UInt8(ascii: "\n")).map { try JSON(parsing: $0) }
     }
 

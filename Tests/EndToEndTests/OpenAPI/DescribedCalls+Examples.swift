@@ -10,7 +10,7 @@ extension DescribedCalls {
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteInstallation",
         "eraseUser",
-        "createKey", "listKeys", "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription",
+        "createKey", "listKeys", "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription", "getErrors",
     ]
 
     /// Sends every example of a request twice; all are accepted.

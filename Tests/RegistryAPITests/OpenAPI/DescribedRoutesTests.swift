@@ -27,7 +27,8 @@ struct DescribedRoutesTests {
             segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
             admin: try #require(AdminKey("an admin key of the tests")), links: try TimeZoneLinks(),
             limits: CallLimits(),
-            apiDescription: APIDescription(version: "1"), readiness: ReadinessCheck { .init(obstacles: []) },
+            apiDescription: APIDescription(version: "1"), errorPage: ErrorPage(), keyUses: KeyUseLog(),
+            readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: { [] },
             logger: logger)
     }

@@ -58,6 +58,35 @@ struct OpenAPIDocumentTests {
         }
     }
 
+    @Test func operations_sayMoreThanTheirRoles() {
+        for operation in document.operations {
+            let words = operation.json["description"].string ?? ""
+            let sentence = words.split(separator: /Roles: |For the admin key/, omittingEmptySubsequences: false)[0]
+            #expect(sentence.count > 40, "\(operation): \(words)")
+        }
+    }
+
+    /// Generators of clients name the type of an alternative by its position if the schema has no name. An object that
+    /// may be null is an alternative, too.
+    @Test func alternatives_haveNames_whenTheyAreObjects() {
+        func unnamed(_ value: JSON, _ place: String) -> [String] {
+            let alternatives = ["anyOf", "oneOf"].flatMap { value[$0].array }.filter { $0["properties"] != .null }
+            let nullable = value["type"].array.contains("object") ? [value] : []
+            return (alternatives + nullable).map { _ in place }
+                + value.object.flatMap { unnamed($1, "\(place)/\($0)") }
+                + value.array.flatMap { unnamed($0, place) }
+        }
+        #expect(unnamed(document.root, "") == [])
+    }
+
+    /// Generators of clients leave out an operation with a header of that format.
+    @Test func headers_areOfNoFormat() {
+        for parameter in document.operations.flatMap({ document.parameters(of: $0) }) where parameter["in"] == "header"
+        {
+            #expect(document.resolved(parameter["schema"])["format"] == .null, "\(parameter["name"])")
+        }
+    }
+
     /// All media types, with where they stand.
     private var mediaTypes: [(place: String, type: String, media: JSON)] {
         document.operations.flatMap { operation in

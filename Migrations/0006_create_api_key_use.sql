@@ -1,0 +1,8 @@
+-- When keys were last used: an operator revokes an old key once nobody uses it. A table of its own: a change of
+-- `api_key` makes every service read all apps and keys again.
+
+CREATE TABLE api_key_use (
+    key_id text COLLATE "C" PRIMARY KEY REFERENCES api_key,
+    -- To the hour.
+    last_used_at timestamptz NOT NULL
+);

@@ -1,0 +1,74 @@
+import PostgresClient
+import PushRegistry
+import Synchronization
+
+/// Writes down when keys are used, to the hour: an operator revokes an old key once nobody uses it.
+///
+/// One serves all event loops of the process. A key's first use in an hour is written; the others cost a look into a
+/// table in memory.
+public final class KeyUseLog: KeyUseRecorder {
+    private struct Use: Sendable {
+        let keyID: String
+        /// Since 1970.
+        let hour: Int64
+    }
+
+    /// Uses that wait to be written. Beyond that a use is forgotten, and the key's next one is tried.
+    private static let waitingMax = 1_024
+    private static let microsecondsPerHour: Int64 = 3_600_000_000
+
+    /// The last hour of each key that was used. There are no more entries than keys.
+    private let hours = Mutex<[String: Int64]>([:])
+    private let waiting: AsyncStream<Use>
+    private let continuation: AsyncStream<Use>.Continuation
+
+    public init() {
+        (waiting, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.waitingMax))
+    }
+
+    public func record(_ keyID: String, at time: Timestamp) {
+        let use = Use(keyID: keyID, hour: time.microseconds / Self.microsecondsPerHour)
+        let isNew = hours.withLock { hours in
+            guard hours[keyID].map({ $0 < use.hour }) ?? true else { return false }
+            hours[keyID] = use.hour
+            return true
+        }
+        if isNew, case .dropped = continuation.yield(use) { forget(use) }
+    }
+
+    private func forget(_ use: Use) {
+        hours.withLock { hours in
+            if hours[use.keyID] == use.hour { hours[use.keyID] = nil }
+        }
+    }
+
+    /// Writes until it is cancelled. A use that cannot be written is forgotten, and the key's next one is tried.
+    public func run(on postgres: PostgresClient) async {
+        for await use in waiting {
+            let time = Timestamp(microseconds: use.hour * Self.microsecondsPerHour)
+            do {
+                _ = try await postgres.execute(KeyUseStatements.record(use.keyID, at: time))
+            } catch {
+                forget(use)
+            }
+        }
+    }
+}
+
+/// The SQL of `lastUsedAt`, GET /v1/apps/{app}/keys.
+enum KeyUseStatements {
+    /// A service's background task. Services write the same row, and the latest hour stays.
+    static func record(_ keyID: String, at time: Timestamp) -> PostgresStatement {
+        PostgresStatement(recordSQL, keyID, time.postgres)
+    }
+
+    private static let recordSQL = PreparedSQL(
+        """
+        INSERT INTO api_key_use AS known (key_id, last_used_at) VALUES ($1, $2)
+        ON CONFLICT (key_id) DO UPDATE SET last_used_at = excluded.last_used_at
+            WHERE known.last_used_at < excluded.last_used_at
+        """)
+
+    static let lastUses = PreparedSQL(
+        "SELECT key_id, last_used_at FROM api_key_use JOIN api_key ON id = key_id WHERE app_id = $1")
+}
