@@ -2,13 +2,22 @@
 public struct Removal: Sendable {
     public let key: InstallationKey
     public let requester: Requester
+    /// What a user's JWT proves; nil for a key.
+    public let credential: UserCredential?
+    /// How long the app remembers ended sessions.
+    public let sessionTombstones: ISO8601Duration
     public let precondition: Precondition?
     /// Who asked: the role and the key's id, never the user.
     public let actor: String
 
-    public init(key: InstallationKey, requester: Requester, precondition: Precondition?, actor: String) {
+    public init(
+        key: InstallationKey, requester: Requester, credential: UserCredential? = nil,
+        sessionTombstones: ISO8601Duration = ISO8601Duration(seconds: 0), precondition: Precondition?, actor: String
+    ) {
         self.key = key
         self.requester = requester
+        self.credential = credential
+        self.sessionTombstones = sessionTombstones
         self.precondition = precondition
         self.actor = actor
     }
@@ -44,6 +53,8 @@ public struct Removal: Sendable {
 public enum RemovalRefusal: Error, Hashable, Sendable {
     /// It is somebody else's.
     case notFound
+    /// R7: a logout has ended the credential meanwhile.
+    case credentialEnded
     /// R8: `If-Match` does not hold. The present generation, or 0 where the installation is unknown.
     case outdated(generation: Int64)
 }

@@ -48,6 +48,9 @@ struct Caller {
 
     func has(any wanted: Set<Role>) -> Bool { !roles.isDisjoint(with: wanted) }
 
+    /// What a JWT proves, which a logout can end; nil for a key.
+    var credential: UserCredential? { user.map { UserCredential(owner: $0.owner, issuedAt: $0.issuedAt) } }
+
     /// Whether the caller speaks for the app's back end, and so for any of its users.
     var isService: Bool { roles.contains(.service) }
 

@@ -8,11 +8,17 @@ extension RegistryService {
     var deleteInstallation: Route {
         Route(.delete, Self.installationPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service])
-            let (key, requester) = try await installation(of: request, in: call)
+            let (key, requester) = try installation(of: request, in: call)
+            try await checkCredential(of: call, on: key)
             let removal = Removal(
-                key: key, requester: requester, precondition: try ETag.precondition(request),
+                key: key, requester: requester, credential: call.caller.credential,
+                sessionTombstones: call.app.policy.sessionTombstones, precondition: try ETag.precondition(request),
                 actor: call.caller.actor)
-            try await store.remove(removal)
+            do {
+                try await store.remove(removal)
+            } catch RemovalRefusal.credentialEnded {
+                throw RefusedCall(.endedCredential, call.caller)
+            }
             return ServerResponse(.noContent)
         }
     }

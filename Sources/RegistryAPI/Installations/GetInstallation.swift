@@ -9,10 +9,12 @@ extension RegistryService {
     var getInstallation: Route {
         Route(.get, Self.installationPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service, .support])
-            let (key, requester) = try await installation(of: request, in: call)
-            guard let record = try await store.installation(key),
-                requester.owns(installationOf: record.installation.owner)
-            else { throw APIError.unknownInstallation }
+            let (key, requester) = try installation(of: request, in: call)
+            let found = try await store.installation(key)
+            try await checkCredential(of: call, on: key)
+            guard let record = found, requester.owns(installationOf: record.installation.owner) else {
+                throw APIError.unknownInstallation
+            }
             var writer = JSONWriter(capacity: 2_048)
             writer.installation(record, showing: RecordAudience(call.caller))
             return .json(writer, fields: [.eTag: ETag.make(record.installation.generation)])

@@ -5,20 +5,23 @@ import PushRegistry
 extension RegistryService {
     /// The installation that the path names, and on whose behalf the caller asks for it.
     ///
-    /// - Throws: `APIError`: 403 if a client names a user, 401 for a JWT from before a logout (R7), 400 for wrong
-    ///   headers; `StoreError`.
+    /// - Throws: `APIError`: 403 if a client names a user, 400 for wrong headers.
     func installation(
         of request: ServerRequest, in call: AppCall
-    ) async throws -> (key: InstallationKey, requester: Requester) {
+    ) throws -> (key: InstallationKey, requester: Requester) {
         try call.caller.checkNaming(in: request)
         let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
-        if let token = call.caller.user {
-            let hasEnded = try await users.hasEnded(
-                UserCredential(owner: token.owner, issuedAt: token.issuedAt), on: key,
-                remembering: call.app.policy.sessionTombstones)
-            guard !hasEnded else { throw RefusedCall(.endedCredential, call.caller) }
-        }
         return (key, try Requester(request, by: call.caller))
+    }
+
+    /// R7. A credential that has ended stays ended: what was read before this check was read by a credential that had
+    /// not.
+    ///
+    /// - Throws: 401 for a JWT from before a logout; `StoreError`.
+    func checkCredential(of call: AppCall, on key: InstallationKey) async throws {
+        guard let credential = call.caller.credential else { return }
+        let hasEnded = try await users.hasEnded(credential, on: key, remembering: call.app.policy.sessionTombstones)
+        guard !hasEnded else { throw RefusedCall(.endedCredential, call.caller) }
     }
 
     /// - Throws: `APIError.unknownInstallation` if a service names a user whose installation this is not; `StoreError`.

@@ -50,9 +50,15 @@ public struct PostgresInstallationStore: InstallationStore {
                 HolderStatements.lock(of: [installID], in: app),
                 PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
                 PostgresStatement(RegistrationStatements.now),
-            ])
+            ] + [removal.credential.map { CredentialStatements.signOuts(of: $0, on: removal.key) }].compactMap(\.self))
         let stored = try results[2].first.map { try InstallationColumns.decode($0) }
         let moment = try Moment(results[3], resources.clock)
+        if let credential = removal.credential {
+            let signOuts = try SignOuts(results[4][0], of: credential, on: removal.key)
+            let hasEnded = signOuts.end(
+                credential, on: removal.key, remembering: removal.sessionTombstones, at: moment.time)
+            guard !hasEnded else { throw RemovalRefusal.credentialEnded }
+        }
         switch removal.decision(on: stored?.installation, at: moment.time) {
         case .nothing: break
         case .refuse(let refusal): throw refusal

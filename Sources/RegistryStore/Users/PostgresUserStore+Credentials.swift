@@ -2,40 +2,48 @@ import PostgresClient
 import PushRegistry
 
 extension PostgresUserStore {
-    /// GET and DELETE of an installation by a user's JWT (R7): one read without locks. A logout that commits meanwhile
-    /// is as good as one that comes after the call.
+    /// GET and DELETE of an installation by a user's JWT (R7): one read without locks.
     public func hasEnded(
         _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration
     ) async throws -> Bool {
-        let (owner, session) = (credential.owner, credential.owner.session)
         do {
-            let row = try await resources.postgres.execute(
-                PostgresStatement(
-                    CredentialStatements.signOuts, key.app.rawValue, key.installID.rawValue, owner.userID.rawValue,
-                    session?.id.rawValue))[0]
-            var signOuts = SignOuts()
-            signOuts.users[.init(app: key.app, userID: owner.userID)] = try row.time(0)
-            if let session {
-                signOuts.endedSessions[.init(app: key.app, sessionID: session.id)] = try row.time(1)
-                signOuts.keptSessions[.init(app: key.app, sessionID: session.id)] = try row.time(2)
-                signOuts.seenSessions[.init(app: key.app, sessionID: session.id)] = try row.time(6)
-                signOuts.installations[.init(key: key, userID: owner.userID, sessionID: session.id)] = try row.time(3)
-            }
-            signOuts.installations[.init(key: key, userID: owner.userID, sessionID: nil)] = try row.time(4)
-            return signOuts.end(
+            let rows = try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key))
+            return try SignOuts(rows[0], of: credential, on: key).end(
                 credential, on: key, remembering: tombstones,
-                at: Timestamp(try row.decode(5, as: PostgresTimestamp.self)))
+                at: Timestamp(try rows[0].decode(5, as: PostgresTimestamp.self)))
         } catch {
             throw StoreError(error)
         }
     }
 }
 
+extension SignOuts {
+    /// - Parameter row: of `CredentialStatements.signOuts`.
+    init(_ row: PostgresRow, of credential: UserCredential, on key: InstallationKey) throws {
+        self.init()
+        let (userID, session) = (credential.owner.userID, credential.owner.session)
+        users[.init(app: key.app, userID: userID)] = try row.time(0)
+        if let session {
+            endedSessions[.init(app: key.app, sessionID: session.id)] = try row.time(1)
+            keptSessions[.init(app: key.app, sessionID: session.id)] = try row.time(2)
+            seenSessions[.init(app: key.app, sessionID: session.id)] = try row.time(6)
+            installations[.init(key: key, userID: userID, sessionID: session.id)] = try row.time(3)
+        }
+        installations[.init(key: key, userID: userID, sessionID: nil)] = try row.time(4)
+    }
+}
+
 /// The SQL of what ends a user's credential.
-private enum CredentialStatements {
+enum CredentialStatements {
+    static func signOuts(of credential: UserCredential, on key: InstallationKey) -> PostgresStatement {
+        PostgresStatement(
+            signOutsSQL, key.app.rawValue, key.installID.rawValue, credential.owner.userID.rawValue,
+            credential.owner.session?.id.rawValue)
+    }
+
     /// GET and DELETE `…/installations/{installId}`, R7: the user's logout everywhere, the session's end, the session's
     /// exception from a logout everywhere, and the logouts of this installation, with and without the session.
-    static let signOuts = PreparedSQL(
+    private static let signOutsSQL = PreparedSQL(
         """
         SELECT
             (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = user_digest($3)),
