@@ -48,6 +48,16 @@ struct ErrorCodeTests {
         #expect(rows == shown)
     }
 
+    /// The page that the service shows has the words of the documentation.
+    @Test func adviceOfAnError_isTheSame_onBothPages() {
+        let rows = page.matches(of: /\| \d{3} \| `([a-z-]+)` \| (.*) \|/)
+        for row in rows {
+            let advice = row.2.replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.1 }
+            let example = document.root["components"]["examples"][String(row.1)]
+            #expect(example["summary"].string == String(advice), "\(row.1)")
+        }
+    }
+
     /// A program decides by the code; a person follows the `type`.
     @Test func pageOfErrors_hasAnEntry_forEveryCode() {
         let page = String(decoding: ErrorPage().text, as: UTF8.self)
