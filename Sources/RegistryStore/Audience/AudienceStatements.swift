@@ -52,7 +52,7 @@ struct AudienceStatements {
         """
     }
 
-    /// At most 1,000 zones are named for each instant: what is no zone is whatever clients send.
+    /// At most 1,000 zones are named for each instant: clients may send any text as a zone.
     func waves(_ time: LocalTime, on day: CalendarDay) -> PostgresSQL {
         let used = audience.filter.fields.union([.utcOffset, .timeZone])
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
@@ -81,6 +81,42 @@ struct AudienceStatements {
             \(sql: with(used)) SELECT \(sql: columns.map(cell).joined(separator: ", ")) \
             \(sql: matching(used))\(sql: beyond(after)) ORDER BY install_id
             """
+    }
+}
+
+// MARK: - Examples
+
+extension AudienceStatements {
+    /// Statements depend on the filter and on the fields. These are of one filter: a language in Germany.
+    static let named: [NamedStatement] = {
+        let audience = Audience(
+            app: NamedStatement.app, filter: .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])),
+            include: .reachable)
+        let moment = AudienceMoment(asOf: Timestamp(NamedStatement.time), overflows: false)
+        let rollUp = AudienceStatements(
+            audience, at: moment.asOf, .counting(audience, by: [.locale, .timeZone, .utcOffset], at: moment))
+        let table = AudienceStatements(audience, at: moment.asOf, .installations(audience, at: moment.asOf))
+        return [
+            example("count", "POST …/audience/count (R13), an example from the roll-up.", rollUp.count),
+            example("count.table", "POST …/audience/count (R16), an example from all installations.", table.count),
+            example(
+                "groups", "POST …/audience/breakdown (R13), an example from the roll-up.",
+                rollUp.groups(by: [.locale], limit: 1)),
+            example(
+                "groups.table", "POST …/audience/breakdown (R16), an example from all installations.",
+                table.groups(by: [.locale], limit: 1)),
+            example("page", "POST …/audience/installations (R16), an example.", table.page(after: nil, limit: 1)),
+            example("export", "POST …/audience/export (R16), an example.", table.export([.installID], after: nil)),
+        ] + wave(rollUp)
+    }()
+
+    private static func wave(_ statements: AudienceStatements) -> [NamedStatement] {
+        guard let time = try? LocalTime("18:00"), let day = try? CalendarDay("2026-01-01") else { return [] }
+        return [example("waves", "POST …/audience/waves (R13), an example.", statements.waves(time, on: day))]
+    }
+
+    private static func example(_ name: String, _ purpose: String, _ sql: PostgresSQL) -> NamedStatement {
+        NamedStatement(name, serving: purpose, PostgresStatement(sql))
     }
 }
 

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it
-/// is: an import that failed is simply run again.
+/// Loads installations that were registered elsewhere, set by set, each in one transaction. Installations that exist
+/// stay as they are: an import that failed is simply run again.
 public struct InstallationImporter: Sendable {
     /// What became of lines.
     public struct Counts: Hashable, Sendable {
@@ -86,7 +86,7 @@ public struct InstallationImporter: Sendable {
         loaded: @escaping @Sendable (Counts) -> Void
     ) async throws {
         try await PostgresSession.withSession(database) { session in
-            _ = try session.execute(ImportStatements.makeTable)
+            _ = try session.execute(ImportStatements.createTable)
             var cells = ImportCells(app: app)
             while let installations = try nextSet(next) {
                 try session.checkCancellation()
@@ -145,8 +145,7 @@ public struct InstallationImporter: Sendable {
                 guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
             }
             var counts = Counts()
-            let merge = PostgresStatement(ImportStatements.merge(app, at: now))
-            counts.imported = try session.execute(merge)[0].decode(0)
+            counts.imported = try session.execute(PostgresStatement(ImportStatements.merge(app, at: now)))[0].decode(0)
             guard counts.imported < installations.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
             counts.unchanged = Int(present) - counts.imported

@@ -3,6 +3,12 @@ import PushRegistry
 
 /// Checks every invariant of the data against one moment of the database.
 public struct RegistryVerifier: Sendable {
+    static let named =
+        [NamedStatement("totals", serving: "verify: counts installations and events.", totals)]
+        + Invariant.all.map {
+            NamedStatement($0.name, serving: "verify (\($0.rule)): finds what breaks “\($0.promise)”.", $0.count)
+        }
+
     /// What was found of one invariant.
     public struct Finding: Sendable {
         public let invariant: Invariant
@@ -30,7 +36,7 @@ public struct RegistryVerifier: Sendable {
 
     /// Reads all tables, several times; the server sorts on its disk what does not fit its memory. Changes nothing.
     ///
-    /// - Parameter progress: told before each invariant: its number from 0, of how many, and which.
+    /// - Parameter progress: called before each invariant: its number from 0, of how many, and which.
     /// - Throws: `PostgresError`.
     public func verify(
         progress: @escaping @Sendable (Int, Int, Invariant) -> Void = { _, _, _ in }
