@@ -6,11 +6,11 @@ public struct LoopResources: Sendable {
     public let postgres: PostgresClient
     let clock: RegistryClock
     let cells: RollUpCells
-    /// Transactions that may wait for somebody's lock: few at a time, so that the loop's other connections stay free.
+    /// Transactions that may wait for locks of others: few at a time, so that the loop's other connections stay free.
     let lone: Turns
 
     private static let loneMax = 2
-    /// A turn takes milliseconds, unless somebody holds a lock.
+    /// A turn takes milliseconds, unless another transaction keeps a lock.
     private static let loneWaitingMax = 4_096
 
     public var loop: EventLoop { postgres.loop }

@@ -12,7 +12,7 @@ import EventLoop
 /// A unit that was sent is completed even where the task that waits for it is cancelled: `execute` returns when the
 /// server has answered or the deadline has passed, so nothing ever runs behind its caller's back.
 public actor PostgresConnection {
-    /// Units in flight on one connection. More would wait in the server's socket, out of anybody's sight.
+    /// Units in flight on one connection. More would wait in the server's socket, where this client cannot see them.
     public static let unitsMax = 64
 
     public nonisolated let loop: EventLoop
@@ -188,8 +188,8 @@ extension PostgresConnection: ReadinessHandler {
         if isWaitingToWrite { flush() }
     }
 
-    /// Takes the answers that are complete. libpq puts one NULL between the results of two commands; a second one in a
-    /// row says that it knows of no further command, while we do.
+    /// Takes the complete responses. libpq puts one NULL between the results of two commands; a second one in a row
+    /// says that it knows of no further command, while this client does.
     private func drain() {
         var separators = 0
         while !units.isEmpty {

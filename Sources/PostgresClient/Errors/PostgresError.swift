@@ -46,7 +46,7 @@ extension PostgresError {
         case deadlock
         case serializationFailure
         case lockTimeout
-        /// `statement_timeout`, or somebody's cancel request.
+        /// `statement_timeout`, or a cancel request.
         case queryCancelled
         /// An earlier statement of the same transaction failed, so this one, or the commit, was not done.
         case transactionAborted
@@ -81,7 +81,7 @@ extension PostgresError {
 }
 
 extension PostgresError.Kind {
-    /// The safety of a retry as far as the kind alone tells it.
+    /// The safety of a retry if only the kind is known.
     var retry: PostgresError.RetrySafety {
         switch self {
         case .deadlock, .serializationFailure, .lockTimeout, .queryCancelled, .readOnly, .stalePlan,

@@ -60,7 +60,7 @@ extension ConnectionHandle {
     }
 
     enum Reply {
-        /// The answer is not complete yet.
+        /// The response is not complete yet.
         case wait
         /// libpq's NULL between the results of two commands.
         case separator

@@ -25,7 +25,7 @@ public struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// Applies what is pending.
+    /// Applies the pending migrations.
     ///
     /// - Returns: what was applied, in order.
     /// - Throws: `MigrationError`; `PostgresError` where the database cannot be reached or asked.
@@ -43,7 +43,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What is applied, pending and unknown. Changes nothing.
+    /// The applied, pending and unknown migrations. Changes nothing.
     ///
     /// - Throws: as `migrate`.
     public func status(_ configuration: PostgresConfiguration) async throws -> MigrationStatus {

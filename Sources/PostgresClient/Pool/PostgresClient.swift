@@ -29,7 +29,7 @@ public actor PostgresClient {
     private var pause: (id: PoolStateMachine.ConnectionID, timer: LoopTimer)?
     private var shutDownTimer: LoopTimer?
 
-    /// - Parameter name: tells this pool's metrics from another's: `writes`, `reads`.
+    /// - Parameter name: labels this pool's metrics: `writes`, `reads`.
     public init(
         _ configuration: PostgresConfiguration, on loop: EventLoop, limits: PostgresPoolLimits = PostgresPoolLimits(),
         name: String = "postgres", logger: Logger
@@ -88,7 +88,7 @@ public actor PostgresClient {
 // MARK: - Borrowing
 
 extension PostgresClient {
-    /// A connection in somebody's hands.
+    /// A lent connection.
     struct Loan: Sendable {
         let id: PoolStateMachine.ConnectionID
         let use: PoolStateMachine.Use

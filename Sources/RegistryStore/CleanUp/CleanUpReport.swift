@@ -44,7 +44,7 @@ public struct CleanUpRun: Sendable {
 
 /// Why there was no run.
 public enum CleanUpRefusal: Error, CustomStringConvertible {
-    /// Another one is under way; who holds the lock, as far as the database tells.
+    /// Another run is under way: the holder of the lock, if the database knows it.
     case busy(String)
     case unknownRun(Int)
     case unknownApp(String)

@@ -97,7 +97,7 @@ struct Moment {
     let time: Timestamp
     let position: Int64
 
-    /// - Parameter rows: what `RegistrationStatements.now` answered.
+    /// - Parameter rows: of `RegistrationStatements.now`.
     init(_ rows: PostgresResult, _ clock: RegistryClock) throws {
         time = clock.now(Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self)))
         position = try rows[0].decode(1)

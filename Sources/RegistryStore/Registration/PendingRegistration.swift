@@ -39,10 +39,10 @@ struct PendingRegistration: BatchedWrite {
 
 /// What the look-up found of an installation.
 enum RegistrationFinding: Sendable {
-    /// It says the same as the registration, and this is the answer.
+    /// The registration changes nothing, and this is the outcome.
     case unchanged(RegistrationOutcome)
-    /// It is as its last registration left it, and has the registration's token, user and session. Nobody else is
-    /// concerned; a write without a lock compares the revision.
+    /// It is as its last registration left it, and has the registration's token, user and session. The registration
+    /// changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
     /// There was none at this time.
     case absent(at: Timestamp)

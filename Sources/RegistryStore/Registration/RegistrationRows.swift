@@ -10,7 +10,7 @@ struct RowLayout<Row> {
 
     /// The columns that the statement writes.
     let written: ColumnList
-    /// All arrays: the keys, then what is written.
+    /// All arrays: the keys, then the written columns.
     let columns: ColumnList
 
     init(

@@ -6,7 +6,7 @@ struct RegistrationWrite {
     private let app: AppNumber
     private let moment: Moment
     private let events: [TokenEvent]
-    /// Who holds a token from now on. Nil: nobody.
+    /// The new holder of each token; nil for none.
     private var holders: [TokenAddress: InstallID?] = [:]
     private var released: [Installation] = []
     private var replaced: [Installation] = []

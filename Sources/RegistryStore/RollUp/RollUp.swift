@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Counts of installations by what cells tell apart, exact in the snapshot of the statement that reads them: what is
-/// folded, deltas that are not folded yet, and sessions that have expired and are not swept yet.
+/// Counts of installations by the dimensions of cells, exact in the snapshot of the statement that reads them: the
+/// folded counts, the deltas that are not folded yet, and the sessions that have expired and are not swept yet.
 public struct RollUp: Sendable {
     /// Which installations count.
     public enum Scope: Sendable {

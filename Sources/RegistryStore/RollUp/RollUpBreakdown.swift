@@ -103,8 +103,8 @@ extension RollUpBreakdown {
         "size AS (SELECT coalesce(sum_counts(counted), 0) AS total, count(*) AS groups FROM counted)"
     }
 
-    /// Groups that the level's rows do not tell: what has changed since, and zones of several offsets. `rows` is how
-    /// many of the level's rows they have.
+    /// Groups whose count is not in one row of the level: groups that have changed since the last fold, and zones of
+    /// several offsets. `rows` is the number of their rows in the level.
     private var touched: PostgresSQL {
         let changed: PostgresSQL = "SELECT \(sql: keys), count FROM changes"
         let several: PostgresSQL = """
@@ -139,7 +139,7 @@ extension RollUpBreakdown {
         """
     }
 
-    /// A SELECT: how many rows of the level count somebody.
+    /// A SELECT: the number of the level's rows whose count is not zero.
     private var rows: PostgresSQL {
         level.isRanked && rollUp.scope == .reachable
             ? "SELECT reachable FROM rollup_size WHERE app_id = \(app) AND level = \(level.name)"

@@ -6,7 +6,7 @@ import PushRegistry
 /// Folds the roll-up's deltas in the background. Every service process does; the database lets one at a time fold an
 /// app.
 ///
-/// What is not folded yet is counted all the same; folding keeps it little, so that readers stay fast.
+/// Counts include deltas that are not folded yet. Folding keeps their number low, so that readers stay fast.
 public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// How often the folder looks for deltas.
@@ -103,7 +103,7 @@ struct RollUpSchedule {
         self.ageMax = ageMax
     }
 
-    /// The apps to be folded now. What is due counts as folded: it is noticed anew if it was not.
+    /// The apps to be folded now. A due app counts as folded: if its fold fails, the next look finds it due again.
     mutating func due(_ waiting: [Waiting], now: ContinuousClock.Instant) -> [AppNumber] {
         var since: [AppNumber: ContinuousClock.Instant] = [:]
         var due: [AppNumber] = []

@@ -4,7 +4,7 @@ import PostgresClient
 struct RollUpLevel: Sendable {
     let name: String
     let dimensions: RollUpDimensions
-    /// What tells rows apart besides the dimensions.
+    /// The key columns besides the dimensions.
     private let more: [PostgresSQL]
     /// Whether an index by count finds the largest rows, and `rollup_size` knows how many there are.
     let isRanked: Bool

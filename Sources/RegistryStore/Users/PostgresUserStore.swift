@@ -6,7 +6,7 @@ import PushRegistry
 public struct PostgresUserStore: UserStore {
     /// How often a transaction is tried that loses races.
     private static let attemptsMax = 20
-    /// The same for one installation, whose token somebody may be taking each time.
+    /// The same for one installation: another client may take its token each time.
     private static let contendedAttemptsMax = 100
     /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees
     /// to it that no further binding begins.
@@ -111,7 +111,7 @@ extension PostgresUserStore {
         try await resources.postgres.withTransaction(attemptsMax: attemptsMax, body)
     }
 
-    /// The user's and the session's rows: nobody can begin a binding under them from then on. Only the first
+    /// Writes the user's and the session's rows: from then on, no binding can begin under them. Only the first
     /// transaction writes them; the others need their locks no longer.
     private func guards(_ end: SessionEnd) -> [PostgresStatement] {
         switch end.scope {

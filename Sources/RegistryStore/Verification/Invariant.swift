@@ -7,7 +7,7 @@ public struct Invariant: Sendable {
     /// The rule of the design that it belongs to.
     public let rule: String
     public let promise: String
-    /// Selects a text for each place where the promise is broken; never a token.
+    /// Selects a text for each row that breaks the promise; never a token.
     let broken: PostgresSQL
 
     init(_ name: String, _ rule: String, _ promise: String, _ broken: PostgresSQL) {
