@@ -1,7 +1,7 @@
 public import EventLoop
 public import PostgresClient
 
-/// What the stores of one event loop share.
+/// The shared resources of the stores of one event loop.
 public struct LoopResources: Sendable {
     public let postgres: PostgresClient
     let clock: RegistryClock

@@ -13,7 +13,7 @@ public struct TableAnalyzer: Sendable {
         self.postgres = postgres
     }
 
-    /// Looks until it is cancelled. What fails is tried again in the next round, and by autovacuum.
+    /// Runs until it is cancelled. A failure is retried in the next round, and by autovacuum.
     public func run() async {
         while !Task.isCancelled {
             try? await analyze()
@@ -21,7 +21,7 @@ public struct TableAnalyzer: Sendable {
         }
     }
 
-    /// Analyzes what has grown, as far as the role may: a role that does not own the tables leaves it to autovacuum.
+    /// Analyzes grown tables, if the role may: a role that does not own the tables leaves them to autovacuum.
     func analyze() async throws {
         for row in try await postgres.execute(PostgresStatement(TableAnalyzerStatements.grown)) {
             let table: String = try row.decode(0)

@@ -45,14 +45,12 @@ struct SQLCommand: AsyncParsableCommand {
     private func plans(of topics: [StatementTopic]) async throws -> [[StatementPlanner.Plan]] {
         let settings = try await common.settings()
         let logger = ProcessLogging.start(settings)
-        return try await lookingAtDatabase {
-            try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
-                let planner = StatementPlanner(
-                    service: try database.serviceConfiguration, ordinary: try database.configuration)
-                var plans: [[StatementPlanner.Plan]] = []
-                for topic in topics { plans.append(try await planner.plans(of: topic)) }
-                return plans
-            }
+        return try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
+            let planner = StatementPlanner(
+                service: try database.serviceConfiguration, ordinary: try database.configuration)
+            var plans: [[StatementPlanner.Plan]] = []
+            for topic in topics { plans.append(try await planner.plans(of: topic)) }
+            return plans
         }
     }
 }

@@ -1,4 +1,4 @@
-/// One unit under way: what was sent for it, and what came back. A pure value.
+/// One unit under way: its statements, and their responses so far. A pure value.
 struct PipelineUnit {
     /// A command whose response is one result, in the order sent.
     enum Step {
@@ -25,7 +25,7 @@ struct PipelineUnit {
         results.reserveCapacity(statements.count)
     }
 
-    /// What the connection's cache learns from a response.
+    /// Changes of the connection's cache that follow from a response.
     enum Lesson {
         case nothing
         case confirmed(PostgresStatement.Preparation)

@@ -41,7 +41,7 @@ extension PostgresConnection {
             case .full: return rows
             case .failure(let error): throw endCopy(error)
             case .end:
-                hold(false)
+                pauseReports(false)
                 copy = nil
                 return rows.count > 0 ? rows : nil
             case .wait where rows.count > countSeen:
@@ -61,15 +61,15 @@ extension PostgresConnection {
             // It may have been closed on the way here.
             guard isOpen, copy != nil else { return continuation.resume() }
             copy?.waiter = continuation
-            hold(false)
+            pauseReports(false)
         }
     }
 
-    /// Turns the poller's reports of arriving data on or off: it repeats them until the data is read.
-    private func hold(_ isHeld: Bool) {
-        guard let watch, let copy, copy.isHeld != isHeld else { return }
-        self.copy?.isHeld = isHeld
-        loop.change(watch, to: isHeld ? [] : .readable)
+    /// Pauses or resumes the poller's reports of arriving data: it repeats them until the data is read.
+    private func pauseReports(_ isPaused: Bool) {
+        guard let watch, let copy, copy.isPaused != isPaused else { return }
+        self.copy?.isPaused = isPaused
+        loop.change(watch, to: isPaused ? [] : .readable)
     }
 
     /// The descriptor of a connection with a COPY is ready. If no caller waits, the data stays in the socket.
@@ -79,7 +79,7 @@ extension PostgresConnection {
             copy?.waiter = nil
             waiter.resume()
         } else if readiness.isDisjoint(with: .failed) {
-            hold(true)
+            pauseReports(true)
         } else {
             // The poller repeats its report until the data is read.
             close(PostgresError(.connectionLost, message: "the server has gone"))
@@ -122,8 +122,8 @@ extension PostgresConnection {
         var phase = CopyPhase.beginning
         /// The caller that waits for rows, none of which had arrived.
         var waiter: CheckedContinuation<Void, Never>?
-        /// Whether the poller keeps to itself what has arrived.
-        var isHeld = false
+        /// Whether the poller's reports of arriving data are paused.
+        var isPaused = false
         /// Why there are no more rows.
         var error: PostgresError?
     }

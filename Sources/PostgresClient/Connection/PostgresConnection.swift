@@ -156,7 +156,7 @@ extension PostgresConnection {
         units[units.count - 1].steps.append(step)
     }
 
-    /// Pushes what libpq has buffered and asks for write readiness while some is left.
+    /// Sends libpq's buffer, and asks for write readiness while some of it is left.
     func flush() {
         switch handle.flush() {
         case .done: waitToWrite(false)
@@ -182,7 +182,7 @@ extension PostgresConnection: ReadinessHandler {
     private func receive(_ readiness: Readiness) {
         guard copy == nil else { return receiveCopy(readiness) }
         let isAlive = handle.consumeInput()
-        // What came before the end is read first: it says why.
+        // Reads the data that arrived before the end first: it has the server's reason.
         drain()
         guard isAlive, !handle.isBad else { return lose() }
         if isWaitingToWrite { flush() }

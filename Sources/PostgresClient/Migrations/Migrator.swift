@@ -54,7 +54,7 @@ public struct Migrator: Sendable {
 // MARK: - Taking turns
 
 extension Migrator {
-    /// Asks again and again rather than waits in the server: who waits there holds a snapshot, for which the other
+    /// Retries in place of a wait in the server: a session that waits there holds a snapshot, for which the other
     /// process's `CREATE INDEX CONCURRENTLY` would wait in turn.
     private func withTurn<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
         let deadline = ContinuousClock.now + turnTimeout

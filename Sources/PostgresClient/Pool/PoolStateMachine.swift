@@ -1,7 +1,7 @@
 import DequeModule
 
-/// The decisions of a pool, as a pure value: it hears what happened and says what to do. It knows no clock, no socket
-/// and no continuation.
+/// The decisions of a pool, as a pure value: it gets events and returns actions. It knows no clock, no socket and no
+/// continuation.
 ///
 /// One attempt to connect is under way at a time, so a server that is down costs one thread and not one per connection.
 struct PoolStateMachine {
@@ -191,8 +191,7 @@ extension PoolStateMachine {
         return open() + finish()
     }
 
-    /// Lends nothing more. Borrowed connections are closed when they come back, and so is what an attempt under way
-    /// brings.
+    /// Lends nothing more. A borrowed connection is closed when it comes back, and a new one as soon as it is open.
     mutating func shutDown() -> [Action] {
         guard phase != .finished else { return [] }
         phase = .shuttingDown
@@ -201,7 +200,7 @@ extension PoolStateMachine {
         return refused + closeIdle()
     }
 
-    /// Removes a caller from the queues.
+    /// Closes all connections at once, the lent ones too, and ends the pool.
     mutating func giveUp() -> [Action] {
         attempt = nil
         let left = connections.map { Action.close($0.id) }

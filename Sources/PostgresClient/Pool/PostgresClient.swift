@@ -159,7 +159,7 @@ extension PostgresClient {
         }
     }
 
-    /// Does nothing to one that has been served: who has a loan gives it back.
+    /// Does nothing to a caller that has its loan: it gives the loan back.
     private func abandon(_ id: PoolStateMachine.WaiterID) {
         state.abandon(id)
         serve(id, .failure(PostgresError(.cancelled)))
@@ -221,7 +221,7 @@ extension PostgresClient {
         timer.set(after: deadline - loop.now)
     }
 
-    /// Stops lending, waits for what is lent, and closes that too when the time is over.
+    /// Stops lending, waits for lent connections, and closes them too at the deadline.
     private func shutDown() {
         perform(state.shutDown())
         endPause()

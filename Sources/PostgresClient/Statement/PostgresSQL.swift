@@ -1,4 +1,4 @@
-/// A piece of SQL with the values bound in it: what dynamic SQL is composed of.
+/// A piece of SQL with the values bound in it: dynamic SQL is composed of such pieces.
 ///
 ///     let condition: PostgresSQL = "locale = \(locale)"
 ///     let statement: PostgresStatement = "SELECT count(*) FROM installation WHERE \(sql: condition)"

@@ -6,7 +6,7 @@ public struct PreparedSQL: Sendable {
     private static let created = Atomic<Int>(0)
 
     public let text: String
-    /// One line for readers of a list of statements: what calls it, and what it does. Never sent.
+    /// The caller and the effect of the statement, in one line, for readers of a list. It is never sent.
     public let purpose: String?
     let id: Int
 

@@ -2,7 +2,7 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// What PostgreSQL's planner says that it would do.
+/// The plan of a question, by PostgreSQL's planner.
 enum AudienceExplanation {
     static let named = [
         NamedStatement(

@@ -70,7 +70,7 @@ extension AudiencePredicate {
         }
     }
 
-    /// Settings are compared by their codes. What no column of the roll-up has is one.
+    /// Settings are compared by their codes, except columns of the roll-up.
     private func choice(_ field: AudienceField, _ names: [String]) -> PostgresSQL {
         if field == .provider { return "provider = ANY (\(names)::text[]::provider[])" }
         if source.rollUp != nil {

@@ -36,7 +36,7 @@ public struct AudienceStoreLimits: Sendable {
     }
 }
 
-/// What a question sees.
+/// The moment of the data that a question reads.
 struct AudienceMoment {
     let asOf: Timestamp
     /// Whether overflow cells count installations of the app. The roll-up knows only the provider and the authorization
@@ -75,8 +75,8 @@ struct AudienceSessions {
                     OR EXISTS (SELECT FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
         """)
 
-    /// Lends a connection within a transaction that sees one moment. Whatever fails, and cancelling, closes the
-    /// connection: the server notices, and stops what it does for it, within a second.
+    /// Lends a connection within a transaction that sees one moment. Any error, and cancelling, closes the connection:
+    /// the server notices within a second, and stops the statement.
     func withMoment<Value>(
         of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
     ) async throws -> Value {

@@ -13,12 +13,12 @@ struct AudienceSource {
     /// How many installations a group of rows stands for; never NULL.
     let count: PostgresSQL
 
-    /// What the version in a column is compared by. The roll-up keeps it.
+    /// The key by which a version is compared. The roll-up keeps it.
     func versionKey(of column: PostgresSQL) -> PostgresSQL {
         rollUp == nil ? "version_key(\(sql: column))" : "system_version_key"
     }
 
-    /// What holds a field: for a setting of `installation`, its code.
+    /// The expression of a field; for a setting of `installation`, its code.
     func column(_ field: AudienceField) -> PostgresSQL {
         if rollUp != nil, field == .authorizationStatus { return "authorization_status" }
         return field.settingCode ?? field.column ?? ZoneOffsets.utcOffset

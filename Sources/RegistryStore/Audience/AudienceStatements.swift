@@ -144,14 +144,14 @@ extension AudienceStatements {
         installID.map { " AND install_id > \($0.rawValue)" } ?? ""
     }
 
-    /// What makes a group: equal versions are one, however they are written.
+    /// The key of a group: equal versions are one group, however they are written.
     private func groupKey(_ field: AudienceField) -> PostgresSQL {
         let column = source.column(field)
         return field.kind == .version ? source.versionKey(of: column) : column
     }
 
-    /// What a group is shown as: of several spellings of a version the first, which is the shortest one with nothing
-    /// behind the number.
+    /// The name of a group: of several spellings of a version the first, which is the shortest one with nothing behind
+    /// the number.
     private func groupText(_ field: AudienceField, _ key: PostgresSQL) -> PostgresSQL {
         if field.settingCode != nil { return Self.settingName(field, key) }
         guard field.kind == .version, let column = field.column else { return "(\(sql: key))::text" }

@@ -16,7 +16,7 @@ struct ExportCopy {
     /// How long the reading may take.
     let deadline: Duration
 
-    /// Hands out all rows. What throws closes the connection, the rows under way with it.
+    /// Hands out all rows. An error closes the connection, and drops the rows under way.
     ///
     /// - Throws: `AudienceRefusal.exportExpired` after the deadline; what `consume` throws.
     func read(_ query: PostgresSQL, _ consume: (ExportRows) async throws -> Void) async throws {

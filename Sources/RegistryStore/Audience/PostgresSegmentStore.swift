@@ -87,7 +87,7 @@ public struct PostgresSegmentStore: SegmentStore {
         return definitions
     }
 
-    /// Runs `body`; what the database throws leaves as a `StoreError`, all else as itself.
+    /// Runs `body`. An error of the database is thrown as a `StoreError`, other errors as themselves.
     private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

@@ -29,7 +29,7 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         return true
     }
 
-    /// Up to one batch of what waits.
+    /// At most one batch of the waiting elements.
     mutating func takeBatch() -> [Element] {
         let batch = Array(elements.prefix(batchMax))
         elements.removeFirst(batch.count)
@@ -42,7 +42,7 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         consumers.append(consumer)
     }
 
-    /// Refuses new elements, wakes every consumer and gives up what still waits.
+    /// Refuses new elements, wakes every consumer and returns the waiting elements.
     mutating func finish() -> [Element] {
         isFinished = true
         while let consumer = consumers.popFirst() { consumer.resume() }

@@ -74,7 +74,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
         return batch
     }
 
-    /// Ends what a batch had under way: the keys' next items may be taken.
+    /// Ends a batch: the keys' next items may be taken.
     mutating func finish(_ keys: some Sequence<Key>, of app: AppNumber) {
         for key in keys {
             let id = LaneID(app: app, key: key)

@@ -54,7 +54,7 @@ enum LockTimeout {
         NamedStatement("alone", serving: "Writes that met a locked row: waits for a lock, outside of a batch.", alone),
     ]
 
-    /// None for what waits as long as the session says.
+    /// No statement for a wait that the session's setting limits.
     static func statements(_ patience: LockPatience) -> [PostgresStatement] {
         switch patience {
         case .batch: []

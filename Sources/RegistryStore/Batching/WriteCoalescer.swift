@@ -39,7 +39,7 @@ enum LockPatience {
 /// it waits in a transaction of its own, and its neighbours are written without it.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
-    /// Carries a batch of one app out and gives each write's result. What it throws concerns the whole batch.
+    /// Writes a batch of one app and returns each write's result. An error concerns the whole batch.
     typealias Body = @Sendable (_ batch: [Write], _ patience: LockPatience) async throws -> Results
 
     /// Writes that wait; more are refused.

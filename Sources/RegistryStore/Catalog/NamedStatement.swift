@@ -5,7 +5,7 @@ import PushRegistry
 public struct NamedStatement: Sendable {
     /// Its name in the source: `lookUp`.
     public let name: String
-    /// What calls the statement (an endpoint, a job or a command), its rule, and what it does.
+    /// The caller of the statement (an endpoint, a job or a command), its rule, and its effect.
     public let purpose: String
     /// As PostgreSQL gets it, with placeholders.
     public let sql: String
@@ -63,7 +63,7 @@ public struct StatementTopic: Sendable {
     public let summary: String
     public let sessions: Sessions
     public let statements: [NamedStatement]
-    /// What must run first in a session, so that the statements are valid.
+    /// Runs first in the session, so that the statements are valid.
     let setUp: PostgresStatement?
 
     init(

@@ -40,7 +40,7 @@ struct CleanUpLedger {
                 result.isRefused))
     }
 
-    /// Adds to what a run did besides installations.
+    /// Adds to a run's counts besides installations.
     func count(
         tombstones: Int = 0, partitionsMade: Int = 0, partitionsDropped: Int = 0, historyRemoved: Int = 0, of run: Int32
     ) throws {

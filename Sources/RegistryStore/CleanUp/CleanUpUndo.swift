@@ -10,7 +10,7 @@ extension CleanUp {
         public let skipped: Int
     }
 
-    /// Restores what a run changed, where nothing has happened to it since.
+    /// Restores a run's installations that have not changed since.
     ///
     /// - Throws: `CleanUpRefusal`, `PostgresError`.
     public func undo(_ run: Int, process: String) async throws -> Undoing {
@@ -42,8 +42,8 @@ extension CleanUp {
     }
 }
 
-/// The undoing of a run. It reads what to restore once, and writes it by key in batches, in the lock order of all
-/// transactions: users, sessions, tokens, installations.
+/// The undoing of a run. It reads the installations to restore once, and writes them by key in batches, in the lock
+/// order of all transactions: users, sessions, tokens, installations.
 private struct CleanUpUndo {
     let session: PostgresSession
     let run: Int32
@@ -62,7 +62,7 @@ private struct CleanUpUndo {
         try session.execute(CleanUpStatements.now)[0].decode(0)
     }
 
-    /// What became stale or unregistered lost nothing.
+    /// Installations that became stale or unregistered lost nothing.
     private func restoreJudged() throws -> Int {
         guard let run = try CleanUp.record(of: run, session) else { return 0 }
         let (start, end): (PostgresTimestamp, PostgresTimestamp) = (try run.decode(1), try run.decode(2))
@@ -111,7 +111,7 @@ private struct CleanUpUndo {
         return restored
     }
 
-    /// What lost a token or a session.
+    /// Installations that lost a token or a session.
     private func restoreChanges() throws -> Int {
         var restored = 0
         var (app, installID): (Int32, String) = (0, "")

@@ -78,7 +78,7 @@ struct CleanUpUpkeep {
         }
     }
 
-    /// Folds what the run appended, unless a service does.
+    /// Folds the deltas that the run appended, unless a service does.
     func foldRollUp() throws {
         try RollUpFold.runAll(in: session)
     }

@@ -17,7 +17,7 @@ struct CleanUpWork {
         var rows: [(installID: String, revision: Int64)]
     }
 
-    /// Records what was found in each app.
+    /// Records the counts of the plan for each app.
     func begin(_ plan: CleanUpPlan) throws {
         for entry in plan.entries { try ledger.add(entry.result, of: entry.app, to: run) }
     }

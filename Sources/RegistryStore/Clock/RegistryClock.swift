@@ -19,7 +19,7 @@ public final class RegistryClock: Sendable {
         Timestamp(microseconds: latest.max(time.microseconds, ordering: .relaxed).newValue)
     }
 
-    /// Reads and stores the latest time until it is cancelled. What fails is tried again.
+    /// Reads and stores the latest time until it is cancelled. A failure is retried.
     public func run(on postgres: PostgresClient) async {
         while !Task.isCancelled {
             let latest = Timestamp(microseconds: latest.load(ordering: .relaxed))

@@ -5,7 +5,7 @@ import Synchronization
 /// Loads installations that were registered elsewhere, set by set, each in one transaction. Installations that exist
 /// stay as they are: an import that failed is simply run again.
 public struct InstallationImporter: Sendable {
-    /// What became of lines.
+    /// The outcomes of lines.
     public struct Counts: Hashable, Sendable {
         public var imported = 0
         /// The installation is there already.
@@ -25,8 +25,8 @@ public struct InstallationImporter: Sendable {
     /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait
     /// long.
     public static let installationsPerTransaction = 20_000
-    /// Sets that are written at the same time: a second one uses what the first leaves idle, more would take from the
-    /// service.
+    /// Sets that are written at the same time. A second one uses the time that the first leaves idle; more would slow
+    /// the service down.
     private static let sessionCount = 2
     /// How often a set is tried that loses races with registrations of the same installations.
     private static let attemptsMax = 20

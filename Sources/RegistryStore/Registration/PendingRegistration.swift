@@ -2,11 +2,11 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// A registration on its way to the database, with what was found out about it so far. It moves from queue to queue, so
-/// it is one reference and a small value.
+/// A registration on its way to the database, with the results of look-ups so far. It moves from queue to queue, so it
+/// is one reference and a small value.
 struct PendingRegistration: BatchedWrite {
     private let content: Content
-    /// What the look-up found.
+    /// The result of the look-up.
     var finding: RegistrationFinding = .other
 
     private final class Content: Sendable {
@@ -37,7 +37,7 @@ struct PendingRegistration: BatchedWrite {
     var key: InstallID { content.registration.key.installID }
 }
 
-/// What the look-up found of an installation.
+/// The installation that the look-up found.
 enum RegistrationFinding: Sendable {
     /// The registration changes nothing, and this is the outcome.
     case unchanged(RegistrationOutcome)

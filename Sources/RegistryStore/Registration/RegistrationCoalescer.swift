@@ -90,7 +90,7 @@ public actor RegistrationCoalescer {
         }
     }
 
-    /// R2: what the registry knows already is answered from one read.
+    /// R2: an unchanged registration needs one read.
     private func answer(_ batches: [(app: AppNumber, items: [Arrival])]) async {
         meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         do {

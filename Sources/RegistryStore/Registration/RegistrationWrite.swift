@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// What a transaction writes once the rules have decided, as statements.
+/// The statements of a transaction after the rules have decided.
 struct RegistrationWrite {
     private let app: AppNumber
     private let moment: Moment

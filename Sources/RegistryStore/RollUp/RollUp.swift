@@ -119,7 +119,7 @@ extension RollUp {
         Self.texts.filter { dimensions.contains($0.dimension) }.map { "\(sql: $0.value) AS \(sql: $0.column)" }
     }
 
-    /// Joins of what rows `c` have numbers of.
+    /// Joins of the texts whose numbers rows `c` have.
     private func joins(for dimensions: RollUpDimensions) -> PostgresSQL {
         Self.texts.filter { dimensions.contains($0.dimension) }.compactMap(\.lookup).map {
             """

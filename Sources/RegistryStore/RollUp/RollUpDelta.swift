@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// What one transaction changes in the roll-up, summed by cell and session expiry.
+/// The changes of one transaction in the roll-up, summed by cell and session expiry.
 struct RollUpDelta: Sendable {
     static let named = [
         NamedStatement("append", append)

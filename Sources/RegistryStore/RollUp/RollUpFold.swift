@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// One transaction that folds an app's deltas into the levels, and sweeps its expired sessions. A value: it says what
-/// to send next, so that a loop's connection and a blocking session drive the same steps.
+/// One transaction that folds an app's deltas into the levels, and sweeps its expired sessions. A value that returns
+/// the statements to send, so that a loop's connection and a blocking session drive the same steps.
 ///
 /// The transaction locks the app's row of `rollup_state`, so one fold runs at a time. If it fails, nothing has changed.
 public struct RollUpFold {
@@ -40,10 +40,10 @@ public struct RollUpFold {
         self.batch = Int64(batch)
     }
 
-    /// What to send first.
+    /// The first unit to send.
     var first: [PostgresStatement] { [RollUpStatements.lock(app)] }
 
-    /// What to send after these results; nil at the end.
+    /// The next unit after these results; nil at the end.
     mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .locking: try lock(results)

@@ -38,7 +38,7 @@ public struct RollUpFolder: Sendable {
     }
 
     /// Folds until it is cancelled, at most a quarter of the time: in a flood, registrations need the server more than
-    /// audiences do, and what has waited is folded the cheaper. What fails is tried again in the next round.
+    /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
         var schedule = RollUpSchedule(deltasMax: limits.deltasMax, ageMax: limits.ageMax)
         var isPrepared = false
@@ -71,7 +71,7 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    /// Folds what there is of an app.
+    /// Folds the waiting deltas and expired sessions of an app.
     ///
     /// - Returns: how many rows were removed.
     private func fold(_ app: AppNumber) async throws -> Int {

@@ -1,8 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// What a process does before it folds: it finds again the deltas of a restored dump, whose transactions' numbers mean
-/// nothing here, and learns the names of time zones, which an upgrade of PostgreSQL or tzdata may have changed.
+/// The preparation of a process before it folds. It finds the deltas of a restored dump again, whose transactions'
+/// numbers mean nothing here. It learns the names of time zones, which an upgrade of PostgreSQL or tzdata may have
+/// changed.
 struct RollUpPreparation {
     static let named = [
         NamedStatement(

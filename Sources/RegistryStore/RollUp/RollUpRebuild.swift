@@ -12,7 +12,7 @@ public struct RollUpRebuild: Sendable {
         case aligning
         /// Installations get the cells that fit them, and are counted.
         case recounting
-        /// Corrections are folded, with what else is pending: so many of so many so far.
+        /// Folding corrections and other pending deltas: the number so far, and of all.
         case folding(Int, of: Int)
     }
 

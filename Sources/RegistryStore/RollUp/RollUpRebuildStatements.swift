@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of `rebuild-rollup`, and what `verify` has in common with it (R13).
+/// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
 enum RollUpRebuildStatements {
     static let named = [
         NamedStatement("apps", serving: "rebuild-rollup: lists the apps.", apps),

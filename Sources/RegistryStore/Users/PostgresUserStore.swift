@@ -81,7 +81,7 @@ public struct PostgresUserStore: UserStore {
 // MARK: - Transactions
 
 extension PostgresUserStore {
-    /// What one transaction did, and after which installation the next one goes on; nil at the end.
+    /// The result of one transaction, and the installation after which the next one continues; nil at the end.
     private typealias Batch<Value> = (value: Value, last: String?)
 
     /// Runs transactions until there is nothing left, while it has the loop's turn. Whatever is thrown leaves as a
@@ -200,7 +200,7 @@ extension PostgresUserStore {
     }
 }
 
-/// What one transaction of an erasure writes.
+/// The writes of one transaction of an erasure.
 private struct ErasureBatch {
     let erasure: Erasure
     let stored: [StoredInstallation]

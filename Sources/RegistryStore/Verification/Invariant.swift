@@ -113,7 +113,8 @@ extension Invariant {
             """),
     ]
 
-    /// A minute after the registry's time: what commits while the check begins is later than its own time.
+    /// A minute after the registry's time: a transaction that commits while the check begins has a later time than the
+    /// check.
     static let soon: PostgresSQL = "(SELECT greatest(latest, now()) + interval '1 minute' FROM registry_clock)"
 }
 

@@ -9,7 +9,7 @@ public struct RegistryVerifier: Sendable {
             NamedStatement($0.name, serving: "verify (\($0.rule)): finds what breaks “\($0.promise)”.", $0.count)
         }
 
-    /// What was found of one invariant.
+    /// The findings of one invariant.
     public struct Finding: Sendable {
         public let invariant: Invariant
         /// At how many places it is broken.
@@ -34,7 +34,7 @@ public struct RegistryVerifier: Sendable {
         self.configuration = configuration
     }
 
-    /// Reads all tables, several times; the server sorts on its disk what does not fit its memory. Changes nothing.
+    /// Reads all tables, several times; the server sorts on its disk if its memory is too small. Changes nothing.
     ///
     /// - Parameter progress: called before each invariant: its number from 0, of how many, and which.
     /// - Throws: `PostgresError`.
