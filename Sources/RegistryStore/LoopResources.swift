@@ -1,16 +1,16 @@
 public import EventLoop
 public import PostgresClient
 
-/// What the stores of one event loop share.
+/// The shared resources of the stores of one event loop.
 public struct LoopResources: Sendable {
     public let postgres: PostgresClient
     let clock: RegistryClock
     let cells: RollUpCells
-    /// Transactions that may wait for somebody's lock: few at a time, so that the loop's other connections stay free.
+    /// Transactions that may wait for locks of others: few at a time, so that the loop's other connections stay free.
     let lone: Turns
 
     private static let loneMax = 2
-    /// A turn takes milliseconds, unless somebody holds a lock.
+    /// A turn takes milliseconds, unless another transaction keeps a lock.
     private static let loneWaitingMax = 4_096
 
     public var loop: EventLoop { postgres.loop }

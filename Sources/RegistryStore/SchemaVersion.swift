@@ -2,6 +2,10 @@ import PostgresClient
 
 /// Which migrations a database has, for `GET /readyz`.
 public enum SchemaVersion {
+    static let named = [
+        NamedStatement("newest", newest)
+    ]
+
     /// The number of the newest migration; 0 if there is none.
     ///
     /// - Throws: `PostgresError`, also if there is no table of migrations.
@@ -9,10 +13,12 @@ public enum SchemaVersion {
         try await postgres.execute(PostgresStatement(newest))[0].decode(0)
     }
 
-    /// Whether the database answers.
+    /// Whether the database responds.
     public static func isReadable(_ postgres: PostgresClient) async -> Bool {
         (try? await read(postgres)) != nil
     }
 
-    private static let newest = PreparedSQL("SELECT coalesce(max(version), 0)::bigint FROM schema_migration")
+    private static let newest = PreparedSQL(
+        serving: "GET /readyz: reads the newest migration.",
+        "SELECT coalesce(max(version), 0)::bigint FROM schema_migration")
 }

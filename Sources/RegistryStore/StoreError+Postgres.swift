@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 extension StoreError {
-    /// What a caller learns of an error; the one place that decides it.
+    /// The error for the caller; the one place that decides it.
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error

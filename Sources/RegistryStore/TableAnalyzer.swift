@@ -13,7 +13,7 @@ public struct TableAnalyzer: Sendable {
         self.postgres = postgres
     }
 
-    /// Looks until it is cancelled. What fails is tried again in the next round, and by autovacuum.
+    /// Runs until it is cancelled. A failure is retried in the next round, and by autovacuum.
     public func run() async {
         while !Task.isCancelled {
             try? await analyze()
@@ -21,9 +21,9 @@ public struct TableAnalyzer: Sendable {
         }
     }
 
-    /// Analyzes what has grown, as far as the role may: a role that does not own the tables leaves it to autovacuum.
+    /// Analyzes grown tables, if the role may: a role that does not own the tables leaves them to autovacuum.
     func analyze() async throws {
-        for row in try await postgres.execute(TableAnalyzerStatements.grown) {
+        for row in try await postgres.execute(PostgresStatement(TableAnalyzerStatements.grown)) {
             let table: String = try row.decode(0)
             _ = try await postgres.execute(TableAnalyzerStatements.analyze(table))
         }
@@ -32,16 +32,22 @@ public struct TableAnalyzer: Sendable {
 
 /// The SQL of a service's background task that keeps statistics.
 enum TableAnalyzerStatements {
-    /// Tables that were small when they were analyzed last, and have doubled since.
-    static let grown = PostgresStatement(
-        PreparedSQL(
-            """
-            SELECT oid::regclass::text FROM pg_class
-            WHERE oid = ANY ('{installation, token_holder, installation_owner, session, user_guard, installation_logout,
-                    rollup_cell, rollup_text}'::regclass[])
-                AND relpages < 1000 AND pg_has_role(relowner, 'USAGE')
-                AND pg_relation_size(oid) >= (2 * relpages + 8) * current_setting('block_size')::bigint
-            """))
+    static let named = [
+        NamedStatement("grown", grown),
+        NamedStatement(
+            "analyze", serving: "Service, every second: analyzes a table that has grown.", analyze("installation")),
+    ]
+
+    /// Small tables that have doubled since the last ANALYZE.
+    static let grown = PreparedSQL(
+        serving: "Service, every second: finds tables that have outgrown their statistics.",
+        """
+        SELECT oid::regclass::text FROM pg_class
+        WHERE oid = ANY ('{installation, token_holder, installation_owner, session, user_guard, installation_logout,
+                rollup_cell, rollup_text}'::regclass[])
+            AND relpages < 1000 AND pg_has_role(relowner, 'USAGE')
+            AND pg_relation_size(oid) >= (2 * relpages + 8) * current_setting('block_size')::bigint
+        """)
 
     /// - Parameter table: as PostgreSQL spells it, quoted where that is needed.
     static func analyze(_ table: String) -> PostgresStatement {

@@ -167,6 +167,7 @@ struct CommandLineTests {
     @Test(arguments: [
         ["migrate"], ["verify"], ["cleanup"], ["cleanup", "runs"], ["apps"], ["keys", "list", "a"], ["rebuild-rollup"],
         ["segment", "count", "--app", "a", "--filter", "{}"], ["import", "/dev/null", "--format", "csv", "--app", "a"],
+        ["sql", "--plan"],
     ])
     func commands_createNoDatabase(arguments: [String]) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "empty-\(UUID().uuidString)")
@@ -179,6 +180,14 @@ struct CommandLineTests {
             #expect(result.log.contains("PUSH_REGISTRY_DATABASE_URL") && !result.log.contains("Usage"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
         }
+    }
+
+    @Test func sql_printsStatements_withoutADatabase() async throws {
+        let one = try await RegistryCommand.run(["sql", "registration.lookUp"])
+        #expect(one.status == 0 && one.output.contains("PUT /v1/apps/{app}/installations/{installId} (R2): "))
+        #expect(one.output.contains("LEFT JOIN installation i ON i.app_id = $1") && !one.output.contains("addHolders"))
+        let unknown = try await RegistryCommand.run(["sql", "nonsense"])
+        #expect(unknown.status == 64 && unknown.log.contains("registration") && !unknown.log.contains("Usage"))
     }
 
     @Test(arguments: [["migrate"], ["verify"], ["cleanup"]])

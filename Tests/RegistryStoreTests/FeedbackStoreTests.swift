@@ -196,7 +196,7 @@ struct FeedbackStoreTests {
         }
     }
 
-    /// Nothing is locked of what is only read: feedback that changes nothing waits for nobody.
+    /// A read locks no row: feedback that changes nothing waits for no lock.
     @Test func feedback_waitsForNoLock_whenItChangesNothing() async throws {
         try await TestStores.with { stores in
             try await stores.register("phone", token: token)
@@ -210,7 +210,7 @@ struct FeedbackStoreTests {
         }
     }
 
-    /// What is without a time is of its receipt, however long it had to wait since.
+    /// An item without a time gets the time of its receipt, however long it waits.
     @Test func feedback_isAsOldAsItsReceipt_whenItHadToWait() async throws {
         try await TestStores.with { stores in
             let arrivedAt = ContinuousClock.now

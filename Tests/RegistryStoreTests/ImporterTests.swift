@@ -56,7 +56,7 @@ struct ImporterTests {
                 for (name, value) in InstallationImporter.sessionSettings {
                     try session.run(script: "SET \(name) = '\(value)'")
                 }
-                _ = try session.execute(ImportStatements.makeTable)
+                _ = try session.execute(ImportStatements.createTable)
                 let merge = ImportStatements.merge(stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0))
                 let lines = try session.execute(PostgresStatement("EXPLAIN \(sql: merge)"))
                 return try lines.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")

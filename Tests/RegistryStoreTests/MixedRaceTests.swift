@@ -124,7 +124,7 @@ private struct RacingService: Sendable {
         _ = try await store.register(.make(installID, token: token, user: user))
     }
 
-    /// Whoever it is bound to; a refusal changes nothing.
+    /// For any user it is bound to; a refusal changes nothing.
     private func logOut(_ installID: String, _ user: String) async throws {
         let logout = Logout(
             key: InstallationKey(app: Self.app, installID: try InstallID(installID)),
@@ -173,7 +173,7 @@ private final class Flag: Sendable {
 }
 
 extension StoreUnderTest {
-    /// Who is bound to an installation, by both tables.
+    /// The user bound to an installation, by both tables.
     fileprivate func expectOwnersAgree(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let unlike = try await strings(
             """

@@ -5,7 +5,7 @@ import PushRegistry
 typealias Outcome = Result<RegistrationOutcome, any Error>
 
 extension StoreUnderTest {
-    /// Writes all of them as one batch, in this order, and gives each one's answer.
+    /// Writes all of them as one batch, in this order, and returns each one's outcome.
     func writeInOneBatch(_ registrations: [Registration]) async throws -> [Outcome] {
         var batch = registrations.map { PendingRegistration($0) }
         let lookUp = RegistrationLookUp(postgres: pool, clock: resources.clock)
@@ -18,7 +18,7 @@ extension StoreUnderTest {
 }
 
 extension StoreUnderTest {
-    /// Registers all of them at the same time, and gives each one's answer.
+    /// Registers all of them at the same time, and returns each one's outcome.
     func registerTogether(_ registrations: [Registration]) async throws -> [Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
             for (index, registration) in registrations.enumerated() {

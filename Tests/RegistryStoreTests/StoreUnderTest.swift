@@ -97,7 +97,7 @@ extension Registration {
     }
 }
 
-/// Asks until the answer is yes.
+/// Repeats a check until it is true.
 func eventually(_ isSo: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while try await !isSo() {

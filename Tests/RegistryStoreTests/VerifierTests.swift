@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The verifier finds what is broken, and nothing else")
 struct VerifierTests {
-    /// A way to break the data, which invariants tell it, and the way back.
+    /// SQL that breaks the data, the invariants that report it, and SQL that repairs it.
     private struct Damage {
         let done: PostgresStatement
         let undone: PostgresStatement
@@ -213,7 +213,8 @@ struct VerifierTests {
 }
 
 extension TestStores {
-    /// Installations that rotated, moved, were deleted and came back, and one that is older than its history.
+    /// Installations that rotated, moved, were deleted and came back, and an installation that is older than its
+    /// history.
     fileprivate func prepare() async throws {
         try await register("a", token: "aaaaaaaaaaaaaaaa", as: "alice")
         try await register("a", token: "aaaaaaaaaaaaaaab", as: "alice")

@@ -1,6 +1,6 @@
-/// One unit under way: what was sent for it, and what came back. A pure value.
+/// One unit under way: its statements, and their responses so far. A pure value.
 struct PipelineUnit {
-    /// A command as the server answers it: one result each, in the order sent.
+    /// A command whose response is one result, in the order sent.
     enum Step {
         case deallocate
         case prepare(Int)
@@ -25,7 +25,7 @@ struct PipelineUnit {
         results.reserveCapacity(statements.count)
     }
 
-    /// What the connection's cache learns from an answer.
+    /// Changes of the connection's cache that follow from a response.
     enum Lesson {
         case nothing
         case confirmed(PostgresStatement.Preparation)
@@ -48,7 +48,7 @@ struct PipelineUnit {
         return .nothing
     }
 
-    /// Steps that no answer came for: their connection is gone.
+    /// Steps without a response: their connection is gone.
     mutating func fail(_ error: PostgresError) {
         self.error = self.error ?? error
     }
@@ -60,7 +60,7 @@ struct PipelineUnit {
         }
     }
 
-    /// After the last answer the Sync commits, which may fail by itself: a deferred constraint.
+    /// After the last response, the Sync commits. The commit may fail by itself: a deferred constraint.
     private mutating func takeVerdictOfCommit(_ result: ResultHandle) -> Lesson {
         if case .failure(let error) = result.outcome { fail(error) }
         return .nothing

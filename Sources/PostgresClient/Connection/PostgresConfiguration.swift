@@ -3,8 +3,8 @@ public struct PostgresConfiguration: Sendable {
     /// Set in every session, where the caller sets nothing else: the server notices within a second that the client of
     /// a running query has gone, which is how this client cancels one.
     ///
-    /// The rest is what this client and its callers rely on, whatever the role or the database says: isolation
-    /// read committed, literals without backslash escapes, and commits that are durable.
+    /// This client and its callers rely on the rest, whatever the role or the database sets: isolation read committed,
+    /// literals without backslash escapes, and durable commits.
     public static let defaultSettings = [
         "client_connection_check_interval": "1000", "default_transaction_isolation": "read committed",
         "standard_conforming_strings": "on", "synchronous_commit": "on",

@@ -23,8 +23,8 @@ extension PostgresConnection {
         setTimer(deadline)
     }
 
-    /// The next rows in the order of the query; nil after the last one. While nobody asks, nothing is read, and the
-    /// server waits as soon as the socket's buffers are full.
+    /// The next rows in the order of the query; nil after the last one. Between calls, nothing is read, and the server
+    /// waits as soon as the socket's buffers are full.
     ///
     /// - Parameter bytesMax: no further row is added to so many bytes.
     /// - Throws: `timeout` once the deadline has passed, and what the server says; the connection is closed then.
@@ -41,7 +41,7 @@ extension PostgresConnection {
             case .full: return rows
             case .failure(let error): throw endCopy(error)
             case .end:
-                hold(false)
+                pauseReports(false)
                 copy = nil
                 return rows.count > 0 ? rows : nil
             case .wait where rows.count > countSeen:
@@ -61,32 +61,32 @@ extension PostgresConnection {
             // It may have been closed on the way here.
             guard isOpen, copy != nil else { return continuation.resume() }
             copy?.waiter = continuation
-            hold(false)
+            pauseReports(false)
         }
     }
 
-    /// Has the poller tell what arrives, or not: it would tell again and again.
-    private func hold(_ isHeld: Bool) {
-        guard let watch, let copy, copy.isHeld != isHeld else { return }
-        self.copy?.isHeld = isHeld
-        loop.change(watch, to: isHeld ? [] : .readable)
+    /// Pauses or resumes the poller's reports of arriving data: it repeats them until the data is read.
+    private func pauseReports(_ isPaused: Bool) {
+        guard let watch, let copy, copy.isPaused != isPaused else { return }
+        self.copy?.isPaused = isPaused
+        loop.change(watch, to: isPaused ? [] : .readable)
     }
 
-    /// The descriptor of a connection with a COPY is ready. What nobody waits for stays where it is.
+    /// The descriptor of a connection with a COPY is ready. If no caller waits, the data stays in the socket.
     func receiveCopy(_ readiness: Readiness) {
         if isWaitingToWrite { flush() }
         if let waiter = copy?.waiter {
             copy?.waiter = nil
             waiter.resume()
         } else if readiness.isDisjoint(with: .failed) {
-            hold(true)
+            pauseReports(true)
         } else {
-            // Told again and again, wanted or not.
+            // The poller repeats its report until the data is read.
             close(PostgresError(.connectionLost, message: "the server has gone"))
         }
     }
 
-    /// The connection is closed: whoever waits learns it now, and who asks later then.
+    /// The connection is closed: a waiting caller gets the error now, a later caller gets it then.
     func failCopy(_ error: PostgresError) {
         guard let copy else { return }
         self.copy?.error = copy.error ?? (copy.deadline <= loop.now ? PostgresError(.timeout) : error)
@@ -120,10 +120,10 @@ extension PostgresConnection {
     struct Copy {
         let deadline: ContinuousClock.Instant
         var phase = CopyPhase.beginning
-        /// Who asked for rows, none of which had arrived.
+        /// The caller that waits for rows, none of which had arrived.
         var waiter: CheckedContinuation<Void, Never>?
-        /// Whether the poller keeps to itself what has arrived.
-        var isHeld = false
+        /// Whether the poller's reports of arriving data are paused.
+        var isPaused = false
         /// Why there are no more rows.
         var error: PostgresError?
     }

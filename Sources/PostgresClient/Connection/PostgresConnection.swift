@@ -12,7 +12,7 @@ import EventLoop
 /// A unit that was sent is completed even where the task that waits for it is cancelled: `execute` returns when the
 /// server has answered or the deadline has passed, so nothing ever runs behind its caller's back.
 public actor PostgresConnection {
-    /// Units in flight on one connection. More would wait in the server's socket, out of anybody's sight.
+    /// Units in flight on one connection. More would wait in the server's socket, where this client cannot see them.
     public static let unitsMax = 64
 
     public nonisolated let loop: EventLoop
@@ -156,7 +156,7 @@ extension PostgresConnection {
         units[units.count - 1].steps.append(step)
     }
 
-    /// Pushes what libpq has buffered and asks for write readiness while some is left.
+    /// Sends libpq's buffer, and asks for write readiness while some of it is left.
     func flush() {
         switch handle.flush() {
         case .done: waitToWrite(false)
@@ -182,14 +182,14 @@ extension PostgresConnection: ReadinessHandler {
     private func receive(_ readiness: Readiness) {
         guard copy == nil else { return receiveCopy(readiness) }
         let isAlive = handle.consumeInput()
-        // What came before the end is read first: it says why.
+        // Reads the data that arrived before the end first: it has the server's reason.
         drain()
         guard isAlive, !handle.isBad else { return lose() }
         if isWaitingToWrite { flush() }
     }
 
-    /// Takes the answers that are complete. libpq puts one NULL between the results of two commands; a second one in a
-    /// row says that it knows of no further command, while we do.
+    /// Takes the complete responses. libpq puts one NULL between the results of two commands; a second one in a row
+    /// says that it knows of no further command, while this client does.
     private func drain() {
         var separators = 0
         while !units.isEmpty {

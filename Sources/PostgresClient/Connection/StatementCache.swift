@@ -1,5 +1,5 @@
-/// Which statements a connection has prepared on the server, under which names. A pure value: it says what to send, and
-/// hears what became of it.
+/// The statements that a connection has prepared on the server, and their names. A pure value: it decides what to send,
+/// and gets the results.
 ///
 /// A name is used by other units only when its preparation is confirmed: units already in flight behind one whose
 /// preparation fails would fail with it. Until then they go unprepared.

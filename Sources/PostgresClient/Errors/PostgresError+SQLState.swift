@@ -1,5 +1,5 @@
 extension PostgresError {
-    /// What the server sends with an error: <https://www.postgresql.org/docs/15/protocol-error-fields.html>.
+    /// The fields of the server's error message: <https://www.postgresql.org/docs/15/protocol-error-fields.html>.
     struct ServerFields {
         var sqlState = ""
         var message = ""

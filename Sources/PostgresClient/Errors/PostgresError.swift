@@ -1,4 +1,4 @@
-/// Why PostgreSQL, or the way to it, did not do what it was asked to.
+/// An error of PostgreSQL, or of the connection to it.
 ///
 /// `description` names the kind, the SQLSTATE and the constraint: safe for logs and for anybody. `debugDescription`
 /// adds the SQL's text and the server's first line. Neither shows bound values, nor the server's DETAIL, which quotes
@@ -11,7 +11,7 @@ public struct PostgresError: Error, Sendable {
     public internal(set) var retry: RetrySafety
     /// The text of the statement that failed, without its values.
     public internal(set) var statement: String?
-    /// The first line of what the server or libpq said.
+    /// The first line of the message of the server or of libpq.
     var message: String?
 
     init(_ kind: Kind, message: String? = nil, retry: RetrySafety? = nil) {
@@ -46,13 +46,13 @@ extension PostgresError {
         case deadlock
         case serializationFailure
         case lockTimeout
-        /// `statement_timeout`, or somebody's cancel request.
+        /// `statement_timeout`, or a cancel request.
         case queryCancelled
         /// An earlier statement of the same transaction failed, so this one, or the commit, was not done.
         case transactionAborted
         /// The server is a standby, or the transaction read-only. The connection is not used again.
         case readOnly
-        /// What was prepared no longer fits the tables; the next execution prepares it anew.
+        /// A prepared statement no longer fits the tables; the next execution prepares it again.
         case stalePlan
 
         case tooManyConnections
@@ -81,7 +81,7 @@ extension PostgresError {
 }
 
 extension PostgresError.Kind {
-    /// The safety of a retry as far as the kind alone tells it.
+    /// The safety of a retry if only the kind is known.
     var retry: PostgresError.RetrySafety {
         switch self {
         case .deadlock, .serializationFailure, .lockTimeout, .queryCancelled, .readOnly, .stalePlan,

@@ -1,6 +1,6 @@
 import CPostgres
 
-/// What **blocks** until the server has answered. For threads of their own and outside pipeline mode only:
+/// Calls that **block** until the server has responded. For threads of their own and outside pipeline mode only:
 /// <https://www.postgresql.org/docs/15/libpq-exec.html>.
 extension ConnectionHandle {
     func query(_ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
@@ -28,7 +28,7 @@ extension ConnectionHandle {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Ends COPY mode; with `abort` the server drops what it was sent.
+    /// Ends COPY mode; with `abort` the server drops the rows.
     func endCopy(abort: Bool, _ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
         guard PQputCopyEnd(connection, abort ? "the client gave up" : nil) == 1 else { throw lost() }
         guard let result = PQgetResult(connection) else { throw lost() }

@@ -18,7 +18,7 @@ extension ConnectionHandle {
         case failure(PostgresError)
     }
 
-    /// Takes what has arrived.
+    /// Takes the rows that have arrived.
     ///
     /// - Parameter bytesMax: takes no further row once the rows have so many.
     func takeCopy(_ phase: inout CopyPhase, into rows: inout PostgresCopyRows, bytesMax: Int) -> CopyReply {

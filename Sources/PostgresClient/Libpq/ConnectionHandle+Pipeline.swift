@@ -35,7 +35,7 @@ extension ConnectionHandle {
         PQsendQueryParams(connection, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, Self.binary) == 1
     }
 
-    /// Ends a unit and pushes what the socket takes.
+    /// Ends a unit and sends as much as the socket takes.
     func sendSync() -> Bool {
         PQpipelineSync(connection) == 1
     }
@@ -60,7 +60,7 @@ extension ConnectionHandle {
     }
 
     enum Reply {
-        /// The answer is not complete yet.
+        /// The response is not complete yet.
         case wait
         /// libpq's NULL between the results of two commands.
         case separator

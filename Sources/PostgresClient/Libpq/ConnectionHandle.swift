@@ -51,7 +51,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
     var serverProcessID: CInt { PQbackendPID(connection) }
 
-    /// What libpq says about its last failure.
+    /// libpq's message about its last failure.
     var message: String {
         guard let text = PQerrorMessage(connection) else { return "" }
         return String(String(cString: text).prefix { !$0.isNewline })

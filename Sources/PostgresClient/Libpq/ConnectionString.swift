@@ -33,7 +33,7 @@ struct ConnectionString: Sendable {
         ]
     }
 
-    /// What the string sets, by `PQconninfoParse`: nothing from the environment, no defaults.
+    /// The parameters that the string sets, by `PQconninfoParse`: nothing from the environment, no defaults.
     static func parse(_ string: String) -> [String: String]? {
         guard let options = PQconninfoParse(string, nil) else { return nil }
         defer { PQconninfoFree(options) }

@@ -3,7 +3,7 @@ public struct Migration: Hashable, Sendable {
     /// The first line of a migration that cannot run in a transaction, such as `CREATE INDEX CONCURRENTLY`. Its
     /// statements run one by one, and so must be repeatable.
     public static let noTransactionMark = "-- push-registry: no-transaction"
-    /// A line that ends a statement of such a migration: nobody looks for semicolons in SQL.
+    /// A line that ends a statement of such a migration. The migrator does not search SQL for semicolons.
     public static let nextStatementMark = "-- push-registry: next-statement"
 
     public let version: Int
@@ -21,7 +21,7 @@ public struct Migration: Hashable, Sendable {
         lines.first?.trimmingSpaces() != Self.noTransactionMark[...]
     }
 
-    /// What is sent to the server in one go each.
+    /// The pieces that are sent to the server, each in one go.
     var scripts: [String] {
         guard !isTransactional else { return [sql] }
         return lines.split { $0.trimmingSpaces() == Self.nextStatementMark[...] }.map { $0.joined(separator: "\n") }

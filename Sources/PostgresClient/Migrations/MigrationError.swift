@@ -5,7 +5,7 @@ public enum MigrationError: Error, Sendable, CustomStringConvertible {
     case changed(version: Int, name: String)
     /// A file with a number below those applied was never applied: it came too late, or its record was removed.
     case outOfOrder(version: Int, name: String)
-    /// Recorded, not newer than what this binary knows, and not in it.
+    /// Recorded, not newer than this binary's migrations, and not one of them.
     case missing(version: Int, name: String)
     case failed(version: Int, name: String, PostgresError)
     /// Another process holds the lock for too long.

@@ -1,4 +1,4 @@
-/// What to do about a database, from what it records and what the binary knows. A pure value.
+/// The pending and unknown migrations of a database, from its records and the binary's migrations. A pure value.
 public struct MigrationStatus: Sendable {
     public struct Record: Hashable, Sendable {
         public let version: Int
@@ -8,7 +8,7 @@ public struct MigrationStatus: Sendable {
 
     /// As the database records them, in their order.
     public let applied: [Record]
-    /// What `migrate` would apply, in this order.
+    /// The migrations that `migrate` would apply, in this order.
     public let pending: [Migration]
     /// Recorded and newer than this binary: it runs on a database that a newer one has migrated.
     public let unknown: [Record]

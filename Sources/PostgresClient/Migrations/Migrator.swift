@@ -25,7 +25,7 @@ public struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// Applies what is pending.
+    /// Applies the pending migrations.
     ///
     /// - Returns: what was applied, in order.
     /// - Throws: `MigrationError`; `PostgresError` where the database cannot be reached or asked.
@@ -43,7 +43,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What is applied, pending and unknown. Changes nothing.
+    /// The applied, pending and unknown migrations. Changes nothing.
     ///
     /// - Throws: as `migrate`.
     public func status(_ configuration: PostgresConfiguration) async throws -> MigrationStatus {
@@ -54,7 +54,7 @@ public struct Migrator: Sendable {
 // MARK: - Taking turns
 
 extension Migrator {
-    /// Asks again and again rather than waits in the server: who waits there holds a snapshot, for which the other
+    /// Retries in place of a wait in the server: a session that waits there holds a snapshot, for which the other
     /// process's `CREATE INDEX CONCURRENTLY` would wait in turn.
     private func withTurn<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
         let deadline = ContinuousClock.now + turnTimeout

@@ -1,6 +1,6 @@
 import Metrics
 
-/// What a pool tells the operator.
+/// The metrics of a pool.
 struct PoolMeters: Sendable {
     private let pool: String
     private let connectionsGauge: Gauge

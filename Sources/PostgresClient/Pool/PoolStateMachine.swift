@@ -1,7 +1,7 @@
 import DequeModule
 
-/// The decisions of a pool, as a pure value: it hears what happened and says what to do. It knows no clock, no socket
-/// and no continuation.
+/// The decisions of a pool, as a pure value: it gets events and returns actions. It knows no clock, no socket and no
+/// continuation.
 ///
 /// One attempt to connect is under way at a time, so a server that is down costs one thread and not one per connection.
 struct PoolStateMachine {
@@ -84,7 +84,7 @@ extension PoolStateMachine {
         return (.wait(ids), open())
     }
 
-    /// Nobody overtakes those who wait for the same, or those who wait for the only connection.
+    /// A caller does not overtake callers that wait for the same, or callers that wait for the only connection.
     private func mustWait(_ use: Use) -> Bool {
         connections.count > 1 ? waiters.contains { $0.use == use } : !waiters.isEmpty
     }
@@ -113,7 +113,7 @@ extension PoolStateMachine {
         return expired.map { .refuse($0.id, connections.isEmpty ? .unavailable : .timeout) }
     }
 
-    /// While the server is away nobody waits for long: requests would pile up.
+    /// While the server is away, callers wait only briefly: otherwise requests would pile up.
     private var waitTimeout: Duration {
         failures > 0 && connections.isEmpty ? limits.unavailableTimeout : limits.waitTimeout
     }
@@ -132,8 +132,9 @@ extension PoolStateMachine {
         return actions + open()
     }
 
-    /// For a shared unit the least used connection that has room; for an exclusive borrower one that nobody has. Who
-    /// shares one may not have sent the unit yet, which would then run within the exclusive borrower's transaction.
+    /// For a shared unit: the least used connection that has room. For an exclusive borrower: a free one. A connection
+    /// with shared users is not free: a user may not have sent its unit yet, which would then run within the exclusive
+    /// borrower's transaction.
     ///
     /// `sharedConnectionsMin` are left to shared units: transactions that wait for locks must not hold up look-ups.
     /// While an exclusive borrower waits, shared units keep to one connection, so that another becomes free.
@@ -190,8 +191,7 @@ extension PoolStateMachine {
         return open() + finish()
     }
 
-    /// Lends nothing more. Borrowed connections are closed when they come back, and so is what an attempt under way
-    /// brings.
+    /// Lends nothing more. A borrowed connection is closed when it comes back, and a new one as soon as it is open.
     mutating func shutDown() -> [Action] {
         guard phase != .finished else { return [] }
         phase = .shuttingDown
@@ -200,7 +200,7 @@ extension PoolStateMachine {
         return refused + closeIdle()
     }
 
-    /// Waits for nobody any more.
+    /// Closes all connections at once, the lent ones too, and ends the pool.
     mutating func giveUp() -> [Action] {
         attempt = nil
         let left = connections.map { Action.close($0.id) }

@@ -29,7 +29,7 @@ public actor PostgresClient {
     private var pause: (id: PoolStateMachine.ConnectionID, timer: LoopTimer)?
     private var shutDownTimer: LoopTimer?
 
-    /// - Parameter name: tells this pool's metrics from another's: `writes`, `reads`.
+    /// - Parameter name: labels this pool's metrics: `writes`, `reads`.
     public init(
         _ configuration: PostgresConfiguration, on loop: EventLoop, limits: PostgresPoolLimits = PostgresPoolLimits(),
         name: String = "postgres", logger: Logger
@@ -88,7 +88,7 @@ public actor PostgresClient {
 // MARK: - Borrowing
 
 extension PostgresClient {
-    /// A connection in somebody's hands.
+    /// A lent connection.
     struct Loan: Sendable {
         let id: PoolStateMachine.ConnectionID
         let use: PoolStateMachine.Use
@@ -159,7 +159,7 @@ extension PostgresClient {
         }
     }
 
-    /// Does nothing to one that has been served: who has a loan gives it back.
+    /// Does nothing to a caller that has its loan: it gives the loan back.
     private func abandon(_ id: PoolStateMachine.WaiterID) {
         state.abandon(id)
         serve(id, .failure(PostgresError(.cancelled)))
@@ -221,7 +221,7 @@ extension PostgresClient {
         timer.set(after: deadline - loop.now)
     }
 
-    /// Stops lending, waits for what is lent, and closes that too when the time is over.
+    /// Stops lending, waits for lent connections, and closes them too at the deadline.
     private func shutDown() {
         perform(state.shutDown())
         endPause()

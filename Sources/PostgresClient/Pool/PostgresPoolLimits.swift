@@ -2,7 +2,8 @@
 public struct PostgresPoolLimits: Sendable {
     /// Kept open always.
     public var connectionsMin: Int
-    /// Opened while somebody waits. Times the loops, it must stay below the server's `max_connections`.
+    /// The pool opens more connections while a caller waits. Times the loops, this must stay below the server's
+    /// `max_connections`.
     public var connectionsMax: Int
     /// Connections that are left to shared units however many transactions wait for one.
     public var sharedConnectionsMin = 0

@@ -46,7 +46,7 @@ public final class PostgresTransaction {
 
     /// Sends the last unit with COMMIT behind it, which is not executed when one of the unit's statements fails.
     ///
-    /// - Throws: with `unknownOutcome` where the connection was lost before the answer came.
+    /// - Throws: with `unknownOutcome` if the connection was lost before the response came.
     @discardableResult
     public func commit(after unit: [PostgresStatement] = []) async throws(PostgresError) -> [PostgresResult] {
         try checkOpen()

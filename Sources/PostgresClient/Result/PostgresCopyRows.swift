@@ -17,7 +17,7 @@ public struct PostgresCopyRows: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Appends what one message of the server holds: the header with the first row or the trailer, a row, the trailer.
+    /// Appends one message of the server: the header with the first row or the trailer, a row, or the trailer.
     mutating func append(_ message: UnsafeRawBufferPointer) {
         let row = message.starts(with: Self.signature) ? message.dropFirst(Self.headerBytes) : message[...]
         guard !row.elementsEqual(Self.trailer) else { return }

@@ -51,7 +51,7 @@ extension PostgresDecodableElement {
     }
 }
 
-/// Walks the form that `array_send` writes. Nothing in it is believed: each step checks what is left.
+/// Walks the form that `array_send` writes. Each step checks the number of bytes that are left.
 private struct ArrayReader {
     private var offset = 0
     private var type = PostgresType.unknown

@@ -3,7 +3,7 @@ public protocol PostgresDecodable {
     /// Reads the binary form; nil where `type` or the bytes do not fit.
     static func decode(_ bytes: RawSpan, type: PostgresType) -> Self?
 
-    /// What NULL is; nil where it is an error, which is the default.
+    /// The value for NULL; nil if NULL is an error, which is the default.
     static func fromNull() -> Self?
 }
 

@@ -1,4 +1,4 @@
-/// What one statement answered: its rows and its command tag. Everything is in libpq's memory until it is decoded.
+/// The result of one statement: its rows and its command tag. Everything is in libpq's memory until it is decoded.
 public struct PostgresResult: Sendable {
     let handle: ResultHandle
     public let count: Int
@@ -76,7 +76,7 @@ public struct PostgresRow: Sendable {
     }
 }
 
-/// A column is not what the code takes it for: a fault of the code or of a migration, never of a caller.
+/// A column is not of the type that the code expects: a fault of the code or of a migration, never of a caller.
 public struct PostgresDecodeError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
         case noSuchColumn

@@ -1,7 +1,7 @@
 /// The rows of a COPY in binary form, lent by `PostgresSession.copyIn`:
 /// <https://www.postgresql.org/docs/15/sql-copy.html#id-1.9.3.55.9.4>.
 public final class PostgresCopyWriter {
-    /// What is collected before libpq gets it: a few network packets.
+    /// Bytes that are collected before libpq gets them: a few network packets.
     private static let chunkBytes = 64 * 1_024
     /// The signature, no flags, no header extension.
     private static let header: [UInt8] =

@@ -1,4 +1,4 @@
-/// A piece of SQL with the values bound in it: what dynamic SQL is composed of.
+/// A piece of SQL with the values bound in it: dynamic SQL is composed of such pieces.
 ///
 ///     let condition: PostgresSQL = "locale = \(locale)"
 ///     let statement: PostgresStatement = "SELECT count(*) FROM installation WHERE \(sql: condition)"
@@ -74,7 +74,7 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return PostgresStatement(text: "SELECT ARRAY[\(values.joined(separator: ", "))]", binds: binds)
     }
 
-    /// The SQL with literals, as `literals` answers them, in place of placeholders: for the few statements that take
+    /// The SQL with literals, as `literals` returns them, in place of placeholders: for the few statements that take
     /// none.
     func text(with literals: [String]) -> String {
         zip(literals, parts.dropFirst()).reduce(into: parts[0]) { $0 += $1.0 + $1.1 }

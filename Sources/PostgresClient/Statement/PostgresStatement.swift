@@ -2,8 +2,8 @@
 ///
 ///     let rows = try await client.execute("SELECT name FROM app WHERE id = \(id)")
 ///
-/// Values are bound, never pasted. What runs often is a `PreparedSQL`; what is seldom or never repeated is
-/// `unprepared`.
+/// Values are bound, never pasted. A statement that runs often is a `PreparedSQL`; one that is seldom or never repeated
+/// is `unprepared`.
 public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     /// How a connection knows that it has prepared this SQL before.
     enum Preparation: Hashable, Sendable {
@@ -58,6 +58,9 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         self.binds = binds
         preparation = .none
     }
+
+    /// The types of `$1`, `$2`, … as they are bound.
+    package var parameterTypes: [PostgresType] { binds.parameters.map(\.type) }
 
     /// The same statement, parsed at each execution and forgotten: DDL, and SQL that hardly comes twice.
     public func unprepared() -> PostgresStatement {

@@ -10,7 +10,7 @@ public struct PostgresTimestamp: Hashable, Comparable, Sendable {
     /// From 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
     @usableFromInline static let epochMicroseconds: Int64 = 946_684_800_000_000
 
-    /// What is sent. PostgreSQL's infinities are the ends of the range, and stay so.
+    /// The value on the wire. PostgreSQL's infinities are the ends of the range, and stay so.
     @inlinable
     var microsecondsSince2000: Int64 {
         switch microsecondsSince1970 {

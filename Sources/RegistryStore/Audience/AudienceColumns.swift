@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 
 extension AudienceField {
-    /// The column of `installation`, and of the roll-up where it has one, that holds the field; nil for what is made of
-    /// several, and for settings, which share one.
+    /// The column of `installation`, and of the roll-up if it has one, that holds the field; nil for a field of several
+    /// columns, and for settings, which share one.
     var column: PostgresSQL? {
         switch self {
         case .provider: "provider"
@@ -24,12 +24,12 @@ extension AudienceField {
         }
     }
 
-    /// The code of a setting in a row of `installation`; nil for what is no setting.
+    /// The code of a setting in a row of `installation`; nil for other fields.
     var settingCode: PostgresSQL? {
         PackedSettings.digit(of: self).map { "(settings >> \(sql: PostgresSQL(trusted: "\(4 * $0)")) & 15)" }
     }
 
-    /// The dimensions of the roll-up that tell the field; nil where only the installations themselves do.
+    /// The dimensions of the roll-up that have the field; nil if only the installations have it.
     var dimensions: RollUpDimensions? {
         switch self {
         case .provider: .provider
@@ -48,7 +48,7 @@ extension AudienceField {
 }
 
 extension RollUpDimensions {
-    /// What tells all of these fields; nil where only the installations themselves do.
+    /// The dimensions that have all of these fields; nil if only the installations have them.
     init?(of fields: Set<AudienceField>) {
         self = []
         for field in fields {

@@ -2,9 +2,15 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// What PostgreSQL's planner says that it would do.
+/// The plan of a question, by PostgreSQL's planner.
 enum AudienceExplanation {
-    static func statement(_ query: PostgresSQL) -> PostgresStatement {
+    static let named = [
+        NamedStatement(
+            "rowsOfTable", serving: "Audience calls with `explain`: reads the size of the table.", rowsOfTable),
+        NamedStatement("explain", serving: "Audience calls with `explain`: asks for a plan.", explain("SELECT 1")),
+    ]
+
+    static func explain(_ query: PostgresSQL) -> PostgresStatement {
         PostgresStatement("EXPLAIN (FORMAT JSON) \(sql: query)").unprepared()
     }
 
@@ -12,8 +18,8 @@ enum AudienceExplanation {
         "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'installation'::regclass"
 
     /// - Parameters:
-    ///   - text: the plan, as `statement` answers it.
-    ///   - tableRows: how many installations there are of all apps, about.
+    ///   - text: the plan, as `explain` returns it.
+    ///   - tableRows: about the number of installations of all apps.
     static func plan(_ text: String, tableRows: Int64, isRollUp: Bool) -> AudiencePlan {
         let plans = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]]
         let nodes = plans?.first?["Plan"].map(nodes(of:)) ?? []

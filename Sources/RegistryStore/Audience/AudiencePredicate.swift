@@ -70,7 +70,7 @@ extension AudiencePredicate {
         }
     }
 
-    /// Settings are compared by their codes. What no column of the roll-up has is one.
+    /// Settings are compared by their codes, except columns of the roll-up.
     private func choice(_ field: AudienceField, _ names: [String]) -> PostgresSQL {
         if field == .provider { return "provider = ANY (\(names)::text[]::provider[])" }
         if source.rollUp != nil {
@@ -80,8 +80,8 @@ extension AudiencePredicate {
         return "\(sql: column(field)) = ANY (\(codes))"
     }
 
-    /// The locale is one of these or lies in one. What was kept as sent because it is no locale lies in none: it is
-    /// told by its form.
+    /// The locale is one of these or lies in one. A stored text that is not a locale lies in none: its form is not a
+    /// locale's.
     private func lies(in locales: [LocaleIdentifier]) -> PostgresSQL {
         let exact: PostgresSQL = "locale = ANY (\(locales.map(\.text)))"
         let prefixes = locales.filter(\.isParsed).map { $0.text + "_" }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// How much audiences may take of the database.
 public struct AudienceStoreLimits: Sendable {
-    /// How long finding an answer may take; what takes longer is refused.
+    /// The longest time that a call may take to find its result; a longer one is refused.
     public var statementTimeout = Duration.seconds(20)
     /// How long an export may hold its moment: a snapshot holds back vacuum.
     public var exportDeadline = Duration.seconds(900)
@@ -17,7 +17,7 @@ public struct AudienceStoreLimits: Sendable {
 
     public init() {}
 
-    /// Nobody waits for long: an audience call is repeated easily.
+    /// Callers wait only briefly: an audience call is repeated easily.
     public var pool: PostgresPoolLimits {
         var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: connections)
         limits.waitersMax = 256
@@ -36,25 +36,34 @@ public struct AudienceStoreLimits: Sendable {
     }
 }
 
-/// What a question sees.
+/// The moment of the data that a question reads.
 struct AudienceMoment {
     let asOf: Timestamp
-    /// Whether there are installations of the app of which the roll-up tells no more than provider and authorization.
+    /// Whether overflow cells count installations of the app. The roll-up knows only the provider and the authorization
+    /// of these.
     let overflows: Bool
 }
 
 /// Moments of the database, lent for reading.
 struct AudienceSessions {
+    static let named = [
+        NamedStatement("begin", begin), NamedStatement("commit", commit), NamedStatement("moment", moment),
+    ]
+
     let postgres: PostgresClient
     let limits: AudienceStoreLimits
 
-    private static let begin = PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    static let commit = PreparedSQL("COMMIT")
+    private static let begin = PreparedSQL(
+        serving: "Every audience call: begins a read-only transaction.",
+        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    static let commit = PreparedSQL(
+        serving: "Every audience call: ends the transaction.",
+        "COMMIT")
 
-    /// Every audience call (R7, R13): the time of the data, which a standby that lags has from the past. No sweep of
-    /// expired sessions that the snapshot has was later than the registry's clock. And whether installations of the app
-    /// are counted in overflow cells.
+    /// A standby that lags has a time in the past. No sweep of expired sessions in the snapshot was later than the
+    /// registry's clock. Column 2 says whether overflow cells count installations of the app.
     private static let moment = PreparedSQL(
+        serving: "Every audience call (R7, R13): reads the time of the data, and whether cells overflow.",
         """
         SELECT greatest((SELECT latest FROM registry_clock), CASE
             WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN now()
@@ -66,8 +75,8 @@ struct AudienceSessions {
                     OR EXISTS (SELECT FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
         """)
 
-    /// Lends a connection within a transaction that sees one moment. Whatever fails, and cancelling, closes the
-    /// connection: the server notices, and stops what it does for it, within a second.
+    /// Lends a connection within a transaction that sees one moment. Any error, and cancelling, closes the connection:
+    /// the server notices within a second, and stops the statement.
     func withMoment<Value>(
         of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
     ) async throws -> Value {
@@ -89,7 +98,7 @@ struct AudienceSessions {
                     }
                 } onCancel: {
                     connection.loop.execute {
-                        // It may be somebody else's by now.
+                        // Another caller may have the connection by now.
                         if !loan.isOver { connection.assumeIsolated { $0.close() } }
                     }
                 }
@@ -99,7 +108,7 @@ struct AudienceSessions {
         }
     }
 
-    /// Whether a connection is still in the hands of whoever is cancelled.
+    /// Whether the cancelled caller still has the connection.
     private final class Loan: Sendable {
         private let ended = Atomic<Bool>(false)
 
@@ -112,7 +121,7 @@ struct AudienceSessions {
 
     var timeout: Duration { postgres.limits.unitTimeout }
 
-    /// What a caller learns: that it asks too much, that too many ask, or what any store says.
+    /// The error for the caller: the question is too expensive, too many callers ask, or an error of any store.
     private static func refusal(_ error: any Error) -> any Error {
         guard let error = error as? PostgresError else { return error }
         switch error.kind {

@@ -8,23 +8,23 @@ struct AudienceSource {
     let rollUp: RollUp?
     /// A FROM item.
     let from: PostgresSQL
-    /// What is so of the rows of the app and of what is included.
+    /// A condition that selects the rows of the app and of the included installations.
     let condition: PostgresSQL
     /// How many installations a group of rows stands for; never NULL.
     let count: PostgresSQL
 
-    /// What the version in a column is compared by. The roll-up keeps it.
+    /// The key by which a version is compared. The roll-up keeps it.
     func versionKey(of column: PostgresSQL) -> PostgresSQL {
         rollUp == nil ? "version_key(\(sql: column))" : "system_version_key"
     }
 
-    /// What holds a field: for a setting of `installation`, its code.
+    /// The expression of a field; for a setting of `installation`, its code.
     func column(_ field: AudienceField) -> PostgresSQL {
         if rollUp != nil, field == .authorizationStatus { return "authorization_status" }
         return field.settingCode ?? field.column ?? ZoneOffsets.utcOffset
     }
 
-    /// Where these fields are found, the filter's among them: in the roll-up if it tells them all.
+    /// The source of these fields and of the filter's: the roll-up if it has them all.
     static func counting(
         _ audience: Audience, by fields: Set<AudienceField>, at moment: AudienceMoment
     ) -> AudienceSource {
@@ -38,7 +38,7 @@ struct AudienceSource {
             count: "sum_counts(count)")
     }
 
-    /// The rows of installations: answers everything.
+    /// The rows of installations, which have every field.
     static func installations(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
         AudienceSource(
             rollUp: nil, from: "installation",

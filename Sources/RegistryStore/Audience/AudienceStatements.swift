@@ -52,7 +52,7 @@ struct AudienceStatements {
         """
     }
 
-    /// At most 1,000 zones are named for each instant: what is no zone is whatever clients send.
+    /// At most 1,000 zones are named for each instant: clients may send any text as a zone.
     func waves(_ time: LocalTime, on day: CalendarDay) -> PostgresSQL {
         let used = audience.filter.fields.union([.utcOffset, .timeZone])
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
@@ -84,6 +84,42 @@ struct AudienceStatements {
     }
 }
 
+// MARK: - Examples
+
+extension AudienceStatements {
+    /// Statements depend on the filter and on the fields. These are of one filter: a language in Germany.
+    static let named: [NamedStatement] = {
+        let audience = Audience(
+            app: NamedStatement.app, filter: .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])),
+            include: .reachable)
+        let moment = AudienceMoment(asOf: Timestamp(NamedStatement.time), overflows: false)
+        let rollUp = AudienceStatements(
+            audience, at: moment.asOf, .counting(audience, by: [.locale, .timeZone, .utcOffset], at: moment))
+        let table = AudienceStatements(audience, at: moment.asOf, .installations(audience, at: moment.asOf))
+        return [
+            example("count", "POST …/audience/count (R13), an example from the roll-up.", rollUp.count),
+            example("count.table", "POST …/audience/count (R16), an example from all installations.", table.count),
+            example(
+                "groups", "POST …/audience/breakdown (R13), an example from the roll-up.",
+                rollUp.groups(by: [.locale], limit: 1)),
+            example(
+                "groups.table", "POST …/audience/breakdown (R16), an example from all installations.",
+                table.groups(by: [.locale], limit: 1)),
+            example("page", "POST …/audience/installations (R16), an example.", table.page(after: nil, limit: 1)),
+            example("export", "POST …/audience/export (R16), an example.", table.export([.installID], after: nil)),
+        ] + wave(rollUp)
+    }()
+
+    private static func wave(_ statements: AudienceStatements) -> [NamedStatement] {
+        guard let time = try? LocalTime("18:00"), let day = try? CalendarDay("2026-01-01") else { return [] }
+        return [example("waves", "POST …/audience/waves (R13), an example.", statements.waves(time, on: day))]
+    }
+
+    private static func example(_ name: String, _ purpose: String, _ sql: PostgresSQL) -> NamedStatement {
+        NamedStatement(name, serving: purpose, PostgresStatement(sql))
+    }
+}
+
 // MARK: - Parts
 
 extension AudienceStatements {
@@ -108,14 +144,14 @@ extension AudienceStatements {
         installID.map { " AND install_id > \($0.rawValue)" } ?? ""
     }
 
-    /// What makes a group: equal versions are one, however they are written.
+    /// The key of a group: equal versions are one group, however they are written.
     private func groupKey(_ field: AudienceField) -> PostgresSQL {
         let column = source.column(field)
         return field.kind == .version ? source.versionKey(of: column) : column
     }
 
-    /// What a group is shown as: of several spellings of a version the first, which is the shortest one with nothing
-    /// behind the number.
+    /// The name of a group: of several spellings of a version the first, which is the shortest one with nothing behind
+    /// the number.
     private func groupText(_ field: AudienceField, _ key: PostgresSQL) -> PostgresSQL {
         if field.settingCode != nil { return Self.settingName(field, key) }
         guard field.kind == .version, let column = field.column else { return "(\(sql: key))::text" }

@@ -3,6 +3,12 @@ import PushRegistry
 
 /// The rows of a query by COPY: PostgreSQL sends them as it finds them, and waits when they are not taken.
 struct ExportCopy {
+    static let named = [
+        NamedStatement(
+            "limitTime", serving: "POST …/audience/export: limits the time of the export's statement.",
+            limitTime(.zero))
+    ]
+
     /// Of rows handed out at once: a quarter of a millisecond's work, after which others on the loop have their turn.
     private static let bytesMax = 64 * 1_024
 
@@ -10,12 +16,11 @@ struct ExportCopy {
     /// How long the reading may take.
     let deadline: Duration
 
-    /// Hands out all rows. What throws closes the connection, the rows under way with it.
+    /// Hands out all rows. An error closes the connection, and drops the rows under way.
     ///
     /// - Throws: `AudienceRefusal.exportExpired` after the deadline; what `consume` throws.
     func read(_ query: PostgresSQL, _ consume: (ExportRows) async throws -> Void) async throws {
-        let milliseconds = "\(Int64(deadline / .milliseconds(1)))"
-        _ = try await connection.execute("SELECT set_config('statement_timeout', \(milliseconds), true)")
+        _ = try await connection.execute(Self.limitTime(deadline))
         do {
             try await connection.beginCopy(of: query, timeout: deadline)
             while let rows = try await connection.nextCopyRows(bytesMax: Self.bytesMax) {
@@ -24,5 +29,10 @@ struct ExportCopy {
         } catch let error as PostgresError where error.kind == .timeout {
             throw AudienceRefusal.exportExpired
         }
+    }
+
+    static func limitTime(_ duration: Duration) -> PostgresStatement {
+        let milliseconds = "\(Int64(duration / .milliseconds(1)))"
+        return "SELECT set_config('statement_timeout', \(milliseconds), true)"
     }
 }

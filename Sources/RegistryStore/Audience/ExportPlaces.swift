@@ -2,7 +2,8 @@ import DequeModule
 import EventLoop
 import PushRegistry
 
-/// The exports that may run at once on one loop. Whoever finds none free waits for a while: most exports are short.
+/// The exports that may run at once on one loop. If no slot is free, an export waits for a while: most exports are
+/// short.
 actor ExportPlaces {
     /// More are refused at once.
     static let waitersMax = 64
@@ -60,7 +61,7 @@ actor ExportPlaces {
         waiter.continuation.resume(returning: Place(of: self))
     }
 
-    /// Free again when nobody holds it any more, whatever became of the answer that it was for.
+    /// Frees the slot when its last reference is gone, however the response ended.
     final class Place: Sendable {
         private let places: ExportPlaces
 

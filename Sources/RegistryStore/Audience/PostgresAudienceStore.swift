@@ -3,6 +3,10 @@ import PushRegistry
 
 /// Audiences in PostgreSQL, on connections of their own. One lives on each event loop.
 public struct PostgresAudienceStore: AudienceStore {
+    static let named = [
+        NamedStatement("identityKey", identityKey)
+    ]
+
     private let sessions: AudienceSessions
     private let places: ExportPlaces
 
@@ -42,7 +46,7 @@ public struct PostgresAudienceStore: AudienceStore {
     public func page(
         _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
-        // One more than asked for tells whether another page follows.
+        // One row more than asked for shows whether another page follows.
         try await answer(audience, readsRows: true, explains: explains) {
             $0.page(after: after, limit: limit + 1)
         } decode: { rows, asOf, plan in
@@ -77,7 +81,9 @@ public struct PostgresAudienceStore: AudienceStore {
         }
     }
 
-    private static let identityKey = PreparedSQL("SELECT identity_key FROM app WHERE id = $1")
+    private static let identityKey = PreparedSQL(
+        serving: "POST …/audience/installations and export: reads the key that hides installation ids.",
+        "SELECT identity_key FROM app WHERE id = $1")
 
     /// Asks one question of one moment.
     ///
@@ -94,7 +100,7 @@ public struct PostgresAudienceStore: AudienceStore {
             let source: AudienceSource =
                 readsRows ? .installations(audience, at: asOf) : .counting(audience, by: Set(fields), at: moment)
             let sql = question(AudienceStatements(audience, at: asOf, source))
-            let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.statement(sql)] : []
+            let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []
             let results = try await connection.execute(
                 [PostgresStatement(sql).unprepared()] + explanation + [PostgresStatement(AudienceSessions.commit)],
                 timeout: sessions.timeout)

@@ -3,7 +3,7 @@ import PushRegistry
 
 /// Saved filters in PostgreSQL. Read where they are written, never on a standby that may lag.
 public struct PostgresSegmentStore: SegmentStore {
-    /// Of one app: more than people can tell apart.
+    /// Segments of one app: more than a person can overview.
     public static let segmentsMax = 1_000
 
     private let postgres: PostgresClient
@@ -41,13 +41,14 @@ public struct PostgresSegmentStore: SegmentStore {
         let used = uses.map(\.rawValue)
         return try await storing {
             try await postgres.withTransaction { transaction in
+                try await Self.lock(app, transaction)
                 let found = try await transaction.execute([
-                    PostgresStatement(SegmentStatements.lock, app.rawValue), Self.statement(uses, app),
+                    Self.statement(uses, app),
                     PostgresStatement(SegmentStatements.countOfOthers, app.rawValue, name.rawValue),
                     PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
                 ])
-                try check(try Self.definitions(found[1]), try found[3].first.map(Segment.init))
-                guard try found[2][0].decode(0, as: Int64.self) < Self.segmentsMax else { throw SegmentRefusal.tooMany }
+                try check(try Self.definitions(found[0]), try found[2].first.map(Segment.init))
+                guard try found[1][0].decode(0, as: Int64.self) < Self.segmentsMax else { throw SegmentRefusal.tooMany }
                 let results = try await transaction.commit(after: [
                     PostgresStatement(SegmentStatements.put, app.rawValue, name.rawValue, filter, description),
                     PostgresStatement(SegmentStatements.forgetUses, app.rawValue, name.rawValue),
@@ -63,18 +64,24 @@ public struct PostgresSegmentStore: SegmentStore {
     ) async throws {
         try await storing {
             try await postgres.withTransaction { transaction in
+                try await Self.lock(app, transaction)
                 let found = try await transaction.execute([
-                    PostgresStatement(SegmentStatements.lock, app.rawValue),
                     PostgresStatement(SegmentStatements.isUsed, app.rawValue, name.rawValue),
                     PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
                 ])
-                try check(try found[2].first.map(Segment.init))
-                guard found[1].isEmpty else { throw SegmentRefusal.inUse }
+                try check(try found[1].first.map(Segment.init))
+                guard found[0].isEmpty else { throw SegmentRefusal.inUse }
                 try await transaction.commit(after: [
                     PostgresStatement(SegmentStatements.delete, app.rawValue, name.rawValue)
                 ])
             }
         }
+    }
+
+    /// Changes of an app's segments wait for each other, and longer than a batch of registrations may.
+    private static func lock(_ app: AppNumber, _ transaction: PostgresTransaction) async throws {
+        let lock = PostgresStatement(SegmentStatements.lock, app.rawValue)
+        _ = try await transaction.execute(LockTimeout.statements(.alone) + [lock])
     }
 
     private static func statement(_ names: Set<SegmentName>, _ app: AppNumber) -> PostgresStatement {
@@ -87,7 +94,7 @@ public struct PostgresSegmentStore: SegmentStore {
         return definitions
     }
 
-    /// Runs `body`; what the database throws leaves as a `StoreError`, all else as itself.
+    /// Runs `body`. An error of the database is thrown as a `StoreError`, other errors as themselves.
     private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -99,18 +106,28 @@ public struct PostgresSegmentStore: SegmentStore {
     }
 }
 
-private enum SegmentStatements {
+enum SegmentStatements {
+    static let named = [
+        NamedStatement("read", read), NamedStatement("list", list), NamedStatement("definitions", definitions),
+        NamedStatement("lock", lock), NamedStatement("countOfOthers", countOfOthers), NamedStatement("isUsed", isUsed),
+        NamedStatement("put", put), NamedStatement("forgetUses", forgetUses), NamedStatement("addUses", addUses),
+        NamedStatement("delete", delete),
+    ]
+
     static let read = PreparedSQL(
+        serving: "GET …/segments/{name}: reads a segment.",
         "SELECT name, filter, description, updated_at FROM segment WHERE app_id = $1 AND name = $2")
 
     static let list = PreparedSQL(
+        serving: "GET …/segments: lists segments.",
         """
         SELECT name, filter, description, updated_at FROM segment
         WHERE app_id = $1 AND name > $2 ORDER BY name LIMIT $3
         """)
 
-    /// Those that are named, and what they name. UNION goes round no circle twice.
+    /// UNION drops repeated names, so a cycle ends.
     static let definitions = PreparedSQL(
+        serving: "Audience calls that name segments (R16): reads segments and the segments that they name.",
         """
         WITH RECURSIVE wanted (name) AS (
             SELECT name COLLATE "C" FROM unnest($2::text[]) AS n (name)
@@ -120,15 +137,22 @@ private enum SegmentStatements {
         SELECT s.name, s.filter FROM wanted w JOIN segment s ON s.app_id = $1 AND s.name = w.name
         """)
 
-    /// Whoever changes segments of an app does so alone: that two of them do not name each other is seen by the second.
-    static let lock = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
+    /// Changes of an app's segments run one after another. Otherwise two concurrent ones could make two segments name
+    /// each other.
+    static let lock = PreparedSQL(
+        serving: "PUT and DELETE …/segments/{name}: locks the app.",
+        "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
-    static let countOfOthers = PreparedSQL("SELECT count(*) FROM segment WHERE app_id = $1 AND name <> $2")
+    static let countOfOthers = PreparedSQL(
+        serving: "PUT …/segments/{name}: counts the app's other segments.",
+        "SELECT count(*) FROM segment WHERE app_id = $1 AND name <> $2")
 
     static let isUsed = PreparedSQL(
+        serving: "DELETE …/segments/{name}: checks whether another segment names it.",
         "SELECT true FROM segment_use WHERE app_id = $1 AND used = $2 AND name <> $2 LIMIT 1")
 
     static let put = PreparedSQL(
+        serving: "PUT …/segments/{name}: creates or replaces a segment.",
         """
         INSERT INTO segment (app_id, name, filter, description) VALUES ($1, $2, $3::json, $4)
         ON CONFLICT (app_id, name) DO UPDATE
@@ -136,12 +160,17 @@ private enum SegmentStatements {
         RETURNING xmax = 0
         """)
 
-    static let forgetUses = PreparedSQL("DELETE FROM segment_use WHERE app_id = $1 AND name = $2")
+    static let forgetUses = PreparedSQL(
+        serving: "PUT …/segments/{name}: deletes the names of segments that it used.",
+        "DELETE FROM segment_use WHERE app_id = $1 AND name = $2")
 
     static let addUses = PreparedSQL(
+        serving: "PUT …/segments/{name}: adds the names of segments that it uses.",
         "INSERT INTO segment_use (app_id, name, used) SELECT $1, $2, used FROM unnest($3::text[]) AS u (used)")
 
-    static let delete = PreparedSQL("DELETE FROM segment WHERE app_id = $1 AND name = $2")
+    static let delete = PreparedSQL(
+        serving: "DELETE …/segments/{name}: deletes a segment.",
+        "DELETE FROM segment WHERE app_id = $1 AND name = $2")
 }
 
 extension Segment {

@@ -5,7 +5,7 @@ import DequeModule
 /// There is no timer: a consumer that waits is resumed by the first element. It runs after the loop has handed out the
 /// present round's input, so elements that arrived in one round share a batch even when nothing was under way.
 ///
-/// Lives within one actor. Bounded: an element too many is refused, so that a slow database costs answers and not
+/// Lives within one actor. Bounded: an element too many is refused, so that a slow database costs responses and not
 /// memory.
 struct BatchQueue<Element: Sendable>: ~Copyable {
     private let countMax: Int
@@ -29,7 +29,7 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         return true
     }
 
-    /// Up to one batch of what waits.
+    /// At most one batch of the waiting elements.
     mutating func takeBatch() -> [Element] {
         let batch = Array(elements.prefix(batchMax))
         elements.removeFirst(batch.count)
@@ -42,7 +42,7 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         consumers.append(consumer)
     }
 
-    /// Refuses new elements, wakes every consumer and gives up what still waits.
+    /// Refuses new elements, wakes every consumer and returns the waiting elements.
     mutating func finish() -> [Element] {
         isFinished = true
         while let consumer = consumers.popFirst() { consumer.resume() }

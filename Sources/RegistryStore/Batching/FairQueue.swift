@@ -4,9 +4,9 @@ import PushRegistry
 /// Where items wait to share a transaction, fairly: a value without a clock or a continuation.
 ///
 /// - A batch is of one app, and apps take turns: a flood of one app delays that app alone.
-/// - A batch has each key once. A key that is under way, or that repeats, waits in a queue of its own and holds up
-///   nobody else; its items are served in the order in which they came.
-/// - An item whose deadline has passed is handed out as expired: nobody waits for its answer any more.
+/// - A batch has each key once. A key that is under way, or that repeats, waits in a queue of its own and delays
+///   no other key; its items are served in the order in which they came.
+/// - An item whose deadline has passed is handed out as expired: its caller waits no longer.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -74,7 +74,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
         return batch
     }
 
-    /// Ends what a batch had under way: the keys' next items may be taken.
+    /// Ends a batch: the keys' next items may be taken.
     mutating func finish(_ keys: some Sequence<Key>, of app: AppNumber) {
         for key in keys {
             let id = LaneID(app: app, key: key)

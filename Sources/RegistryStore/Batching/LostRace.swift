@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// Somebody else changed what a transaction had read before it could lock it. It begins anew.
+/// Another transaction changed a row between this transaction's read and its lock. This transaction starts over.
 struct LostRace: Error {}
 
 extension Error {
@@ -48,7 +48,13 @@ extension PostgresSession {
 
 /// How long the statements of a transaction wait for a lock.
 enum LockTimeout {
-    /// None for what waits as long as the session says.
+    static let named = [
+        NamedStatement(
+            "probe", serving: "Writes of a batch that met a locked row: waits for a lock only briefly.", probe),
+        NamedStatement("alone", serving: "Writes that met a locked row: waits for a lock, outside of a batch.", alone),
+    ]
+
+    /// No statement for a wait that the session's setting limits.
     static func statements(_ patience: LockPatience) -> [PostgresStatement] {
         switch patience {
         case .batch: []

@@ -2,7 +2,7 @@ import DequeModule
 import EventLoop
 import PushRegistry
 
-/// A semaphore on an event loop, for work that may wait long: it keeps connections free for everybody else.
+/// A semaphore on an event loop, for work that may wait long. It keeps connections free for other callers.
 actor Turns {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

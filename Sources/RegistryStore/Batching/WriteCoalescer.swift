@@ -18,7 +18,7 @@ enum LockPatience {
     case batch
     /// One item of a batch that waited too long: just long enough to see whether it is this one.
     case probe
-    /// One item that somebody's lock blocks. Nobody waits with it.
+    /// One item that waits for another transaction's lock. No other item waits with it.
     case alone
 
     /// Nil: the session's own.
@@ -35,11 +35,11 @@ enum LockPatience {
 /// lives on each event loop for each kind of write.
 ///
 /// There is no timer: an idle loop writes at once. A second transaction starts beside the first when that takes longer
-/// than `patience`, which means that it waits for a lock. A write that somebody else's lock blocks is put aside: it
-/// waits in a transaction of its own, and its neighbours are written without it.
+/// than `patience`, which means that it waits for a lock. A write that another transaction's lock blocks is put aside:
+/// it waits in a transaction of its own, and its neighbours are written without it.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
-    /// Carries a batch of one app out and gives each write's result. What it throws concerns the whole batch.
+    /// Writes a batch of one app and returns each write's result. An error concerns the whole batch.
     typealias Body = @Sendable (_ batch: [Write], _ patience: LockPatience) async throws -> Results
 
     /// Writes that wait; more are refused.
@@ -69,7 +69,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     private var isPatienceOver = false
     private var wake: CheckedContinuation<Void, Never>?
 
-    /// - Parameter lone: the turns of transactions that wait for somebody's lock.
+    /// - Parameter lone: the turns of transactions that wait for locks of others.
     init(loop: EventLoop, lone: Turns, meters: WriteMeters, body: @escaping Body) {
         self.loop = loop
         self.lone = lone
@@ -166,14 +166,14 @@ extension WriteCoalescer {
         }
     }
 
-    /// - Returns: those that somebody's lock blocks; the others have their answers.
+    /// - Returns: the items that another transaction's lock blocks; the others have their outcomes.
     private func write(_ items: [Item]) async -> [Item] {
         do {
             let results = try await body(items.map(\.write), .batch)
             for (item, result) in zip(items, results) { item.continuation.resume(with: result) }
             return []
         } catch let error where items.count > 1 && error.mayBeOneItem {
-            // Nobody fails for a neighbour.
+            // An item does not fail because of its neighbours.
             meters.split()
             return await writeOneByOne(items)
         } catch let error as PostgresError where error.kind == .lockTimeout {

@@ -1,6 +1,6 @@
 import Metrics
 
-/// What there is to watch of the queues of a loop's writes of one kind.
+/// The metrics of the queues of one kind of write on one loop.
 struct WriteMeters: Sendable {
     private let lookUps: Recorder
     private let writes: Recorder

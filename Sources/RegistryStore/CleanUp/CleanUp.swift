@@ -1,11 +1,11 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job: retires what is due by the apps' policies, purges what was retired long ago, and keeps history and
-/// its partitions.
+/// The night job: retires the installations that are due by the apps' policies, purges those that were retired long
+/// ago, and keeps history and its partitions.
 ///
-/// A batch is one transaction: it does everything that it does or nothing. A run that is cut short has done its
-/// batches, and the next run finds the rest due: nothing has to be resumed.
+/// A batch is one transaction. A run that is cut short has committed its batches, and the next run finds the rest due:
+/// nothing has to be resumed.
 public struct CleanUp: Sendable {
     public struct Options: Sendable {
         /// Changes nothing.
@@ -24,7 +24,7 @@ public struct CleanUp: Sendable {
     }
 
     public enum Progress: Sendable {
-        /// So many of so many parts of the table, to see what is due.
+        /// Reading part by part of the table: the number of the part, and of all parts.
         case reading(Int, of: Int)
         /// So many of so many installations.
         case retiring(Int, of: Int)

@@ -5,39 +5,23 @@ import PushRegistry
 struct CleanUpLedger {
     let session: PostgresSession
 
-    private static let lockKey: PostgresSQL = "hashtext('push-registry: clean-up')::bigint"
-
     /// Takes the lock for as long as the session lasts.
     ///
     /// - Throws: `CleanUpRefusal.busy`.
     func lock() throws {
-        let isLocked: Bool = try session.execute("SELECT pg_try_advisory_lock(\(sql: Self.lockKey))")[0].decode(0)
-        guard isLocked else { throw CleanUpRefusal.busy(try holder()) }
+        let isLocked: Bool = try session.execute(CleanUpLedgerStatements.lock)[0].decode(0)
+        guard isLocked else {
+            throw CleanUpRefusal.busy(try session.execute(CleanUpLedgerStatements.holder)[0].decode(0))
+        }
     }
 
     /// Gives the lock back. A session that ends would do so too, but some time after its client has gone.
     func unlock() {
-        _ = try? session.execute("SELECT pg_advisory_unlock(\(sql: Self.lockKey))")
+        _ = try? session.execute(CleanUpLedgerStatements.unlock)
     }
 
-    private func holder() throws -> String {
-        let rows = try session.execute(
-            """
-            SELECT coalesce((
-                SELECT 'run ' || r.id || ', ' || r.process || ', since ' ||
-                    to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-                FROM cleanup_run r WHERE r.outcome = 'running' ORDER BY r.id DESC LIMIT 1), 'just starting')
-                || coalesce((
-                    SELECT ' (session ' || l.pid || ' of PostgreSQL)' FROM pg_locks l
-                    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-                        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                        AND ((l.classid::bigint << 32) | l.objid::bigint) = \(sql: Self.lockKey)
-                    LIMIT 1), '')
-            """)
-        return try rows[0].decode(0)
-    }
-
-    /// Begins a record. Whoever has the lock knows that no other run is under way: what looks so was cut short.
+    /// Begins a record. The caller has the lock, so no other run is under way: a record that is still `running` was cut
+    /// short.
     ///
     /// - Parameter apps: what the run is limited to; empty: all apps, and history.
     func begin(
@@ -56,7 +40,7 @@ struct CleanUpLedger {
                 result.isRefused))
     }
 
-    /// Adds to what a run did besides installations.
+    /// Adds to a run's counts besides installations.
     func count(
         tombstones: Int = 0, partitionsMade: Int = 0, partitionsDropped: Int = 0, historyRemoved: Int = 0, of run: Int32
     ) throws {
@@ -104,14 +88,42 @@ extension CleanUpCounts {
 
 /// The SQL of the records of runs: `push-registry cleanup` and its `runs` and `undo`. `$1` is the run.
 enum CleanUpLedgerStatements {
+    static let named = [
+        NamedStatement("begin", begin), NamedStatement("addResult", addResult), NamedStatement("count", count),
+        NamedStatement("end", end), NamedStatement("totals", totals), NamedStatement("results", results),
+        NamedStatement("runs", runs),
+        NamedStatement("lock", serving: "Clean-up: takes the lock that admits one run at a time.", lock),
+        NamedStatement("unlock", serving: "Clean-up: releases this lock.", unlock),
+        NamedStatement("holder", serving: "Clean-up: describes the run that has the lock, for the message.", holder),
+        NamedStatement("interrupt", serving: "Clean-up: ends the records of runs that were cut short.", interrupt),
+    ]
+
     private static let now = RegistryClockStatements.now
+    private static let lockKey: PostgresSQL = "hashtext('push-registry: clean-up')::bigint"
+
+    static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"
+    static let unlock: PostgresStatement = "SELECT pg_advisory_unlock(\(sql: lockKey))"
+
+    static let holder: PostgresStatement = """
+        SELECT coalesce((
+            SELECT 'run ' || r.id || ', ' || r.process || ', since ' ||
+                to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            FROM cleanup_run r WHERE r.outcome = 'running' ORDER BY r.id DESC LIMIT 1), 'just starting')
+            || coalesce((
+                SELECT ' (session ' || l.pid || ' of PostgreSQL)' FROM pg_locks l
+                WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+                    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                    AND ((l.classid::bigint << 32) | l.objid::bigint) = \(sql: lockKey)
+                LIMIT 1), '')
+        """
 
     static let interrupt: PostgresStatement =
         "UPDATE cleanup_run SET outcome = 'interrupted', finished_at = \(sql: now) WHERE outcome = 'running'"
 
-    /// Begins a run: `$1` is the process, `$2` the scope, `$3` the run that it undoes, `$4` the breaker's share. It
-    /// begins after the run before it ended, also where the clock stood still.
+    /// `$1` is the process, `$2` the scope, `$3` the undone run, `$4` the breaker's share. A run begins after the run
+    /// before it ended, even if the clock stood still.
     static let begin = PreparedSQL(
+        serving: "Clean-up: begins the record of a run.",
         """
         INSERT INTO cleanup_run (process, apps, undoes, max_share, started_at)
         SELECT $1, $2, $3, $4, greatest(\(sql: now), max(finished_at) + interval '1 microsecond') FROM cleanup_run
@@ -119,9 +131,11 @@ enum CleanUpLedgerStatements {
         """)
 
     static let addResult = PreparedSQL(
+        serving: "Clean-up (R11): records what the plan found in an app.",
         "INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused) VALUES ($1, $2, $3, $4, $5)")
 
     static let count = PreparedSQL(
+        serving: "Clean-up: adds to the counts of a run.",
         """
         UPDATE cleanup_run
         SET tombstones = tombstones + $2, partitions_made = partitions_made + $3,
@@ -130,19 +144,23 @@ enum CleanUpLedgerStatements {
         """)
 
     static let end = PreparedSQL(
+        serving: "Clean-up: ends the record of a run.",
         "UPDATE cleanup_run SET outcome = $2, finished_at = greatest(\(sql: now), started_at) WHERE id = $1")
 
     static let totals = PreparedSQL(
+        serving: "Clean-up: reads the counts of a run.",
         "SELECT tombstones, partitions_made, partitions_dropped, history_removed FROM cleanup_run WHERE id = $1")
 
     static let results = PreparedSQL(
+        serving: "Clean-up: reads the results of a run, by app.",
         """
         SELECT a.identifier, r.active, r.leaving, r.refused, \(sql: counts("r")) FROM cleanup_result r
         JOIN app a ON a.id = r.app_id WHERE r.run_id = $1 ORDER BY a.identifier
         """)
 
-    /// `$1` is how many, the newest first.
+    /// `$1` is the number of runs.
     static let runs = PreparedSQL(
+        serving: "cleanup runs: lists runs, the newest first.",
         """
         SELECT n.id, n.undoes, n.apps, n.started_at, n.finished_at, n.outcome, t.restored, \(sql: counts("t"))
         FROM cleanup_run n

@@ -1,8 +1,8 @@
 import Glibc
 import PostgresClient
 
-/// How much the night job does at a time, and how long it rests in between. It hurries while nobody else works;
-/// otherwise it leaves the database to others for at least as long as it had it.
+/// The size of the night job's batches, and its rest between them. It works without a rest while no other session is
+/// busy; otherwise it rests at least as long as a batch took.
 struct CleanUpPace {
     /// Beyond this number of busy sessions the rests grow no longer.
     private static let busyMax = 3

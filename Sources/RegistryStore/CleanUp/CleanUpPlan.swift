@@ -1,11 +1,11 @@
 import PostgresClient
 import PushRegistry
 
-/// What is due, and where; without the apps that the breaker holds back.
+/// The installations that are due and their page ranges, without the apps that the breaker holds back.
 ///
-/// It only reads, a range of pages at a time, so it does not see one moment of the table: an installation that moves
+/// It only reads, a range of pages at a time, so it does not see one moment of the table. An installation that moves
 /// between two ranges meanwhile may be overlooked until the next night, or be counted although it registered. A batch
-/// writes only what is as it was read.
+/// writes only rows that have not changed since they were read.
 struct CleanUpPlan {
     struct Entry {
         let app: AppNumber

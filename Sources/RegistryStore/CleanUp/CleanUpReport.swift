@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// What a run did, or, of a dry run, would do.
+/// The changes of a run, or, of a dry run, the changes that it would make.
 public struct CleanUpReport: Sendable {
     public struct AppResult: Sendable {
         public let app: String
@@ -11,7 +11,7 @@ public struct CleanUpReport: Sendable {
         /// The breaker held the app back: nothing of it was touched.
         public let isRefused: Bool
         public let counts: CleanUpCounts
-        /// Why the app's policy cannot be used, if that is what held the app back.
+        /// The reason why the app's policy cannot be used, if that held the app back.
         public var policyFault: String?
     }
 
@@ -44,7 +44,7 @@ public struct CleanUpRun: Sendable {
 
 /// Why there was no run.
 public enum CleanUpRefusal: Error, CustomStringConvertible {
-    /// Another one is under way; who holds the lock, as far as the database tells.
+    /// Another run is under way: the holder of the lock, if the database knows it.
     case busy(String)
     case unknownRun(Int)
     case unknownApp(String)

@@ -1,16 +1,30 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the night job, `push-registry cleanup`. A run counts what is due (`count`), then reads the keys of it
-/// (`read`), range by range, and writes them in batches (`batch`).
+/// The SQL of the night job, `push-registry cleanup`. A run counts the installations that are due (`count`), then reads
+/// their keys (`read`), range by range, and writes them in batches (`batch`).
 enum CleanUpStatements {
-    /// Clean-up: the time of the registry.
+    static let named = [
+        NamedStatement("busySessions", busySessions), NamedStatement("stale", stale),
+        NamedStatement("unregistered", unregistered), NamedStatement("superseded", superseded),
+        NamedStatement("sessionEnded", sessionEnded), NamedStatement("purged", purged),
+        NamedStatement("now", serving: "Clean-up: reads the registry's time.", now),
+        NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
+        NamedStatement(
+            "count", serving: "Clean-up, plan (R11): counts what is due on some pages, by app and step.",
+            count(NamedStatement.pages, bounds([]))),
+        NamedStatement(
+            "read", serving: "Clean-up (R5, R7, R9, R11): reads what is due on some pages.",
+            read(NamedStatement.pages, bounds([]))),
+    ]
+
     static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
-    /// Clean-up: how many other sessions are busy. What a session of another role does is hidden from a role that may
-    /// not read all statistics, so such a session counts as busy.
+    /// PostgreSQL hides the state of another role's session from a role without `pg_read_all_stats`. Such a session
+    /// counts as busy.
     static let busySessions = PreparedSQL(
+        serving: "Clean-up: counts other busy sessions, to slow down for them.",
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -32,8 +46,8 @@ enum CleanUpStatements {
             """
     }
 
-    /// What is due of an installation (R5, R7, R9, R11), by the rules of `CleanUpStep`; NULL where nothing is. This is
-    /// the one definition: a batch writes what is as it was read.
+    /// The step that is due for an installation (R5, R7, R9, R11), by the rules of `CleanUpStep`; NULL if none is. This
+    /// is the only definition: a batch writes only rows that have not changed since they were read.
     private static let step: PostgresSQL = """
         CASE
             WHEN i.state NOT IN ('active', 'suspect') AND i.state_changed_at <= p.changed_since THEN 'purged'
@@ -46,8 +60,7 @@ enum CleanUpStatements {
         END
         """
 
-    /// Clean-up, plan: by app and step, how many installations of these pages are due, and how many are active or
-    /// suspect.
+    /// Returns, by app and step, the number of installations that are due, and of those that are active or suspect.
     static func count(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
         """
         SELECT i.app_id, \(sql: step) AS step, count(*), count(*) FILTER (WHERE i.state IN ('active', 'suspect'))
@@ -57,7 +70,6 @@ enum CleanUpStatements {
         """
     }
 
-    /// Clean-up: what is due on these pages.
     static func read(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
         """
         SELECT i.app_id, \(sql: step) AS step, i.install_id, i.revision
@@ -68,8 +80,8 @@ enum CleanUpStatements {
 
     // MARK: Batch
 
-    /// Clean-up: makes the step of these installations (`$4`), of one app, where they have these revisions (`$5`)
-    /// still: whoever registered meanwhile is left alone. The events, the counts and the run's own record go along.
+    /// Writes the step of the installations `$4` of one app that still have the revisions `$5`. An installation that
+    /// has registered since keeps its state. The same statement writes the events, the counts and the run's record.
     ///
     /// `$1` is the app, `$2` the time, `$3` the run. The ids are sorted, and the rows are locked in this order.
     static func batch(_ step: CleanUpStep) -> PreparedSQL {
@@ -82,8 +94,9 @@ enum CleanUpStatements {
         }
     }
 
-    /// R11. The roll-up counts them as not active.
+    /// The roll-up counts these installations as not active.
     private static let stale = PreparedSQL(
+        serving: "Clean-up (R11): writes `stale`.",
         """
         WITH changed AS (
             UPDATE installation i SET state = 'stale', \(sql: stepped)
@@ -93,8 +106,8 @@ enum CleanUpStatements {
         \(sql: result(.stale))
         """)
 
-    /// R9.
     private static let unregistered = PreparedSQL(
+        serving: "Clean-up (R9): writes `unregistered`.",
         """
         WITH changed AS (
             UPDATE installation i SET state = 'unregistered', \(sql: stepped)
@@ -104,8 +117,9 @@ enum CleanUpStatements {
         \(sql: result(.unregistered))
         """)
 
-    /// R5: the token goes, and is kept for an undo. The transaction has locked the tokens.
+    /// The transaction has locked the tokens.
     private static let superseded = PreparedSQL(
+        serving: "Clean-up (R5): writes `superseded`, and keeps the token for an undo.",
         """
         WITH changed AS (
             UPDATE installation i
@@ -122,8 +136,8 @@ enum CleanUpStatements {
         \(sql: result(.superseded))
         """)
 
-    /// R7: the binding goes, and is kept for an undo.
     private static let sessionEnded = PreparedSQL(
+        serving: "Clean-up (R7): ends bindings of expired sessions, and keeps them for an undo.",
         """
         WITH changed AS (
             UPDATE installation i
@@ -146,8 +160,9 @@ enum CleanUpStatements {
         \(sql: result(.sessionEnded))
         """)
 
-    /// R11: the installation goes; its history stays. The transaction has locked the tokens.
+    /// The transaction has locked the tokens.
     private static let purged = PreparedSQL(
+        serving: "Clean-up (R11): deletes installations; their history stays.",
         """
         WITH changed AS (
             DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
@@ -169,7 +184,7 @@ enum CleanUpStatements {
     private static let keys: PostgresSQL = "unnest($4::text[], $5::bigint[]) AS k (install_id, revision)"
     private static let isUnchanged: PostgresSQL =
         "i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision"
-    /// The row as it is before the statement.
+    /// The row before the statement.
     private static let isOld: PostgresSQL =
         "o.app_id = $1 AND o.install_id = k.install_id AND o.revision = k.revision"
     /// An installation's times never go back.
@@ -177,12 +192,12 @@ enum CleanUpStatements {
     private static let stepped: PostgresSQL = """
         generation = i.generation + 1, revision = i.revision + 1, state_changed_at = \(sql: time)
         """
-    /// Of a step that leaves the owner.
+    /// For a step that keeps the owner.
     private static let kept: PostgresSQL = """
         i.install_id, i.provider, i.user_id, i.user_id AS previous_user_id, i.state, i.generation,
                 i.state_changed_at AS at, i.cell
         """
-    /// What the roll-up no longer counts.
+    /// The counts that the roll-up loses.
     private static let lost: PostgresSQL = """
         o.state AS previous_state, CASE WHEN o.state = 'active' THEN o.session_expires_at END AS expires_at,
                 CASE WHEN o.state = 'active' THEN -1 ELSE 0 END AS active

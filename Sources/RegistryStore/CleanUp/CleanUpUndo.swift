@@ -5,12 +5,12 @@ extension CleanUp {
     public struct Undoing: Sendable {
         public let runID: Int
         public let restored: Int
-        /// Changed since, or not to be restored: somebody else holds the token, the session was logged out, the user
-        /// erased.
+        /// Installations that have changed since, or that must not be restored: another installation holds the token,
+        /// the session was logged out, or the user was erased.
         public let skipped: Int
     }
 
-    /// Restores what a run changed, where nothing has happened to it since.
+    /// Restores a run's installations that have not changed since.
     ///
     /// - Throws: `CleanUpRefusal`, `PostgresError`.
     public func undo(_ run: Int, process: String) async throws -> Undoing {
@@ -42,8 +42,8 @@ extension CleanUp {
     }
 }
 
-/// The undoing of a run. It reads what to restore once, and writes it by key in batches, in the lock order of all
-/// transactions: users, sessions, tokens, installations.
+/// The undoing of a run. It reads the installations to restore once, and writes them by key in batches, in the lock
+/// order of all transactions: users, sessions, tokens, installations.
 private struct CleanUpUndo {
     let session: PostgresSession
     let run: Int32
@@ -62,7 +62,7 @@ private struct CleanUpUndo {
         try session.execute(CleanUpStatements.now)[0].decode(0)
     }
 
-    /// What became stale or unregistered lost nothing.
+    /// Installations that became stale or unregistered lost nothing.
     private func restoreJudged() throws -> Int {
         guard let run = try CleanUp.record(of: run, session) else { return 0 }
         let (start, end): (PostgresTimestamp, PostgresTimestamp) = (try run.decode(1), try run.decode(2))
@@ -82,7 +82,8 @@ private struct CleanUpUndo {
 
     private struct Judged {
         let app: Int32
-        /// As the step tells it: only what is active becomes stale, and only a suspect unregistered.
+        /// The former state follows from the step: only active installations become stale, and only suspect ones
+        /// unregistered.
         let formerState: String
         let installID: String
         let revision: Int64
@@ -110,7 +111,7 @@ private struct CleanUpUndo {
         return restored
     }
 
-    /// What lost a token or a session.
+    /// Installations that lost a token or a session.
     private func restoreChanges() throws -> Int {
         var restored = 0
         var (app, installID): (Int32, String) = (0, "")
@@ -154,8 +155,9 @@ private struct CleanUpUndo {
         }
     }
 
-    /// R7: a binding must not come back while its session is being ended. R1: nobody may claim a token meanwhile. The
-    /// row of a user who was not logged out, or of a token that nobody holds, may be forgotten; it is added again.
+    /// R7: a binding must not come back while its session is being ended. R1: no installation may claim a token
+    /// meanwhile. The night job may have forgotten the row of a user who was not logged out, or of a token without a
+    /// holder; it is added again.
     private func locks(for changes: [Change], of app: Int32) throws -> [PostgresStatement] {
         let users = try Set(changes.compactMap(\.userID)).map { UserDigest.sha256(try UserID($0)) }
         let sessions = Array(Set(changes.filter { $0.userID != nil }.compactMap(\.sessionID)))
@@ -175,7 +177,7 @@ private struct CleanUpUndo {
         return statements
     }
 
-    /// A batch finds its rows by key, and waits for whoever holds one of them.
+    /// A batch looks its rows up by key, and waits for a lock at most as long as these settings allow.
     private static let batchSettings = """
         SET LOCAL lock_timeout = '5s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
         SET LOCAL enable_mergejoin = off

@@ -3,16 +3,27 @@ import PushRegistry
 
 /// The SQL of `push-registry cleanup undo`.
 enum CleanUpUndoStatements {
-    /// The run: what it undoes itself, and its time.
+    static let named = [
+        NamedStatement("run", run), NamedStatement("addResults", addResults), NamedStatement("left", left),
+        NamedStatement("restoreJudged", restoreJudged), NamedStatement("readChanges", readChanges),
+        NamedStatement("restoreChanges", restoreChanges),
+        NamedStatement(
+            "readJudged", serving: "cleanup undo (R9, R11): finds installations that a run made stale or unregistered.",
+            readJudged(NamedStatement.pages, from: NamedStatement.time, to: NamedStatement.time)),
+    ]
+
     static let run = PreparedSQL(
+        serving: "cleanup undo: reads a run, which run it undoes itself, and its time.",
         "SELECT undoes, started_at, coalesce(finished_at, 'infinity') FROM cleanup_run WHERE id = $1")
 
-    /// `$1` is the undoing run, `$2` the one that it undoes.
+    /// `$1` is the undoing run, `$2` the undone one.
     static let addResults = PreparedSQL(
+        serving: "cleanup undo: adds a row of results for each app.",
         "INSERT INTO cleanup_result (run_id, app_id) SELECT $1, app_id FROM cleanup_result WHERE run_id = $2")
 
-    /// How many installations the run `$1` changed that no undoing has restored.
+    /// `$1` is the undone run.
     static let left = PreparedSQL(
+        serving: "cleanup undo: counts installations that no undo has restored.",
         """
         SELECT coalesce(sum(superseded + unregistered + session_ended + stale), 0)::bigint - (
                 SELECT coalesce(sum(u.restored), 0) FROM cleanup_result u
@@ -22,8 +33,7 @@ enum CleanUpUndoStatements {
 
     // MARK: What lost nothing
 
-    /// Installations of these pages that are stale or unregistered since the run, and its event is their last. Runs do
-    /// not overlap in time.
+    /// Stale and unregistered installations on these pages whose last event is of the run. Runs do not overlap in time.
     static func readJudged(
         _ range: PageRange, from start: PostgresTimestamp, to end: PostgresTimestamp
     ) -> PostgresStatement {
@@ -39,9 +49,10 @@ enum CleanUpUndoStatements {
         """
     }
 
-    /// Gives these installations (`$4`, with their revisions `$5`) the state `$6` back. `$1` is the app, `$2` the time,
-    /// `$3` the undoing run. Answers how many.
+    /// Restores the state `$6` of the installations `$4` that still have the revisions `$5`. `$1` is the app, `$2` the
+    /// time, `$3` the undoing run. Returns the number of restored installations.
     static let restoreJudged = PreparedSQL(
+        serving: "cleanup undo (R9, R11): restores stale and unregistered installations.",
         """
         WITH changed AS (
             UPDATE installation i
@@ -56,9 +67,10 @@ enum CleanUpUndoStatements {
 
     // MARK: What lost a token or a session
 
-    /// Up to `$4` installations after `$2`, `$3` that the run `$1` took something from. The event tells whose session
-    /// it was, unless the user was erased.
+    /// Up to `$4` installations after `$2`, `$3` that the run `$1` changed. The event names the session's user, unless
+    /// the user was erased.
     static let readChanges = PreparedSQL(
+        serving: "cleanup undo (R5, R7): reads installations that lost a token or a session.",
         """
         SELECT c.app_id, c.install_id, c.generation, c.session_id, e.previous_user_id, i.provider::text, c.token_sha256
         FROM cleanup_change c
@@ -72,10 +84,11 @@ enum CleanUpUndoStatements {
         ORDER BY c.app_id, c.install_id LIMIT $4
         """)
 
-    /// Restores these installations (`$4`, with the generations after the run `$5` and the users of the sessions `$6`),
-    /// where nothing has happened since. The transaction has locked users, sessions and tokens. `$1` is the app, `$2`
-    /// the time, `$3` the undoing run. Answers how many.
+    /// Restores the installations `$4` that have not changed since: `$5` are their generations after the run, `$6` the
+    /// users of the sessions. The transaction has locked users, sessions and tokens. `$1` is the app, `$2` the time,
+    /// `$3` the undoing run. Returns the number of restored installations.
     static let restoreChanges = PreparedSQL(
+        serving: "cleanup undo (R5, R7): restores tokens and bindings.",
         """
         WITH chosen AS MATERIALIZED (
             SELECT c.*, k.user_id,
@@ -111,7 +124,8 @@ enum CleanUpUndoStatements {
         SELECT count(*) FROM changed
         """)
 
-    /// R1: nobody holds the token. R7: neither session nor user was logged out since the binding began.
+    /// R1: no installation holds the token. R7: neither the session nor the user was logged out since the binding
+    /// began.
     private static let mayReturn: PostgresSQL = """
         (c.token_sha256 IS NULL OR EXISTS (
                 SELECT FROM token_holder h

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// What the night job does besides installations: it forgets old logouts, tokens that nobody holds, former owners and
-/// what cannot be undone any more, and folds the roll-up.
+/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners and
+/// changes that cannot be undone any more, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     /// Until when the tombstones of each app are forgotten.
@@ -34,7 +34,7 @@ struct CleanUpUpkeep {
         try purge(.owners, before: apps.map { ($0.app, historyBefore) }) { _ in }
     }
 
-    /// What somebody holds just now waits for the next night.
+    /// Rows that another transaction has locked wait for the next night.
     private func purge(
         _ rows: OldRows, before bounds: [(app: AppNumber, since: Timestamp)], _ removed: (Int) throws -> Void
     ) throws {
@@ -78,7 +78,7 @@ struct CleanUpUpkeep {
         }
     }
 
-    /// Folds what the run appended, unless a service does.
+    /// Folds the deltas that the run appended, unless a service does.
     func foldRollUp() throws {
         try RollUpFold.runAll(in: session)
     }

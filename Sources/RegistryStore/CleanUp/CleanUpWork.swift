@@ -17,12 +17,12 @@ struct CleanUpWork {
         var rows: [(installID: String, revision: Int64)]
     }
 
-    /// Records what was found in each app.
+    /// Records the counts of the plan for each app.
     func begin(_ plan: CleanUpPlan) throws {
         for entry in plan.entries { try ledger.add(entry.result, of: entry.app, to: run) }
     }
 
-    /// Does what is due, range by range.
+    /// Writes the due installations, range by range.
     func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
         let bounds = CleanUpStatements.bounds(plan.admitted.map { ($0.app, $0.bounds) })
         var pace = try CleanUpPace(session)
@@ -66,8 +66,8 @@ struct CleanUpWork {
         }
     }
 
-    /// Writes a batch. Where somebody holds one of its rows for long, the others go on without it, and the next night
-    /// finds it due.
+    /// Writes a batch. If another transaction keeps one of its rows locked, the other rows are written without it, and
+    /// the next night finds it due.
     private func write(_ batch: Batch) throws {
         for number in 1..<Self.attemptsMax {
             do {
@@ -107,7 +107,7 @@ struct CleanUpWork {
         }
     }
 
-    /// - Parameter historyBefore: what is older goes; nil: history stays.
+    /// - Parameter historyBefore: older rows are deleted; nil: history stays.
     func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
         let upkeep = CleanUpUpkeep(session: session, plan)
         try upkeep.purge(historyBefore: historyBefore) { try ledger.count(tombstones: $0, of: run) }
@@ -115,8 +115,8 @@ struct CleanUpWork {
         try upkeep.foldRollUp()
     }
 
-    /// Whoever waits for the lock of a table makes all that come after it wait as well. A table that is in use all the
-    /// time waits for the next night.
+    /// Dropping a partition locks a table. While a session waits for such a lock, all later statements on the table
+    /// wait behind it. So the wait is short; a table that is in use all the time is left for the next night.
     private func keepHistory(since: Timestamp) throws {
         try ledger.count(partitionsMade: HistoryPartitions.make(session), of: run)
         let history = HistoryMonths(session: session)

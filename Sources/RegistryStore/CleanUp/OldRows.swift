@@ -7,19 +7,20 @@ struct OldRows {
     typealias Key = [String]
 
     let table: String
+    private let rule: String
     /// The columns of the primary key behind `app_id`, with their types.
     private let columns: [(name: String, type: String)]
-    /// Of a row `t`; `b.since` is until when its app forgets.
+    /// Of a row `t`. Rows up to `b.since` are old for their app.
     private let condition: PostgresSQL
 
     // MARK: What is forgotten
 
-    /// R7: logouts past the app's `sessionTombstones`. A session in which an installation is bound stays, and so does
-    /// one in which one was until then: `cleanup undo` may bring the binding back. The row of a user who never logged
-    /// out is only a lock; the next registration adds it again.
+    /// R7: logouts past the app's `sessionTombstones`. A session stays if an installation is bound in it, or was until
+    /// then: `cleanup undo` may restore the binding. The row of a user who never logged out is only a lock; the next
+    /// registration adds it again.
     static let tombstones = [
         OldRows(
-            table: "session", columns: [("session_id", "text")],
+            table: "session", rule: "R7", columns: [("session_id", "text")],
             condition: """
                 greatest(t.ended_at, t.kept_at, t.seen_at) <= b.since AND NOT EXISTS (
                     SELECT FROM installation_owner o
@@ -27,27 +28,27 @@ struct OldRows {
                         AND (o.left_at IS NULL OR o.left_at > b.since))
                 """),
         OldRows(
-            table: "user_guard", columns: [("user_sha256", "bytea")],
+            table: "user_guard", rule: "R7", columns: [("user_sha256", "bytea")],
             condition: "coalesce(t.refused_before, t.added_at) <= b.since"),
         OldRows(
-            table: "installation_logout",
+            table: "installation_logout", rule: "R7",
             columns: [("install_id", "text"), ("user_sha256", "bytea"), ("session_id", "text")],
             condition: "t.logged_out_at <= b.since"),
     ]
 
-    /// R1: tokens that nobody holds.
+    /// R1: tokens without a holder.
     static let holders = OldRows(
-        table: "token_holder", columns: [("provider", "provider"), ("token_sha256", "bytea")],
+        table: "token_holder", rule: "R1", columns: [("provider", "provider"), ("token_sha256", "bytea")],
         condition: "t.install_id IS NULL")
 
-    /// Former owners, past the time for which history is kept.
+    /// R12: former owners, past the time for which history is kept.
     static let owners = OldRows(
-        table: "installation_owner", columns: [("user_id", "text"), ("install_id", "text")],
+        table: "installation_owner", rule: "R12", columns: [("user_id", "text"), ("install_id", "text")],
         condition: "t.left_at <= b.since")
 
-    /// Tokens and sessions that `cleanup undo` cannot restore, since the installation has changed.
+    /// R11: tokens and sessions that `cleanup undo` cannot restore, because the installation has changed.
     static let changes = OldRows(
-        table: "cleanup_change", columns: [("install_id", "text")],
+        table: "cleanup_change", rule: "R11", columns: [("install_id", "text")],
         condition: """
             NOT EXISTS (
                 SELECT FROM installation i
@@ -56,14 +57,29 @@ struct OldRows {
 
     // MARK: SQL
 
+    static let named = (tombstones + [holders, owners, changes]).flatMap(\.statements)
+
+    private var statements: [NamedStatement] {
+        let (app, time) = (NamedStatement.app, Timestamp(NamedStatement.time))
+        let named = { (name: String, action: String, statement: PostgresStatement) in
+            NamedStatement("\(name).\(table)", serving: "Clean-up (\(rule)): \(action).", statement)
+        }
+        return [
+            named("count", "dry run: counts old rows", count(before: [(app, time)])),
+            named(
+                "read", "reads the keys of old rows on some pages", read(NamedStatement.pages, before: [(app, time)])),
+            named("lock", "locks old rows, except those that are locked", lock([], of: app, before: time)),
+            named("delete", "deletes old rows that it has locked", delete([], of: app, before: time)),
+        ]
+    }
+
     private typealias Bound = (app: AppNumber, since: Timestamp)
 
-    /// Clean-up, dry run.
     func count(before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
         "SELECT count(*) \(sql: from(bounds)) WHERE \(sql: condition)"
     }
 
-    /// Clean-up: the keys of what is old on these pages, after the app's number.
+    /// Returns the app's number, then the key.
     func read(_ range: PageRange, before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
         """
         SELECT t.app_id, \(sql: selected) \(sql: from(bounds))
@@ -71,7 +87,7 @@ struct OldRows {
         """
     }
 
-    /// Clean-up: locks those of these rows that are old and nobody else holds.
+    /// Returns the keys of the rows that it locked: rows that are still old and that no other transaction has locked.
     func lock(_ keys: [Key], of app: AppNumber, before since: Timestamp) -> PostgresStatement {
         """
         SELECT \(sql: selected)
@@ -80,7 +96,7 @@ struct OldRows {
         """
     }
 
-    /// Clean-up: deletes those of these rows, locked before, that are old still.
+    /// Deletes rows that are still old.
     func delete(_ keys: [Key], of app: AppNumber, before since: Timestamp) -> PostgresStatement {
         """
         DELETE FROM \(identifier: table) t USING \(sql: unnest(keys)), \(sql: bound(since))

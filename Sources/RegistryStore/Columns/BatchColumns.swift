@@ -34,7 +34,7 @@ package struct BatchColumns<Row>: Sendable {
         list = ColumnList(columns: columns.map(\.column))
     }
 
-    /// Binds the values of one row, in the columns' order: what COPY in binary form takes.
+    /// Binds the values of one row, in the columns' order, for COPY in binary form.
     package func bind(_ row: Row, to binds: inout PostgresBinds) {
         for column in columns { column.bindAlone(&binds, row) }
     }

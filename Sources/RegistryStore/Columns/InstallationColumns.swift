@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// An installation as the store read it, with what only the store looks at.
+/// An installation as the store read it, with the columns that only the store uses.
 struct StoredInstallation: Sendable {
     let installation: Installation
     /// Grows with each update of the row. A writer without a lock compares it.

@@ -28,7 +28,7 @@ package enum SnapshotColumns {
         Column("longitude", "double precision") { $0.device.location?.longitude },
     ]
 
-    /// Reads the columns, in the order above, from `first` on. What is stored is canonical already.
+    /// Reads the columns, in the order above, from `first` on. Stored values are canonical already.
     static func decode(_ row: PostgresRow, from first: Int, installID: InstallID) throws -> Snapshot {
         var reader = ColumnReader(row, from: first)
         let settings = PackedSettings.decode(try reader.next())

@@ -2,8 +2,7 @@ import Foundation
 import PushRegistry
 
 /// A policy as the column `app.policy` keeps it: the members of the API under their names, durations in ISO 8601, which
-/// PostgreSQL reads as intervals. It has what the administrator decided and nothing else: an absent member has its
-/// default.
+/// PostgreSQL reads as intervals. It has only the members that the administrator set: an absent member has its default.
 struct PolicyDocument: Codable {
     var touchInterval: String?
     var staleAfter: [String: String]?

@@ -5,9 +5,8 @@ import Synchronization
 
 /// Apps and keys in PostgreSQL, cached. One lives on each event loop.
 ///
-/// The cache is never trusted for longer than one question: an answer follows a look at the directory's version that
-/// began after the question, so a revoked key fails on the next request wherever it was revoked. All questions that
-/// come during one look share the next.
+/// The cache is validated for each request: after the request has begun, a look-up reads the directory's version. So a
+/// revoked key fails on the next request, on every service. All requests that begin during one look-up share the next.
 public actor PostgresAppDirectory: AppDirectory {
     /// Requests that wait for a look; more are refused.
     static let waitingMax = 16_384
@@ -34,7 +33,7 @@ public actor PostgresAppDirectory: AppDirectory {
         }
     }
 
-    /// Answers until it is cancelled.
+    /// Serves requests until it is cancelled.
     public func run() async {
         await withTaskCancellationHandler {
             while !questions.isFinished {
@@ -84,7 +83,7 @@ public actor PostgresAppDirectory: AppDirectory {
         }
     }
 
-    /// An app whose policy cannot be used stops nobody else's.
+    /// An app with an invalid policy does not stop other apps.
     private static func read(_ row: PostgresRow, into apps: inout [App], _ unusable: inout [UnusableApp]) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
         let revision = try row.decode(3, as: String.self)
@@ -100,7 +99,12 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: App, isNew: Bool) {
         do {
             let text = try PolicyDocument(policy).text()
-            guard let row = try await postgres.execute(statement(id, text, precondition)).first else {
+            let results = try await postgres.withTransaction { transaction in
+                // Another change of the app may be under way, for longer than a batch of registrations may wait.
+                try await transaction.commit(
+                    after: LockTimeout.statements(.alone) + [statement(id, text, precondition)])
+            }
+            guard let row = results.last?.first else {
                 let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
                 throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
             }
@@ -155,29 +159,43 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 }
 
-private enum DirectoryStatements {
-    static let version = PreparedSQL("SELECT version FROM directory_version")
+enum DirectoryStatements {
+    static let named = [
+        NamedStatement("version", version), NamedStatement("apps", apps), NamedStatement("revision", revision),
+        NamedStatement("keys", keys), NamedStatement("putApp", putApp), NamedStatement("replacePolicy", replacePolicy),
+        NamedStatement("addKey", addKey), NamedStatement("revokeKey", revokeKey),
+    ]
+
+    static let version = PreparedSQL(
+        serving: "Every request: reads the version of apps and keys, to validate the cache.",
+        "SELECT version FROM directory_version")
 
     /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
     private static let revisionOfPolicy: PostgresSQL =
         "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
 
-    static let apps = PreparedSQL("SELECT id, identifier, policy, \(sql: revisionOfPolicy) FROM app")
+    static let apps = PreparedSQL(
+        serving: "Every request after a change of apps or keys: reads the apps.",
+        "SELECT id, identifier, policy, \(sql: revisionOfPolicy) FROM app")
 
-    static let revision = PreparedSQL("SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
+    static let revision = PreparedSQL(
+        serving: "PUT and PATCH /v1/apps/{app} with If-Match: reads the policy's revision.",
+        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
 
     static let keys = PreparedSQL(
+        serving: "Every request after a change of apps or keys: reads the keys.",
         "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at FROM api_key")
 
     static let putApp = PreparedSQL(
+        serving: "PUT and PATCH /v1/apps/{app}, apps create: creates an app or replaces its policy.",
         """
         INSERT INTO app (identifier, policy) VALUES ($1, $2::jsonb)
         ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
         RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
         """)
 
-    /// PUT and PATCH `/v1/apps/{app}` with `If-Match`.
     static let replacePolicy = PreparedSQL(
+        serving: "PUT and PATCH /v1/apps/{app} with If-Match: replaces a policy.",
         """
         UPDATE app SET policy = $2::jsonb, updated_at = now()
         WHERE identifier = $1 AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
@@ -185,12 +203,14 @@ private enum DirectoryStatements {
         """)
 
     static let addKey = PreparedSQL(
+        serving: "POST …/keys, keys create: adds an API key.",
         """
         INSERT INTO api_key (id, app_id, name, roles, secret_sha256, created_at)
         VALUES ($1, $2, $3, $4::text[]::role[], $5, $6)
         """)
 
     static let revokeKey = PreparedSQL(
+        serving: "DELETE …/keys/{keyId}, keys revoke: revokes an API key.",
         """
         UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 AND app_id = $2 RETURNING id
         """)

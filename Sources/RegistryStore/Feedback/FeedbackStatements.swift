@@ -3,21 +3,31 @@ import PushRegistry
 
 /// The SQL of `POST …/feedback`, set-based: a statement serves a whole call. `$1` is the app.
 enum FeedbackStatements {
+    static let named = [
+        NamedStatement("now", now), NamedStatement("readHolders", readHolders), NamedStatement("read", read),
+        NamedStatement("lock", lock), NamedStatement("judge", judge), NamedStatement("retire", retire),
+    ]
+
     // MARK: Reading
 
-    /// POST …/feedback: the time, of which evidence without one is.
-    static let now = PreparedSQL("SELECT clock_timestamp()")
+    static let now = PreparedSQL(
+        serving: "POST …/feedback (R9): reads the time, which verdicts without a time get.",
+        "SELECT clock_timestamp()")
 
-    /// POST …/feedback (R9): the installations that hold these tokens (`$2`, `$3`), as they are at one moment.
-    private static let readHolders = PreparedSQL("SELECT \(sql: columns) \(sql: holders)")
+    /// `$2` and `$3` are the providers and digests.
+    private static let readHolders = PreparedSQL(
+        serving: "POST …/feedback (R9): reads the holders of tokens, at one moment.",
+        "SELECT \(sql: columns) \(sql: holders)")
 
-    /// The same, and the installations with these ids (`$4`), each once.
+    /// As `readHolders`, and the installations `$4`, each once.
     private static let read = PreparedSQL(
+        serving: "POST …/feedback (R9): reads the holders of tokens, and installations by id.",
         "SELECT \(sql: columns) FROM (\(sql: wanted)) AS w JOIN installation i ON \(sql: isWanted)")
 
-    /// POST …/feedback, after a lost race: the same installations, locked in the order of their ids. The transaction
-    /// has locked their tokens (`RegistrationStatements.lockHolders`), so that none of them moves meanwhile.
+    /// In the order of ids. The transaction has locked their tokens (`RegistrationStatements.lockHolders`), so no token
+    /// moves meanwhile.
     private static let lock = PreparedSQL(
+        serving: "POST …/feedback (R9), after a lost race: locks the same installations.",
         """
         SELECT i.*
         FROM (\(sql: wanted) ORDER BY install_id) AS w
@@ -44,12 +54,13 @@ enum FeedbackStatements {
 
     // MARK: Writing
 
-    /// POST …/feedback (R9, R12): one step of these installations (`$7`), with its events, where they have these
-    /// revisions (`$8`) still. The registration's generation stays. Answers how many they were.
+    /// One step for the installations `$7` that still have the revisions `$8`, with their events. The registration's
+    /// generation stays. Returns the number of changed installations.
     ///
     /// `$2` is the time, `$3` the actor, `$4` the new state, `$5` the reason, `$6` whether the former state is
     /// `active`.
     private static let judge = PreparedSQL(
+        serving: "POST …/feedback (R9, R12): changes the state of installations.",
         """
         WITH judged AS (
             UPDATE installation i SET \(sql: step)
@@ -60,9 +71,9 @@ enum FeedbackStatements {
         SELECT count(*) FROM judged
         """)
 
-    /// POST …/feedback (R5, fine print 11): the same of installations that give up their tokens (`$9`, the digests).
-    /// The transaction has locked the tokens.
+    /// As `judge`, with the tokens' digests `$9` (fine print 11). The transaction has locked the tokens.
     private static let retire = PreparedSQL(
+        serving: "POST …/feedback (R5, R12): retires replaced installations, which lose their tokens.",
         """
         WITH judged AS (
             UPDATE installation i SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, \(sql: step)
@@ -106,7 +117,7 @@ enum FeedbackStatements {
 
     // MARK: Statements
 
-    /// What can change nothing costs no look-up, and a token that occurs twice costs one.
+    /// Items that can change nothing cost no look-up. A token that occurs twice costs one.
     static func read(_ feedback: Feedback) -> PostgresStatement {
         let (app, providers, digests, ids) = subjects(of: feedback)
         return feedback.namesInstallations

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// What the rules made of one call's feedback, ready to be written.
+/// The changes that the rules derive from one call's feedback, ready to be written.
 struct FeedbackWrite: Sendable {
     /// A step that several installations make. They share a statement.
     struct SharedStep: Sendable {
@@ -19,7 +19,7 @@ struct FeedbackWrite: Sendable {
     /// Those that give up their tokens.
     let retired: [LockedFeedback.Change]
 
-    /// Decides what feedback comes to on these rows.
+    /// Derives the changes of feedback for these rows.
     init(_ feedback: Feedback, on rows: PostgresResult, receivedAt: Timestamp) throws {
         let found = try rows.map { try FoundInstallation($0) }
         var locked = LockedFeedback(feedback, on: found.map(\.judged), receivedAt: receivedAt)

@@ -4,8 +4,8 @@ import PushRegistry
 /// Providers' feedback in PostgreSQL, one transaction however many items a call has (R9, R15). One lives on each event
 /// loop.
 ///
-/// A call reads without locks, and is answered from that if nothing changes. Otherwise it writes on condition that the
-/// installations are what was read. If one is not, or somebody holds one, the call starts over with locks.
+/// A call reads without locks, and returns if nothing changes. Otherwise it writes on condition that the installations
+/// are unchanged. If one has changed, or another transaction has locked one, the call starts over with locks.
 public struct PostgresFeedbackStore: FeedbackStore {
     /// How often a transaction is tried that loses races.
     private static let attemptsMax = 20

@@ -1,7 +1,11 @@
 public import PostgresClient
 
-/// What the night job did last, for gauges: it is another process, which nobody scrapes.
+/// The result of the last night job, for gauges: the job is another process, without metrics of its own.
 public struct CleanUpResult: Sendable {
+    static let named = [
+        NamedStatement("lastRun", lastRun), NamedStatement("countsOfRun", countsOfRun),
+    ]
+
     public struct Count: Hashable, Sendable {
         /// The app's identifier.
         public let app: String
@@ -32,6 +36,7 @@ public struct CleanUpResult: Sendable {
     }
 
     private static let lastRun = PreparedSQL(
+        serving: "GET /metrics: reads the last complete run of the night job.",
         """
         SELECT id, extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
             (SELECT count(*) FROM cleanup_result c WHERE c.run_id = r.id AND c.refused)
@@ -39,8 +44,9 @@ public struct CleanUpResult: Sendable {
         ORDER BY id DESC LIMIT 1
         """)
 
-    /// Of every app that the run looked at, and every step: what is zero says so.
+    /// A step with a zero count has a row.
     private static let countsOfRun = PreparedSQL(
+        serving: "GET /metrics: reads the counts of that run, by app and step.",
         """
         SELECT a.identifier, s.step, s.count
         FROM cleanup_result c JOIN app a ON a.id = c.app_id

@@ -3,6 +3,10 @@ public import PostgresClient
 /// How many installations are active (R10), by app and provider, out of the roll-up: for a gauge. Sessions that have
 /// expired since still count, as the state does not change by the clock.
 public struct InstallationCounts: Sendable {
+    static let named = [
+        NamedStatement("statement", statement)
+    ]
+
     public struct Count: Hashable, Sendable {
         /// The app's identifier.
         public let app: String
@@ -17,7 +21,7 @@ public struct InstallationCounts: Sendable {
         self.postgres = postgres
     }
 
-    /// Reads a few cells for each app, and what is not folded into them yet.
+    /// Reads a few cells for each app, and the deltas that are not folded yet.
     ///
     /// - Throws: `PostgresError`.
     public func read() async throws -> [Count] {
@@ -26,8 +30,9 @@ public struct InstallationCounts: Sendable {
         }
     }
 
-    /// The gauge of active installations (R10). Deltas that are folded are gone.
+    /// Folded deltas are deleted, so nothing is counted twice.
     private static let statement = PreparedSQL(
+        serving: "GET /metrics (R10): counts active installations by app and provider.",
         """
         SELECT a.identifier, c.provider::text, sum(c.active)::bigint
         FROM (

@@ -3,6 +3,16 @@ import PushRegistry
 
 /// The SQL of history (R12) and of the change feed.
 enum EventStatements {
+    static let named = [
+        NamedStatement("isKnown", isKnown), NamedStatement("ofInstallation", ofInstallation),
+        NamedStatement("ofToken", ofToken), NamedStatement("epoch", epoch), NamedStatement("isDropped", isDropped),
+        NamedStatement("horizon", horizon), NamedStatement("changes", changes), NamedStatement("append", appendSQL),
+        NamedStatement(
+            "adoptRestoredEvents",
+            serving: "Service, at start (R12): begins another epoch of cursors after a restored dump.",
+            adoptRestoredEvents),
+    ]
+
     /// In the order in which `RecordedEvent` reads them.
     private static let columns: PostgresSQL = """
         (SELECT epoch FROM change_epoch), e.app_id, e.position, e.id, e.at, e.event::text, e.reason, \
@@ -10,25 +20,28 @@ enum EventStatements {
         e.generation_before, e.generation_after
         """
 
-    /// A deleted installation still has its history.
+    /// A deleted installation keeps its history.
     static let isKnown = PreparedSQL(
+        serving: "GET …/installations/{installId}/history (R12): checks that an installation is or was known.",
         """
         SELECT EXISTS (SELECT FROM installation WHERE app_id = $1 AND install_id = $2)
             OR EXISTS (SELECT FROM token_event WHERE app_id = $1 AND install_id = $2)
         """)
 
     static let ofInstallation = PreparedSQL(
+        serving: "GET …/installations/{installId}/history (R12): reads a page of an installation's events.",
         """
         SELECT \(sql: columns) FROM token_event e
         WHERE app_id = $1 AND install_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4
         """)
 
-    /// The events that name the token, and those by which a holder went over to another one: they name the new token,
-    /// and are the next of their installation.
+    /// Two kinds of events: those that name the token, and those by which its holder changed to another token. An event
+    /// of the second kind names the new token, and is the next event of its installation.
     ///
-    /// A token has one holder at a time (R1), so that such an event comes before whatever names the token next. The
-    /// newest events that name it therefore lead to the newest of both kinds.
+    /// A token has one holder at a time (R1), so an event of the second kind comes before the next event that names the
+    /// token. The newest events that name the token therefore lead to the newest events of both kinds.
     static let ofToken = PreparedSQL(
+        serving: "POST …/tokens/history (R12): reads a page of a token's events.",
         """
         WITH named AS MATERIALIZED (
             SELECT * FROM token_event
@@ -46,37 +59,40 @@ enum EventStatements {
         ORDER BY e.id DESC LIMIT $5
         """)
 
-    /// The feed's epoch, and whether it is this database's.
-    static let epoch = PreparedSQL("SELECT epoch, identity = database_identity() FROM change_epoch")
+    /// Column 2 says whether the epoch belongs to this database, and not to the one that was dumped.
+    static let epoch = PreparedSQL(
+        serving: "GET …/changes, histories (R12): reads the epoch of cursors.",
+        "SELECT epoch, identity = database_identity() FROM change_epoch")
 
-    /// GET …/changes: whether events after the cursor may be gone. History is dropped by the month, and remembers of
-    /// each app the newest event that went.
+    /// History is dropped by the month, and for each app the newest dropped event is remembered.
     static let isDropped = PreparedSQL(
+        serving: "GET …/changes: checks whether events after the cursor were dropped.",
         """
         SELECT EXISTS (SELECT FROM dropped_history WHERE app_id = $1 AND (position, id) > ($2, $3))
         """)
 
-    /// GET …/changes: the position below which no event can appear any more.
-    static let horizon = PreparedSQL("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    static let horizon = PreparedSQL(
+        serving: "GET …/changes: reads the position below which no event can appear any more.",
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
-    /// GET …/changes: the events after `$2`, `$3` and below the horizon `$4`. An event at or above the horizon waits,
-    /// since an older transaction is still running.
+    /// The events after the cursor `$2`, `$3` and below the horizon `$4`. An event at or above the horizon is returned
+    /// later, when all older transactions have ended.
     static let changes = PreparedSQL(
+        serving: "GET …/changes (R12): reads a page of the change feed.",
         """
         SELECT \(sql: columns) FROM token_event e
         WHERE app_id = $1 AND position >= $2 AND position < $4 AND (position > $2 OR id > $3)
         ORDER BY position, id LIMIT $5
         """)
 
-    /// The position of an event that is written now, under its installation's lock or on condition of its revision: of
-    /// everything that has ended before, none has a later one.
+    /// The position of an event that is written now, under its installation's lock or on condition of its revision. No
+    /// event of a transaction that has ended has a higher one.
     static let position: PostgresSQL = """
         greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)
         """
 
     // MARK: Writing
 
-    /// Every call that changes a binding (R12).
     static func append(_ events: [TokenEvent], in app: AppNumber, at position: Int64) -> PostgresStatement {
         PostgresStatement(appendSQL) { binds in
             binds.bind(app.rawValue)
@@ -86,6 +102,7 @@ enum EventStatements {
     }
 
     private static let appendSQL = PreparedSQL(
+        serving: "Every call that changes a binding (R12): writes events.",
         """
         INSERT INTO token_event (app_id, position, \(sql: TokenEvent.batch.list.names))
         SELECT $1, $2, \(sql: TokenEvent.batch.list.values) FROM \(sql: TokenEvent.batch.list.unnest(from: 3))

@@ -24,7 +24,7 @@ struct HistoryMonths {
             .map { Expired(end: try $0.decode(0), partitions: try $0.decode(1)) }
     }
 
-    /// Before they are dropped: readers of changes who are behind must not pass over them.
+    /// Runs before they are dropped: a reader of changes that is behind them must get 410.
     func recordDropped(_ month: Expired) throws {
         let events = HistoryPartitionStatements.events
         for name in month.partitions + [events.defaultName] where name.hasPrefix(events.name) {

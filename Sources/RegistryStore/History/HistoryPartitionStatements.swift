@@ -1,12 +1,48 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the partitions of history: clean-up, and every service at its start and once a day.
+/// The SQL of the partitions of history. Clean-up executes it, and every service at its start and once a day.
 enum HistoryPartitionStatements {
+    static let named =
+        [
+            NamedStatement("missing", missing), NamedStatement("hasLeftover", hasLeftover),
+            NamedStatement("make", makeSQL),
+            NamedStatement("expired", expired),
+            NamedStatement(
+                "lock", serving: "Service, at start and daily; clean-up: locks the creation of partitions.", lock),
+            NamedStatement("unlock", serving: "Service, at start and daily; clean-up: releases this lock.", unlock),
+            NamedStatement(
+                "extent",
+                serving: "Service, at start and daily; clean-up: reads which months the default partition has.",
+                extent(of: events)),
+            NamedStatement(
+                "recordDropped", serving: "Clean-up (R12): remembers the newest event of each app in a partition.",
+                recordDropped(events.defaultName, before: NamedStatement.time)),
+            NamedStatement("drop", serving: "Clean-up (R12): drops a partition.", drop(events.defaultName)),
+            NamedStatement(
+                "delete", serving: "Clean-up (R12): deletes old rows of a default partition.",
+                delete(events, NamedStatement.pages, before: NamedStatement.time)),
+            NamedStatement(
+                "count", serving: "Clean-up, dry run (R12): counts old rows of a default partition.",
+                count(events, before: NamedStatement.time)),
+        ] + steps("constrain", "adds a constraint to the default partition", constrain(events, "true"))
+        + steps("unconstrain", "removes this constraint", [unconstrain(events)])
+        + steps(
+            "absorb", "converts the default partition to a partition of its months",
+            absorb(events, from: "2026-01-01", to: "2026-02-01"))
+
+    private static func steps(_ name: String, _ action: String, _ statements: [PostgresSQL]) -> [NamedStatement] {
+        statements.enumerated().map { index, sql in
+            NamedStatement(
+                "\(name).\(index + 1)", serving: "Service, at start and daily; clean-up: \(action).",
+                PostgresStatement(sql))
+        }
+    }
+
     /// A table that is partitioned by month.
     struct History: Sendable {
         let name: String
-        /// The column that a row's month is told by.
+        /// The column that decides a row's month.
         let month: PostgresSQL
 
         var parent: PostgresSQL { PostgresSQL(identifier: name) }
@@ -19,11 +55,14 @@ enum HistoryPartitionStatements {
 
     // MARK: Creating
 
-    /// The histories and first days of the months, `$1` ahead, that have no partition.
-    static let missing = PreparedSQL("SELECT parent, first_day::text FROM missing_history_months($1)")
+    /// `$1` is the number of months ahead. Returns the table and the first day of each month.
+    static let missing = PreparedSQL(
+        serving: "Service, at start and daily; clean-up (R12): finds months without a partition.",
+        "SELECT parent, first_day::text FROM missing_history_months($1)")
 
-    /// Whether a constraint was left behind by somebody who was cut short.
-    static let hasLeftover = PreparedSQL("SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = 'history_bounds')")
+    static let hasLeftover = PreparedSQL(
+        serving: "Service, at start and daily; clean-up: finds a constraint that an aborted run left.",
+        "SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = 'history_bounds')")
 
     private static let lockKey: PostgresSQL = "hashtext('push-registry: history partitions')::bigint"
     static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"
@@ -33,10 +72,13 @@ enum HistoryPartitionStatements {
         PostgresStatement(makeSQL, parent, firstDay)
     }
 
-    private static let makeSQL = PreparedSQL("SELECT make_history_partition($1, $2::text::date)")
+    private static let makeSQL = PreparedSQL(
+        serving: "Service, at start and daily; clean-up (R12): creates the partition of a month.",
+        "SELECT make_history_partition($1, $2::text::date)")
 
-    /// Where the rows of the default partition begin, and the months that may still come to it end, in days; NULL if it
-    /// is empty. A month that begins within a day may come while its partition is being created.
+    /// Returns the first month of the default partition's rows, and the end of the months that it may still get rows
+    /// of, in days; NULL if it is empty. A month that begins within a day may begin while its partition is being
+    /// created.
     static func extent(of history: History) -> PostgresStatement {
         """
         SELECT to_char(date_trunc('month', min(\(sql: history.month)) AT TIME ZONE 'UTC'), 'YYYY-MM-DD'),
@@ -46,8 +88,8 @@ enum HistoryPartitionStatements {
         """
     }
 
-    /// The constraint under which PostgreSQL need not scan a default partition. It is validated while others read and
-    /// write.
+    /// With this constraint, PostgreSQL need not scan the default partition. It is validated while other sessions read
+    /// and write.
     static func constrain(_ history: History, _ condition: PostgresSQL) -> [PostgresSQL] {
         [
             """
@@ -62,7 +104,7 @@ enum HistoryPartitionStatements {
         "ALTER TABLE \(sql: history.defaultPartition) DROP CONSTRAINT IF EXISTS history_bounds"
     }
 
-    /// Within these days.
+    /// A condition: rows of these days.
     static func lies(_ history: History, from first: String, to end: String) -> PostgresSQL {
         let (from, to) = (instant(first), instant(end))
         return "\(sql: history.month) >= \(sql: from) AND \(sql: history.month) < \(sql: to)"
@@ -70,8 +112,8 @@ enum HistoryPartitionStatements {
 
     static func instant(_ day: String) -> PostgresSQL { "\(literal: day + " 00:00:00+00")" }
 
-    /// Makes the default partition, of whose rows a constraint says that they lie between these days, a partition of
-    /// these months, and gives the table an empty default one. One transaction, which moves no row.
+    /// Converts the default partition to a partition of these months, and adds an empty default partition. A constraint
+    /// guarantees that its rows lie between these days. One transaction, which moves no row.
     static func absorb(_ history: History, from first: String, to end: String) -> [PostgresSQL] {
         let name = PostgresSQL(identifier: "\(history.name)_until_\(end.replacing("-", with: "_"))")
         return [
@@ -92,9 +134,10 @@ enum HistoryPartitionStatements {
 
     // MARK: Dropping
 
-    /// Clean-up: the partitions that end before the month of `$1` or with its beginning, by their ends, the oldest
-    /// first. The last row is that beginning, be it that no partition ends there.
+    /// The partitions that end at or before the beginning of the month of `$1`, grouped by their ends, the oldest
+    /// first. The last row is that beginning, even if no partition ends there.
     static let expired = PreparedSQL(
+        serving: "Clean-up (R12): lists partitions that are past the time for which history is kept.",
         """
         WITH bound AS (
             SELECT date_trunc('month', $1::timestamptz AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS ends_at)
@@ -104,8 +147,7 @@ enum HistoryPartitionStatements {
         GROUP BY p.ends_at ORDER BY p.ends_at
         """)
 
-    /// Clean-up: remembers the newest event of each app in a partition, before it is dropped: a reader of changes who
-    /// is behind it learns that events are gone (fine print 27).
+    /// Runs before the partition is dropped: a reader of changes whose cursor is older gets 410 (fine print 27).
     ///
     /// - Parameter end: only events before it.
     static func recordDropped(_ partition: String, before end: PostgresTimestamp) -> PostgresStatement {
@@ -123,7 +165,7 @@ enum HistoryPartitionStatements {
 
     static func drop(_ partition: String) -> PostgresStatement { "DROP TABLE \(identifier: partition)" }
 
-    /// Clean-up: rows of a default partition that are older. There are none unless partitions were once missing.
+    /// A default partition has rows only if partitions were once missing.
     static func delete(_ history: History, _ range: PageRange, before end: PostgresTimestamp) -> PostgresStatement {
         """
         DELETE FROM \(sql: history.defaultPartition) h

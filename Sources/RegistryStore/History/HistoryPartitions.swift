@@ -2,8 +2,8 @@ public import PostgresClient
 
 /// Creates the monthly partitions of history ahead of time: at the start of every service, once a day, and in clean-up.
 ///
-/// Rows for which there is no partition go to the default one. If the present month's rows do, the default partition
-/// becomes the partition of its months as it is: no row moves, and nobody waits for a scan.
+/// Rows without a partition go to the default one. If rows of the present month do, the default partition becomes the
+/// partition of its months: no row moves, and no session waits for a scan.
 public enum HistoryPartitions {
     /// How many months ahead partitions are created.
     static let monthsAhead: Int32 = 3
@@ -12,7 +12,8 @@ public enum HistoryPartitions {
 
     private typealias History = HistoryPartitionStatements.History
 
-    /// Creates what is missing. Where others use a table all the time, a partition waits for the next call.
+    /// Creates the missing partitions. If other sessions use a table all the time, its partition waits for the next
+    /// call.
     ///
     /// - Parameter configuration: of the tables' owner, unless nothing is missing.
     /// - Returns: how many partitions it created.
@@ -85,8 +86,8 @@ public enum HistoryPartitions {
         return days.count
     }
 
-    /// Makes the default partition one of its months. False if its rows do not lie in months that follow each other and
-    /// have no partition.
+    /// Converts the default partition to a partition of its months. False if its rows do not lie in months that follow
+    /// each other and have no partition.
     private static func absorb(
         _ history: History, from first: String, to end: String, _ session: PostgresSession
     ) throws -> Bool {
@@ -132,8 +133,8 @@ public enum HistoryPartitions {
         try withTableLocks(session) { try session.run(HistoryPartitionStatements.unconstrain(history)) }
     }
 
-    /// Runs a transaction that locks tables. Whoever waits for such a lock makes all that come after it wait as well:
-    /// it waits only briefly, and is tried again.
+    /// Runs a transaction that locks tables. While a session waits for such a lock, all later statements on the table
+    /// wait behind it. So the wait is short, and the transaction is retried.
     static func withTableLocks(_ session: PostgresSession, _ body: () throws -> Void) throws {
         for number in 1..<attemptsMax {
             do {

@@ -12,7 +12,7 @@ public struct PostgresEventStore: EventStore {
     public func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage? {
         let statements = [
             PostgresStatement(EventStatements.isKnown, key.app.rawValue, key.installID.rawValue),
-            // One more than asked for tells whether another page follows.
+            // One row more than asked for shows whether another page follows.
             PostgresStatement(
                 EventStatements.ofInstallation, key.app.rawValue, key.installID.rawValue, before?.id ?? .max,
                 Int64(limit) + 1),
@@ -59,7 +59,7 @@ public struct PostgresEventStore: EventStore {
         }
     }
 
-    /// What the statements answer, if a cursor is one of this database. Whatever the database throws leaves as a
+    /// The results of the statements, if a cursor belongs to this database. An error of the database is thrown as a
     /// `StoreError`, a refusal as itself.
     private func read<Value>(
         _ statements: [PostgresStatement], from cursor: EventCursor?, _ decode: ([PostgresResult]) throws -> Value
@@ -67,7 +67,7 @@ public struct PostgresEventStore: EventStore {
         do {
             var results = try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
             guard let epoch = results.removeLast().first, try epoch.decode(1) else {
-                // A dump was restored under a running service. The next question finds the events in place.
+                // A dump was restored under a running service. The next call finds the events adopted.
                 _ = try await postgres.execute(EventStatements.adoptRestoredEvents)
                 return try await read(statements, from: cursor, decode)
             }
@@ -81,7 +81,7 @@ public struct PostgresEventStore: EventStore {
     }
 }
 
-/// What a service does once, before it serves: events of a restored dump get their place in this database's feed.
+/// A service's first task, before it serves: events of a restored dump get positions in this database's feed.
 ///
 /// Costs a rewrite of the history after a restore and one look-up otherwise.
 public enum RestoredEvents {

@@ -2,7 +2,7 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// A line of an import with what the registry adds.
+/// A line of an import with the values that the registry adds.
 struct ImportedRow: Sendable {
     let installation: ImportedInstallation
     let tokenSHA256: [UInt8]
@@ -19,9 +19,33 @@ struct ImportedRow: Sendable {
     }
 }
 
-/// The SQL of `push-registry import`. Lines are copied into a table of the session, from which one statement takes what
-/// is new.
+/// The SQL of `push-registry import`. It copies lines into a table of the session, from which one statement creates the
+/// installations that are new.
 enum ImportStatements {
+    static let named = [
+        NamedStatement("createTable", serving: "import: creates the session's table of lines.", createTable),
+        NamedStatement("copy", serving: "import: copies lines into this table.", copy),
+        NamedStatement("empty", serving: "import: empties this table after a batch.", empty),
+        NamedStatement("now", serving: "import: reads the time of the transaction.", now),
+        NamedStatement(
+            "addUsers", serving: "import (R7): adds users that have no row.",
+            addUsers(NamedStatement.app, at: NamedStatement.time)),
+        NamedStatement(
+            "shareUsers", serving: "import (R7): locks users in share mode.", shareUsers(NamedStatement.app)),
+        NamedStatement(
+            "addSessions", serving: "import (R7): adds sessions that have no row.", addSessions(NamedStatement.app)),
+        NamedStatement(
+            "shareSessions", serving: "import (R7): locks sessions in share mode.", shareSessions(NamedStatement.app)),
+        NamedStatement(
+            "merge", serving: "import (R1, R7, R12, R13): creates the installations that the registry does not have.",
+            PostgresStatement(merge(NamedStatement.app, at: NamedStatement.time))),
+        NamedStatement(
+            "present", serving: "import: counts lines whose installation exists.", present(NamedStatement.app)),
+        NamedStatement(
+            "preview", serving: "import, dry run (R1, R7): counts lines that exist, and lines that are refused.",
+            preview(NamedStatement.app, at: NamedStatement.time)),
+    ]
+
     static let binding = BatchColumns<ImportedRow>([
         .init("install_id", "text") { $0.installation.installID.rawValue },
         .init("provider", "text", cast: "provider") { $0.installation.token.provider.rawValue },
@@ -41,20 +65,19 @@ enum ImportStatements {
     private static let snapshot = SnapshotColumns.batch.list
     private static let columns = binding.list + snapshot
 
-    /// The table of the session: columns as in `installation`, all of which may be NULL.
-    static let makeTable = PostgresStatement(
+    /// Columns as in `installation`; all of them may be NULL.
+    static let createTable = PostgresStatement(
         "CREATE TEMPORARY TABLE imported AS SELECT \(sql: columns.names) FROM installation WITH NO DATA")
 
     static let copy = PostgresStatement("COPY imported (\(sql: columns.names)) FROM STDIN (FORMAT binary)")
 
     static let empty = PostgresStatement("TRUNCATE imported")
 
-    /// The time of the transaction.
     static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
 
     // MARK: Locks, users first
 
-    /// R7: whoever binds an installation to a user holds the user's row, as a registration does.
+    /// A transaction that binds an installation to a user locks the user's row, as a registration does.
     static func addUsers(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at)
@@ -64,7 +87,7 @@ enum ImportStatements {
         """
     }
 
-    /// R7: likewise the row of its session, after the users' rows.
+    /// After the users' rows.
     static func addSessions(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
@@ -75,7 +98,7 @@ enum ImportStatements {
         """
     }
 
-    /// How many sessions there are, and how many of their rows are locked.
+    /// Returns the number of sessions, and of their rows that are locked.
     static func shareSessions(_ app: AppNumber) -> PostgresStatement {
         """
         WITH named AS MATERIALIZED (
@@ -90,8 +113,8 @@ enum ImportStatements {
         """
     }
 
-    /// How many users there are, and how many of their rows are locked. One look-up for each user: what the planner
-    /// believes of a table that is growing might have it read all users for each.
+    /// Returns the number of users, and of their rows that are locked. It looks up each user: the planner's statistics
+    /// of a growing table might lead to a plan that reads all users for each one.
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
         WITH named AS MATERIALIZED (
@@ -108,12 +131,12 @@ enum ImportStatements {
 
     // MARK: Merge
 
-    /// R1: what the registry holds already stays as it is, be it the installation or the token. Tokens are claimed
-    /// first, then installations are written, each in the order of keys. Answers how many.
+    /// An installation or a token that the registry has stays as it is. The statement claims tokens first, then writes
+    /// installations, each in the order of keys. It returns the number of created installations.
     ///
-    /// A registration digest of nothing matches no registration: the first one is written, and binds a session. Times
-    /// to come count as now. A generation begins at its own microsecond, above all that an installation of this id can
-    /// have had here.
+    /// An empty registration digest matches no registration: the first registration writes the row, and may bind a
+    /// session. A time in the future counts as now. A generation begins at the microsecond of the import, above all
+    /// earlier generations of this id.
     ///
     /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
     /// with each other one. As it stands, `held` is hashed.
@@ -167,8 +190,8 @@ enum ImportStatements {
         """
     }
 
-    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so. Of a line without a time
-    /// nobody knows when it was true. A session that ended stays ended.
+    /// R7: whether the line's user was logged out everywhere, or erased, after the line was true; or its session was
+    /// ended. A line without a time counts as older than every logout.
     private static func isRefused(_ app: AppNumber, _ now: PostgresTimestamp) -> PostgresSQL {
         """
         (coalesce((
@@ -183,19 +206,18 @@ enum ImportStatements {
         """
     }
 
-    /// A look-up for each line, and not a join, for the same reason as in `shareUsers`.
+    /// Looks up each line, for the same reason as `shareUsers`.
     private static func isPresent(_ app: AppNumber) -> PostgresSQL {
         """
         ((SELECT true FROM installation WHERE app_id = \(app.rawValue) AND install_id = line.install_id) IS NOT NULL)
         """
     }
 
-    /// Of how many lines the installation is there.
     static func present(_ app: AppNumber) -> PostgresStatement {
         "SELECT count(*) FROM imported AS line WHERE \(sql: isPresent(app))"
     }
 
-    /// Dry run: of how many lines the installation is there, and how many others may not be imported. Changes nothing.
+    /// Returns the number of lines whose installation exists, and of other lines that are refused. It changes nothing.
     static func preview(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
         SELECT count(*) FILTER (WHERE is_present), count(*) FILTER (WHERE is_forbidden AND NOT is_present)
@@ -209,6 +231,6 @@ enum ImportStatements {
         """
     }
 
-    /// The actor of the events.
+    /// Of the events.
     private static let actor = "job:import"
 }

@@ -2,10 +2,10 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it
-/// is: an import that failed is simply run again.
+/// Loads installations that were registered elsewhere, set by set, each in one transaction. Installations that exist
+/// stay as they are: an import that failed is simply run again.
 public struct InstallationImporter: Sendable {
-    /// What became of lines.
+    /// The outcomes of lines.
     public struct Counts: Hashable, Sendable {
         public var imported = 0
         /// The installation is there already.
@@ -25,8 +25,8 @@ public struct InstallationImporter: Sendable {
     /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait
     /// long.
     public static let installationsPerTransaction = 20_000
-    /// Sets that are written at the same time: a second one uses what the first leaves idle, more would take from the
-    /// service.
+    /// Sets that are written at the same time. A second one uses the time that the first leaves idle; more would slow
+    /// the service down.
     private static let sessionCount = 2
     /// How often a set is tried that loses races with registrations of the same installations.
     private static let attemptsMax = 20
@@ -86,7 +86,7 @@ public struct InstallationImporter: Sendable {
         loaded: @escaping @Sendable (Counts) -> Void
     ) async throws {
         try await PostgresSession.withSession(database) { session in
-            _ = try session.execute(ImportStatements.makeTable)
+            _ = try session.execute(ImportStatements.createTable)
             var cells = ImportCells(app: app)
             while let installations = try nextSet(next) {
                 try session.checkCancellation()
@@ -145,8 +145,7 @@ public struct InstallationImporter: Sendable {
                 guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
             }
             var counts = Counts()
-            let merge = PostgresStatement(ImportStatements.merge(app, at: now))
-            counts.imported = try session.execute(merge)[0].decode(0)
+            counts.imported = try session.execute(PostgresStatement(ImportStatements.merge(app, at: now)))[0].decode(0)
             guard counts.imported < installations.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
             counts.unchanged = Int(present) - counts.imported

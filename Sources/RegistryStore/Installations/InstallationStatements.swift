@@ -3,21 +3,26 @@ import PushRegistry
 
 /// The SQL of single installations.
 enum InstallationStatements {
-    /// What `InstallationRecord` is read from.
+    static let named = [
+        NamedStatement("read", read), NamedStatement("lock", lock), NamedStatement("exists", exists),
+        NamedStatement("deleteRows", deleteRows), NamedStatement("deleteChanges", deleteChanges),
+        NamedStatement("raiseRevision", raiseRevisionSQL), NamedStatement("unbind", unbindSQL),
+    ]
+
+    /// The columns of an `InstallationRecord`.
     static let recordColumns: PostgresSQL = """
         \(sql: InstallationColumns.list), i.token, statement_timestamp(), \
         \(sql: SnapshotColumns.batch.list.names(of: "i"))
         """
 
-    /// GET …/installations/{id}
     static let read = PreparedSQL(
+        serving: "GET …/installations/{installId}: reads an installation.",
         """
         SELECT \(sql: recordColumns) FROM installation i WHERE app_id = $1 AND install_id = $2
         """)
 
-    /// DELETE …/installations/{id}, POST …/installations/{id}/logout, POST …/users/{id}/logout: locks these
-    /// installations, in the order of their ids.
     static let lock = PreparedSQL(
+        serving: "DELETE …/installations/{installId}, logouts, erasure (R6, R7): locks installations by id.",
         """
         SELECT i.*
         FROM (SELECT install_id FROM unnest($2::text[]) AS k (install_id) ORDER BY install_id COLLATE "C") AS k
@@ -26,10 +31,11 @@ enum InstallationStatements {
             WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
         """)
 
-    /// GET …/installations/{id}/snapshots
-    static let exists = PreparedSQL("SELECT true FROM installation WHERE app_id = $1 AND install_id = $2")
+    static let exists = PreparedSQL(
+        serving: "GET …/installations/{installId}/snapshots: checks that the installation exists.",
+        "SELECT true FROM installation WHERE app_id = $1 AND install_id = $2")
 
-    /// DELETE …/installations/{id}, DELETE …/users/{id}: what the night job keeps for an undo goes along.
+    /// An installation that is deleted cannot be restored by `cleanup undo`.
     static func delete(_ installIDs: [InstallID], in app: AppNumber) -> [PostgresStatement] {
         let ids = installIDs.map(\.rawValue)
         return [
@@ -39,39 +45,42 @@ enum InstallationStatements {
     }
 
     private static let deleteRows = PreparedSQL(
+        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes installations.",
         """
         DELETE FROM installation i USING unnest($2::text[]) AS k (install_id)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
     private static let deleteChanges = PreparedSQL(
+        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes what an undo would need.",
         """
         DELETE FROM cleanup_change c USING unnest($2::text[]) AS k (install_id)
         WHERE c.app_id = $1 AND c.install_id = k.install_id
         """)
 
-    /// POST …/installations/{id}/logout: a late logout changes nothing, but has an event. A writer that compares the
-    /// revision must not write a later event at a lower position.
+    /// A late logout has an event and changes nothing else. The higher revision keeps a writer that compares revisions
+    /// from writing a later event at a lower position.
     static func raiseRevision(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(raiseRevisionSQL, app.rawValue, installIDs.map(\.rawValue))
     }
 
     private static let raiseRevisionSQL = PreparedSQL(
+        serving: "POST …/installations/{installId}/logout (R12): raises revisions.",
         """
         UPDATE installation i SET revision = i.revision + 1
         FROM unnest($2::text[]) AS k (install_id)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// POST …/installations/{id}/logout, POST …/users/{id}/logout, DELETE …/sessions/{id} (R6, R7): the binding goes,
-    /// the snapshot stays.
     static func unbind(_ installations: [Installation], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             unbindSQL, app.rawValue, installations.map(\.key.installID.rawValue), installations.map(\.state.rawValue),
             installations.map(\.generation), installations.map(\.stateChangedAt.postgres))
     }
 
+    /// The snapshot stays.
     private static let unbindSQL = PreparedSQL(
+        serving: "Logouts of an installation, a user or a session (R6, R7): ends bindings.",
         """
         UPDATE installation i
         SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,

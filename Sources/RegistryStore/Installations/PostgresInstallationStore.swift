@@ -3,7 +3,7 @@ import PushRegistry
 
 /// Installations in PostgreSQL. One lives on each event loop.
 public struct PostgresInstallationStore: InstallationStore {
-    /// How often a transaction is tried that loses races: somebody may be taking the installation's token each time.
+    /// How often a transaction that loses races is tried: another client may take the installation's token each time.
     private static let attemptsMax = 100
 
     private let resources: LoopResources
@@ -92,7 +92,7 @@ public struct PostgresInstallationStore: InstallationStore {
         try await storing {
             let results = try await resources.postgres.execute([
                 PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
-                // One more than asked for tells whether another page follows.
+                // One row more than asked for shows whether another page follows.
                 PostgresStatement(
                     SnapshotStatements.page, key.app.rawValue, key.installID.rawValue, before ?? .max,
                     Int64(limit) + 1),

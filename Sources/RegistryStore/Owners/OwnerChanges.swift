@@ -36,8 +36,13 @@ struct OwnerChanges: Sendable {
 
 /// The SQL of bindings to users: the table `installation_owner`.
 enum OwnerStatements {
-    /// PUT …/installations/{id} (R4). A user who returns has a row already.
+    static let named = [
+        NamedStatement("begin", begin), NamedStatement("end", end),
+    ]
+
+    /// A user who returns has a row already.
     static let begin = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R4): begins bindings.",
         """
         INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
         SELECT $1, k.user_id, k.install_id, k.session_id
@@ -45,8 +50,9 @@ enum OwnerStatements {
         ON CONFLICT (app_id, user_id, install_id) DO UPDATE SET session_id = excluded.session_id, left_at = NULL
         """)
 
-    /// Every call that ends a binding (R4, R6, R7). `$2` is the time. The row stays: an erasure looks for it.
+    /// `$2` is the time. The row stays: an erasure searches for it.
     static let end = PreparedSQL(
+        serving: "Every call that ends a binding (R4, R6, R7): notes when bindings ended.",
         """
         UPDATE installation_owner o SET left_at = $2
         FROM unnest($3::text[], $4::text[]) AS k (user_id, install_id)

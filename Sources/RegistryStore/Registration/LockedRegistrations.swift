@@ -12,8 +12,8 @@ struct LockedRegistrations {
     /// Those that may move a token (R3, R4) or replace another installation (R5).
     let movers: [PendingRegistration]
 
-    /// - Parameter isFirstAttempt: whether the look-up's word is taken for who holds the registrations' tokens. Where
-    ///   it was wrong, the next attempt takes nobody's.
+    /// - Parameter isFirstAttempt: whether to trust the look-up about the holders of the registrations' tokens. The
+    ///   next attempt does not trust it.
     init(
         _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
         isFirstAttempt: Bool
@@ -97,7 +97,7 @@ struct Moment {
     let time: Timestamp
     let position: Int64
 
-    /// - Parameter rows: what `RegistrationStatements.now` answered.
+    /// - Parameter rows: of `RegistrationStatements.now`.
     init(_ rows: PostgresResult, _ clock: RegistryClock) throws {
         time = clock.now(Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self)))
         position = try rows[0].decode(1)

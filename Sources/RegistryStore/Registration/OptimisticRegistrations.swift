@@ -1,9 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// Registrations that concern nobody else, written in one trip and without a lock of their own: new installations, and
-/// other snapshots under the same binding. Each statement holds on condition that nothing has changed since the
-/// look-up.
+/// Registrations that change no other installation, written in one trip and without a lock of their own: new
+/// installations, and other snapshots under the same binding. Each statement writes only rows that have not changed
+/// since the look-up.
 struct OptimisticRegistrations {
     let app: AppNumber
     /// Where each row stands in the batch.
@@ -46,7 +46,7 @@ struct OptimisticRegistrations {
 
     /// Writes them as one transaction.
     ///
-    /// - Returns: the outcomes by their place in the batch. What is missing has to be decided under locks.
+    /// - Returns: the outcomes by their index in the batch. Missing ones have to be decided under locks.
     /// - Throws: `PostgresError`: nothing was written.
     func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
         let guards = RegistrationGuards(created.map(\.row.pending))

@@ -2,13 +2,13 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// A registration on its way to the database, with what was found out about it so far. It moves from queue to queue, so
-/// it is one reference and a small value.
+/// A registration on its way to the database, with the results of look-ups so far. It moves from queue to queue, so it
+/// is one reference and a small value.
 struct PendingRegistration: BatchedWrite {
     private let content: Content
-    /// The directory's version that the registration was judged by; nil: it was read for the registration.
+    /// The directory's version by which the registration was judged; nil: it was read for the registration.
     let directoryVersion: Int64?
-    /// What the look-up found.
+    /// The result of the look-up.
     var finding: RegistrationFinding = .other
 
     private final class Content: Sendable {
@@ -40,12 +40,12 @@ struct PendingRegistration: BatchedWrite {
     var key: InstallID { content.registration.key.installID }
 }
 
-/// What the look-up found of an installation.
+/// The installation that the look-up found.
 enum RegistrationFinding: Sendable {
-    /// It says the same as the registration, and this is the answer.
+    /// The registration changes nothing, and this is the outcome.
     case unchanged(RegistrationOutcome)
-    /// It is as its last registration left it, and has the registration's token, user and session. Nobody else is
-    /// concerned; a write without a lock compares the revision.
+    /// It is as its last registration left it, and has the registration's token, user and session. The registration
+    /// changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
     /// There was none at this time.
     case absent(at: Timestamp)

@@ -4,7 +4,7 @@ import PushRegistry
 
 /// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15).
 ///
-/// All that arrive during one round trip share the next look-up, which answers those that change nothing. The rest go
+/// All that arrive during one round trip share the next look-up, which completes those that change nothing. The rest go
 /// on to a `WriteCoalescer`. One lives on each event loop.
 public actor RegistrationCoalescer {
     /// Registrations that wait for a look-up; more are refused. About a second of work.
@@ -92,7 +92,7 @@ public actor RegistrationCoalescer {
         }
     }
 
-    /// R2: what the registry knows already is answered from one read.
+    /// R2: an unchanged registration needs one read.
     private func answer(_ batches: [(app: AppNumber, items: [Arrival])]) async {
         meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         do {
@@ -110,7 +110,7 @@ public actor RegistrationCoalescer {
 struct RegistrationWriter: Sendable {
     /// How often a batch that lost a race is tried again before its registrations are tried one by one.
     static let batchAttemptsMax = 4
-    /// How often one registration is tried. A race is lost only to somebody who won it, so this is plenty.
+    /// How often one registration is tried. Each lost race is another registration's success, so this is plenty.
     static let singleAttemptsMax = 40
 
     let postgres: PostgresClient

@@ -1,7 +1,7 @@
 import Crypto
 import PushRegistry
 
-/// The digest that tells an unchanged registration (R2): of everything that a registration says, in canonical form.
+/// The digest that identifies an unchanged registration (R2): of all its values, in canonical form.
 ///
 /// It is stored beside the installation and compared by a look-up of one index entry. It speaks for the row only while
 /// the row's generation is the registration's: whatever else changes the binding raises the generation, and so retires

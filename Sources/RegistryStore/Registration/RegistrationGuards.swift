@@ -45,7 +45,7 @@ struct RegistrationGuards {
         return statements
     }
 
-    /// To be carried out once installations are locked, which is what a logout of one needs.
+    /// Runs after the installations are locked: a logout of an installation locks it, too.
     var logouts: PostgresStatement {
         PostgresStatement(
             GuardStatements.installationLogouts, app.rawValue, bindings.map(\.on.key.installID.rawValue),

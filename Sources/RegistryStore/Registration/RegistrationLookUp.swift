@@ -30,7 +30,7 @@ struct RegistrationLookUp: Sendable {
         }
     }
 
-    /// A row as `RegistrationStatements.lookUp` answers it.
+    /// A row of `RegistrationStatements.lookUp`.
     private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
         let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
         guard !row.isNull(1) else { return .absent(at: now) }
@@ -38,7 +38,7 @@ struct RegistrationLookUp: Sendable {
         guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)
         let generation: Int64 = try row.decode(2)
-        // R7: a JWT from before a logout everywhere is refused, even if it says what is known.
+        // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
         guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else {
             return holdsToken ? .holder : .other

@@ -3,14 +3,14 @@ import PushRegistry
 
 /// The arrays of a set-based statement whose rows may bring a snapshot.
 struct RowLayout<Row> {
-    /// What rows are found by, and what the statement uses besides.
+    /// The keys that find rows, and other inputs of the statement.
     private let keys: BatchColumns<Row>
     private let fields: BatchColumns<Row>
     private let snapshot: (@Sendable (Row) -> Snapshot)?
 
     /// The columns that the statement writes.
     let written: ColumnList
-    /// All arrays: the keys, then what is written.
+    /// All arrays: the keys, then the written columns.
     let columns: ColumnList
 
     init(
@@ -37,7 +37,7 @@ struct RowLayout<Row> {
     }
 }
 
-/// A registration that says something else under the same binding, with what the look-up found.
+/// A registration with other values under the same binding, and the row that the look-up found.
 struct ChangedRow: Sendable {
     let pending: PendingRegistration
     let found: RegistrationFinding.Bound
@@ -101,7 +101,7 @@ struct CreatedRow: Sendable {
     static var columns: ColumnList { layout.columns }
 }
 
-/// An installation as the rules leave it, with what they do not look at.
+/// An installation as the rules leave it, with the columns that the rules do not use.
 struct BindingRow: Sendable {
     let installation: Installation
     let pending: PendingRegistration

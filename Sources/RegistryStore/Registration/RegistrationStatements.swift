@@ -4,11 +4,20 @@ import PushRegistry
 /// The SQL of `PUT …/installations/{id}`, set-based: one statement serves a batch of one app. `$1` is the app, and the
 /// rest are arrays unless a comment says otherwise.
 enum RegistrationStatements {
-    /// PUT …/installations/{id}, first trip (R2): a row for each installation id, in their order. NULLs: there is none.
-    ///
-    /// Column 4 tells whether the row is as its last registration left it: active, not probably replaced, and with the
+    static let named = [
+        NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
+        NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
+        NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
+        NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
+        NamedStatement("rebind", rebind), NamedStatement("resnap", resnap), NamedStatement("insert", insert),
+        NamedStatement("keepSnapshots", keepSnapshots),
+    ]
+
+    /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
+    /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
     /// generation of that registration. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
         """
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
@@ -18,15 +27,16 @@ enum RegistrationStatements {
         LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// The transaction's time, and its position in the change feed. It runs after the locks: every transaction that it
-    /// waited for has ended, so its position is above theirs.
-    static let now = PreparedSQL("SELECT clock_timestamp(), \(sql: EventStatements.position)")
+    /// Runs after the locks: every transaction that this one waited for has ended, so the position is above theirs.
+    static let now = PreparedSQL(
+        serving: "Every call that changes a binding (R12): reads the time and the position of its events.",
+        "SELECT clock_timestamp(), \(sql: EventStatements.position)")
 
     // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
 
-    /// PUT …/installations/{id} (R1, R4): gives every token a row, so that all who race for it meet there. `$2` and
-    /// `$3` are the providers and digests.
+    /// `$2` and `$3` are the providers and digests.
     static let addHolders = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R1, R4): adds a row for each token, which every claimant locks.",
         """
         INSERT INTO token_holder (app_id, provider, token_sha256)
         SELECT $1, k.provider, k.token_sha256
@@ -35,9 +45,10 @@ enum RegistrationStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Locks the rows of these tokens (`$2`, `$3`), and of the tokens that these installations (`$4`) hold at present.
-    /// Who waits here gets the row's newest version. Answers how many of the former there are.
+    /// Locks the rows of the tokens `$2`, `$3` and of the tokens that the installations `$4` hold now, and returns
+    /// them. A statement that had to wait returns the newest version of a row.
     static let lockHolders = PreparedSQL(
+        serving: "PUT …/installations/{installId}, POST …/feedback (R1, R4): locks tokens.",
         """
         WITH wanted AS MATERIALIZED (
             SELECT k.provider, k.token_sha256
@@ -56,10 +67,11 @@ enum RegistrationStatements {
             WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 FOR UPDATE) AS h
         """)
 
-    /// Locks, in the order of their ids, the installations themselves (`$2`), the holders of these tokens (`$3`, `$4`;
-    /// R4), and those that a new installation with one of these keychain ids (`$5`) may replace (R5; at most 16 of a
-    /// keychain id, which a hostile client can share at will).
+    /// In the order of ids: the installations `$2`, the holders of the tokens `$3`, `$4` (R4), and the installations
+    /// that a new one with a keychain id of `$5` may replace (R5). At most 16 installations of a keychain id, because a
+    /// hostile client can send any keychain id.
     static let lock = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R4, R5): locks every installation that a batch may change.",
         """
         WITH wanted AS MATERIALIZED (
             SELECT k.install_id FROM unnest($2::text[]) AS k (install_id)
@@ -86,11 +98,10 @@ enum RegistrationStatements {
 
     // MARK: One trip, without a lock
 
-    /// PUT …/installations/{id} (R2): another snapshot, key or session expiry under the same binding, where the row is
-    /// as the look-up found it. Keeps the snapshots that are replaced, and moves counts between cells.
-    ///
-    /// `$2` is the time.
+    /// Without a lock: it writes only rows that still have the revision that the look-up read. It keeps the replaced
+    /// snapshots and moves the counts between cells. `$2` is the time.
     static let change = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R2): writes a changed snapshot, key or session expiry.",
         """
         WITH changed AS (
             UPDATE installation i
@@ -117,8 +128,9 @@ enum RegistrationStatements {
         SELECT install_id, last_seen_at FROM changed
         """)
 
-    /// PUT …/installations/{id} (R2): an unchanged registration whose `lastSeenAt` is due. `$2` is the time.
+    /// Without a lock, as `change`. `$2` is the time.
     static let touch = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R2): writes lastSeenAt of unchanged registrations.",
         """
         UPDATE installation i SET last_seen_at = greatest(i.last_seen_at, $2), revision = i.revision + 1
         FROM unnest($3::text[], $4::bigint[]) AS k (install_id, old_revision)
@@ -126,13 +138,15 @@ enum RegistrationStatements {
         RETURNING i.install_id, i.last_seen_at
         """)
 
-    /// PUT …/installations/{id} (R1, R7, R12): new installations whose token and keychain nobody has, and whose user
-    /// and session were not logged out. The statement runs under the locks of users and sessions; what does not come
-    /// back is decided under locks of its own. Where somebody takes a token at the same moment, the statement fails.
+    /// Creates an installation if no other one has its token or keychain id, and if neither its user nor its session
+    /// was logged out. It runs under the locks of users and sessions. Installations that it does not return are written
+    /// by the statements under locks. It fails if another transaction claims one of the tokens at the same time.
     ///
-    /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor of all of them. A life begins at
-    /// the microsecond of the statement: since the look-up, another one may have begun and ended.
+    /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor. Generations begin at the
+    /// microsecond of this statement: since the look-up, an installation with this id may have been created and
+    /// deleted.
     static let create = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R1, R7, R12): creates installations in one trip.",
         """
         WITH moment AS MATERIALIZED (
             SELECT now, greatest($3, (extract(epoch FROM now) * 1000000)::bigint) AS generation
@@ -188,8 +202,8 @@ enum RegistrationStatements {
 
     // MARK: Under locks, after the rules
 
-    /// R4: former holders keep nothing of their token.
     static let release = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R4): takes tokens away from their former holders.",
         """
         UPDATE installation i
         SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
@@ -198,32 +212,33 @@ enum RegistrationStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// R5.
     static let markReplaced = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R5): marks installations as probably replaced.",
         """
         UPDATE installation i SET probably_replaced_by = k.probably_replaced_by, revision = i.revision + 1
         FROM unnest($2::text[], $3::text[]) AS k (install_id, probably_replaced_by)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// R2.
     static let touchLocked = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R2): writes lastSeenAt under locks.",
         """
         UPDATE installation i SET last_seen_at = k.last_seen_at, revision = i.revision + 1
         FROM unnest($2::text[], $3::timestamptz[]) AS k (install_id, last_seen_at)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// R3, R4, R10: another binding with the same snapshot.
     static let rebind = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R3, R4, R10): writes another binding.",
         """
         UPDATE installation i SET \(sql: BindingRow.written.assignments), revision = i.revision + 1
         FROM \(sql: BindingRow.columns.unnest(from: 2))
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// R2: another snapshot. `$2` is the time.
+    /// `$2` is the time.
     static let resnap = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R2): writes another snapshot, under locks.",
         """
         UPDATE installation i
         SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2),
@@ -232,8 +247,9 @@ enum RegistrationStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// New installations, under the locks of their tokens. `$2` is the time.
+    /// `$2` is the time.
     static let insert = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R1): creates installations under the locks of their tokens.",
         """
         INSERT INTO installation (app_id, created_at, revision, snapshot_at, \(sql: InsertedRow.written.names))
         SELECT $1, k.registered_at, k.generation, $2, \(sql: InsertedRow.written.values)
@@ -241,7 +257,8 @@ enum RegistrationStatements {
         ORDER BY k.install_id
         """)
 
-    /// R2: keeps the snapshots of these installations (`$3`), which are about to be replaced. `$2` is the time.
+    /// `$2` is the time, `$3` are the installations.
     static let keepSnapshots = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R2): copies the snapshots that are about to be replaced.",
         SnapshotStatements.keep(from: "unnest($3::text[]) AS c (install_id)", at: "$2"))
 }

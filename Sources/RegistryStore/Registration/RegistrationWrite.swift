@@ -1,12 +1,12 @@
 import PostgresClient
 import PushRegistry
 
-/// What a transaction writes once the rules have decided, as statements.
+/// The statements of a transaction after the rules have decided.
 struct RegistrationWrite {
     private let app: AppNumber
     private let moment: Moment
     private let events: [TokenEvent]
-    /// Who holds a token from now on. Nil: nobody.
+    /// The new holder of each token; nil for none.
     private var holders: [TokenAddress: InstallID?] = [:]
     private var released: [Installation] = []
     private var replaced: [Installation] = []

@@ -3,6 +3,11 @@ import PushRegistry
 
 /// Installations that are loaded by COPY and not through the rules: a generated fleet.
 package struct LoadedInstallations {
+    static let named = [
+        NamedStatement("holders", holders), NamedStatement("owners", owners), NamedStatement("deltas", deltas),
+        NamedStatement("events", events),
+    ]
+
     private let app: AppNumber
     private var cells: [RollUpCells.Key: Int64] = [:]
 
@@ -18,7 +23,7 @@ package struct LoadedInstallations {
         \(sql: SnapshotColumns.batch.list.names)
         """
 
-    /// - Parameter cell: as `numbers(of:in:)` answers it.
+    /// - Parameter cell: as `numbers(of:in:)` returns it.
     package static func bind(
         _ installation: Installation, _ registration: Registration, cell: Int64, to binds: inout PostgresBinds
     ) {
@@ -76,8 +81,8 @@ package struct LoadedInstallations {
         if let actor { _ = try session.execute(PostgresStatement(Self.events, app.rawValue, installIDs, actor)) }
     }
 
-    /// Load of a fleet (R1).
     private static let holders = PreparedSQL(
+        serving: "Benchmark, generated fleet (R1): adds tokens.",
         """
         INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
         SELECT app_id, provider, token_sha256, install_id FROM installation
@@ -85,22 +90,23 @@ package struct LoadedInstallations {
         """)
 
     private static let owners = PreparedSQL(
+        serving: "Benchmark, generated fleet (R4): adds owners.",
         """
         INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
         SELECT app_id, user_id, install_id, session_id FROM installation
         WHERE app_id = $1 AND install_id = ANY ($2) AND user_id IS NOT NULL
         """)
 
-    /// Load of a fleet (R13).
     private static let deltas = PreparedSQL(
+        serving: "Benchmark, generated fleet (R13): adds deltas.",
         """
         INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
         SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*) FROM installation
         WHERE app_id = $1 AND install_id = ANY ($2) GROUP BY cell, session_expires_at
         """)
 
-    /// Load of a fleet (R12).
     private static let events = PreparedSQL(
+        serving: "Benchmark, generated fleet (R12): adds events.",
         """
         INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
             user_id, previous_user_id, state, generation_before, generation_after)

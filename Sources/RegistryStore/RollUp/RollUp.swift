@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Counts of installations by what cells tell apart, exact in the snapshot of the statement that reads them: what is
-/// folded, deltas that are not folded yet, and sessions that have expired and are not swept yet.
+/// Counts of installations by the dimensions of cells, exact in the snapshot of the statement that reads them: the
+/// folded counts, the deltas that are not folded yet, and the sessions that have expired and are not swept yet.
 public struct RollUp: Sendable {
     /// Which installations count.
     public enum Scope: Sendable {
@@ -119,7 +119,7 @@ extension RollUp {
         Self.texts.filter { dimensions.contains($0.dimension) }.map { "\(sql: $0.value) AS \(sql: $0.column)" }
     }
 
-    /// Joins of what rows `c` have numbers of.
+    /// Joins of the texts whose numbers rows `c` have.
     private func joins(for dimensions: RollUpDimensions) -> PostgresSQL {
         Self.texts.filter { dimensions.contains($0.dimension) }.compactMap(\.lookup).map {
             """

@@ -4,8 +4,8 @@ import PushRegistry
 /// The groups of an audience in the roll-up, the largest first. Cells are grouped by numbers; only the groups that are
 /// shown get names.
 ///
-/// Where all installations are grouped by exactly what a level has, each of its rows is a group, and nothing is summed
-/// but the groups that have changed since. Of a ranked level the largest rows are read off an index.
+/// If all installations are grouped by exactly the dimensions of a level, each of its rows is a group, and only groups
+/// that have changed since the last fold are summed. The largest rows of a ranked level are read off an index.
 struct RollUpBreakdown {
     private let app: Int32
     private let rollUp: RollUp
@@ -14,7 +14,7 @@ struct RollUpBreakdown {
     /// The filter over the columns of cells with texts.
     private let predicate: PostgresSQL
     private let limit: Int64
-    /// What the filter and the zones' offsets look up by text.
+    /// The dimensions that the filter and the zones' offsets look up by text.
     private let looked: RollUpDimensions
     private let level: RollUpLevel
     private let needsZones: Bool
@@ -39,7 +39,7 @@ struct RollUpBreakdown {
             && level.dimensions.subtracting(.sentOffset) == grouped
     }
 
-    /// What follows WITH.
+    /// The definitions after WITH.
     var definitions: [PostgresSQL] { [changes] + (isWhole ? [touched, top, wholeSize] : [counted, top, size]) }
 
     /// The groups' names, their count, the count of all and the number of groups.
@@ -103,8 +103,8 @@ extension RollUpBreakdown {
         "size AS (SELECT coalesce(sum_counts(counted), 0) AS total, count(*) AS groups FROM counted)"
     }
 
-    /// Groups that the level's rows do not tell: what has changed since, and zones of several offsets. `rows` is how
-    /// many of the level's rows they have.
+    /// Groups whose count is not in one row of the level: groups that have changed since the last fold, and zones of
+    /// several offsets. `rows` is the number of their rows in the level.
     private var touched: PostgresSQL {
         let changed: PostgresSQL = "SELECT \(sql: keys), count FROM changes"
         let several: PostgresSQL = """
@@ -139,7 +139,7 @@ extension RollUpBreakdown {
         """
     }
 
-    /// A SELECT: how many rows of the level count somebody.
+    /// A SELECT: the number of the level's rows whose count is not zero.
     private var rows: PostgresSQL {
         level.isRanked && rollUp.scope == .reachable
             ? "SELECT reachable FROM rollup_size WHERE app_id = \(app) AND level = \(level.name)"

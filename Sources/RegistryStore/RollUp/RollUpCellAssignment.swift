@@ -1,8 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// Gives installations the cell that says what they say, where they have another: a rebuild, and a change of the time
-/// zones that PostgreSQL knows. It goes through an app in the order of its keys; nobody waits for more than a batch.
+/// Assigns installations the cell of their values, if they have another one: in a rebuild, and after a change of the
+/// time zones that PostgreSQL knows. It goes through an app in the order of its keys; a registration waits for one
+/// batch at most.
 ///
 /// A value, as `RollUpFold` is: it says what to send next. Each unit but the last is a transaction of its own.
 struct RollUpCellAssignment {
@@ -51,7 +52,7 @@ struct RollUpCellAssignment {
         }
     }
 
-    /// The first row says how far the batch goes; the others are what is wrong in it.
+    /// The first row has the end of the batch; the others are its installations with a wrong cell.
     private mutating func found(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         guard let end = try results[0].first?.decode(0, as: String?.self) else { return nil }
         last = end
@@ -76,7 +77,7 @@ struct RollUpCellAssignment {
 }
 
 extension RollUpCells.Key {
-    /// - Parameter row: as `RollUpRebuildStatements.wrongCells` answers it.
+    /// - Parameter row: of `RollUpRebuildStatements.wrongCells`.
     fileprivate init(_ row: PostgresRow, of app: AppNumber) throws {
         guard let provider = Provider(rawValue: try row.decode(2)) else { throw StoreError.failed("unknown provider") }
         self.init(

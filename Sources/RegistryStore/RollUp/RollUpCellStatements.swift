@@ -4,12 +4,18 @@ import PushRegistry
 /// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
 /// (R13).
 enum RollUpCellStatements {
-    /// How many cells an app has.
+    static let named = [
+        NamedStatement("count", countSQL), NamedStatement("addTexts", addTexts), NamedStatement("addCells", addCells),
+        NamedStatement("addOverflowCells", addOverflowCells), NamedStatement("find", find),
+    ]
+
     static func count(of app: AppNumber) -> PostgresStatement { PostgresStatement(countSQL, app.rawValue) }
 
-    private static let countSQL = PreparedSQL("SELECT count(*) FROM rollup_cell WHERE app_id = $1")
+    private static let countSQL = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): counts the cells of an app.",
+        "SELECT count(*) FROM rollup_cell WHERE app_id = $1")
 
-    /// One unit; its last statement answers the position and the number of each cell.
+    /// One unit. Its last statement returns the position and the number of each cell.
     ///
     /// - Parameter mayAdd: whether the app may have more cells. Otherwise new combinations are found in overflow cells.
     static func create(_ keys: [RollUpCells.Key], mayAdd: Bool) -> [PostgresStatement] {
@@ -27,8 +33,9 @@ enum RollUpCellStatements {
         ]
     }
 
-    /// In the order of texts, so that two services that add the same ones do not wait for each other in a circle.
+    /// In the order of texts, so that two services that add the same ones cannot deadlock.
     private static let addTexts = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): adds texts of new cells.",
         """
         INSERT INTO rollup_text (app_id, text, version_key)
         SELECT $1, k.text, k.version_key
@@ -39,7 +46,7 @@ enum RollUpCellStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// The parameters as rows: a cell with the numbers of its texts, and 0 for the offset of a known zone.
+    /// The parameters as rows: a cell with the numbers of its texts. The offset of a known zone is 0.
     private static let wanted: PostgresSQL = """
         SELECT k.position, k.provider, k.authorization_status, l.number AS locale_number, z.number AS zone_number,
             s.number AS system_number, v.number AS spelling_number,
@@ -68,6 +75,7 @@ enum RollUpCellStatements {
         """
 
     private static let addCells = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): adds cells.",
         """
         INSERT INTO rollup_cell (app_id, version_number, \(sql: key))
         SELECT DISTINCT $1::integer, w.version_number, \(sql: key)
@@ -78,6 +86,7 @@ enum RollUpCellStatements {
         """)
 
     private static let addOverflowCells = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): adds overflow cells, if the app has too many cells.",
         """
         INSERT INTO rollup_cell (app_id, version_number, \(sql: key))
         SELECT DISTINCT $1::integer, 0, 0, 0, 0, 0, 0, w.provider, w.authorization_status
@@ -87,7 +96,9 @@ enum RollUpCellStatements {
         ON CONFLICT DO NOTHING
         """)
 
+    /// Returns the position and the number of each cell; of a combination that has none, the overflow cell's.
     private static let find = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): reads the numbers of cells.",
         """
         SELECT w.position, coalesce(
             (SELECT r.number FROM rollup_cell r WHERE \(sql: isCell)),

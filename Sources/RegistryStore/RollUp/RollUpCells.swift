@@ -11,7 +11,7 @@ final class RollUpCells: Sendable {
     /// counted in one overflow cell for each provider and authorization.
     static let cellsOfAppMax: Int64 = 1_000_000
 
-    /// What the roll-up tells installations apart by.
+    /// The values by which the roll-up groups installations.
     struct Key: Hashable, Sendable {
         let app: AppNumber
         let provider: Provider

@@ -1,8 +1,12 @@
 import PostgresClient
 import PushRegistry
 
-/// What one transaction changes in the roll-up, summed by cell and session expiry.
+/// The changes of one transaction in the roll-up, summed by cell and session expiry.
 struct RollUpDelta: Sendable {
+    static let named = [
+        NamedStatement("append", append)
+    ]
+
     struct Key: Hashable {
         let cell: Int64
         /// Of an active installation in a session that expires.
@@ -34,8 +38,8 @@ struct RollUpDelta: Sendable {
             rows.map(\.value.active), rows.map(\.value.installations))
     }
 
-    /// Every call that changes installations (R13).
     private static let append = PreparedSQL(
+        serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
         """
         INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
         SELECT $1, \(sql: transactionID), cell, expires_at, active, installations

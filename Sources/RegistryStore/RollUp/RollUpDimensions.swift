@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// What the roll-up tells installations apart by.
+/// The dimensions by which the roll-up groups installations.
 public struct RollUpDimensions: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 

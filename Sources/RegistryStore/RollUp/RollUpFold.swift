@@ -1,10 +1,10 @@
 import PostgresClient
 import PushRegistry
 
-/// One transaction that folds an app's deltas into the levels, and sweeps its expired sessions. A value: it says what
-/// to send next, so that a loop's connection and a blocking session drive the same steps.
+/// One transaction that folds an app's deltas into the levels, and sweeps its expired sessions. A value that returns
+/// the statements to send, so that a loop's connection and a blocking session drive the same steps.
 ///
-/// Whoever has locked the app's row of `rollup_state` folds. If the transaction fails, nothing has happened.
+/// The transaction locks the app's row of `rollup_state`, so one fold runs at a time. If it fails, nothing has changed.
 public struct RollUpFold {
     public struct Outcome: Hashable, Sendable {
         public var deltas = 0
@@ -32,7 +32,7 @@ public struct RollUpFold {
     private let app: AppNumber
     private let batch: Int64
     private var phase = Phase.locking
-    /// Nil if somebody else folds this app.
+    /// Nil if another session folds this app.
     private(set) var outcome: Outcome?
 
     init(_ app: AppNumber, batch: Int) {
@@ -40,10 +40,10 @@ public struct RollUpFold {
         self.batch = Int64(batch)
     }
 
-    /// What to send first.
+    /// The first unit to send.
     var first: [PostgresStatement] { [RollUpStatements.lock(app)] }
 
-    /// What to send after these results; nil at the end.
+    /// The next unit after these results; nil at the end.
     mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .locking: try lock(results)
@@ -110,7 +110,7 @@ extension RollUpFold {
 
     /// Folds once.
     ///
-    /// - Returns: nil if somebody else folds this app.
+    /// - Returns: nil if another session folds this app.
     /// - Throws: `PostgresError`.
     public static func run(_ app: AppNumber, batch: Int = batchMax, on postgres: PostgresClient) async throws
         -> Outcome?
@@ -135,7 +135,7 @@ extension RollUpFold {
         }
     }
 
-    /// Folds all that waits, of all apps: the night job, and whoever measures.
+    /// Folds all waiting deltas of all apps, for the night job and for benchmarks.
     ///
     /// - Returns: how many deltas.
     /// - Throws: `PostgresError`; `cancelled` between two transactions if the task is cancelled.

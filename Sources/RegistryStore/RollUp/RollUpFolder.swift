@@ -6,7 +6,7 @@ import PushRegistry
 /// Folds the roll-up's deltas in the background. Every service process does; the database lets one at a time fold an
 /// app.
 ///
-/// What is not folded yet is counted all the same; folding keeps it little, so that readers stay fast.
+/// Counts include deltas that are not folded yet. Folding keeps their number low, so that readers stay fast.
 public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// How often the folder looks for deltas.
@@ -38,7 +38,7 @@ public struct RollUpFolder: Sendable {
     }
 
     /// Folds until it is cancelled, at most a quarter of the time: in a flood, registrations need the server more than
-    /// audiences do, and what has waited is folded the cheaper. What fails is tried again in the next round.
+    /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
         var schedule = RollUpSchedule(deltasMax: limits.deltasMax, ageMax: limits.ageMax)
         var isPrepared = false
@@ -71,7 +71,7 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    /// Folds what there is of an app.
+    /// Folds the waiting deltas and expired sessions of an app.
     ///
     /// - Returns: how many rows were removed.
     private func fold(_ app: AppNumber) async throws -> Int {
@@ -103,7 +103,7 @@ struct RollUpSchedule {
         self.ageMax = ageMax
     }
 
-    /// The apps to be folded now. What is due counts as folded: it is noticed anew if it was not.
+    /// The apps to be folded now. A due app counts as folded: if its fold fails, the next look finds it due again.
     mutating func due(_ waiting: [Waiting], now: ContinuousClock.Instant) -> [AppNumber] {
         var since: [AppNumber: ContinuousClock.Instant] = [:]
         var due: [AppNumber] = []

@@ -16,7 +16,7 @@ struct RollUpGroup {
         case spelling
     }
 
-    /// Nil for what the roll-up does not tell.
+    /// Nil for fields that the roll-up does not have.
     init?(_ field: AudienceField) {
         switch field {
         case .provider: (key, name) = ("provider", .key)

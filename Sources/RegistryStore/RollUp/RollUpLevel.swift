@@ -4,7 +4,7 @@ import PostgresClient
 struct RollUpLevel: Sendable {
     let name: String
     let dimensions: RollUpDimensions
-    /// What tells rows apart besides the dimensions.
+    /// The key columns besides the dimensions.
     private let more: [PostgresSQL]
     /// Whether an index by count finds the largest rows, and `rollup_size` knows how many there are.
     let isRanked: Bool
@@ -18,10 +18,10 @@ struct RollUpLevel: Sendable {
         self.isRanked = isRanked
     }
 
-    /// The smallest first, as fleets are. What they are for: any question about one or two fields finds a table of some
-    /// thousand rows, or one that is ranked; any question about three fields one that is summed within 20 ms at ten
-    /// million installations. Provider, authorization and system together make few rows, so that one table serves all
-    /// of their combinations. The rest is summed from the cube.
+    /// The smallest first, in a usual fleet. A question about one or two fields finds a table of some thousand rows, or
+    /// a ranked one; a question about three fields finds one that is summed within 20 ms at ten million installations.
+    /// Provider, authorization and system together make few rows, so one table serves all of their combinations. Other
+    /// questions sum the cube.
     static let all = [
         RollUpLevel("version", small.union(.osVersion), more: ["spelling_number"]),
         RollUpLevel("locale_zone", zone.union(.locale), isRanked: true),
@@ -44,7 +44,7 @@ struct RollUpLevel: Sendable {
     private static let small: RollUpDimensions = [.provider, .authorization, .systemName]
     private static let zone: RollUpDimensions = [.timeZone, .sentOffset]
 
-    /// The smallest one that has these.
+    /// The smallest level that has these dimensions.
     init(for dimensions: RollUpDimensions) {
         self = Self.all.first { $0.dimensions.isSuperset(of: dimensions) } ?? Self.cube
     }

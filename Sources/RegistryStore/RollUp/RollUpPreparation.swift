@@ -1,9 +1,19 @@
 import PostgresClient
 import PushRegistry
 
-/// What a process does before it folds: it finds again the deltas of a restored dump, whose transactions' numbers mean
-/// nothing here, and learns the names of time zones, which an upgrade of PostgreSQL or tzdata may have changed.
+/// The preparation of a process before it folds. It finds the deltas of a restored dump again, whose transactions'
+/// numbers mean nothing here. It learns the names of time zones, which an upgrade of PostgreSQL or tzdata may have
+/// changed.
 struct RollUpPreparation {
+    static let named = [
+        NamedStatement(
+            "resetHorizons", serving: "Service, at start (R13): finds deltas of a restored dump again.", resetHorizons),
+        NamedStatement(
+            "learnZones", serving: "Service, at start (R13): brings the names of time zones up to date.", learnZones),
+        NamedStatement(
+            "apps", serving: "Service, at start (R13): finds apps with installations in such a zone.", apps(with: [])),
+    ]
+
     let postgres: PostgresClient
 
     func run() async throws {
@@ -15,14 +25,14 @@ struct RollUpPreparation {
         }
     }
 
-    /// Cells tell offsets apart only of zones that are not known.
+    /// Cells distinguish offsets only of unknown zones.
     private func assignCells(of app: AppNumber) async throws {
         var assignment = RollUpCellAssignment(app)
         var unit: [PostgresStatement]? = assignment.first
         while let statements = unit { unit = try assignment.next(try await postgres.execute(statements)) }
     }
 
-    /// Start of a service (R13): a horizon is right if no delta is older.
+    /// A horizon is valid if no delta is older.
     private static let resetHorizons = PostgresStatement(
         """
         UPDATE rollup_state s SET horizon = 0
@@ -30,7 +40,7 @@ struct RollUpPreparation {
         """
     ).unprepared()
 
-    /// Start of a service: brings `known_time_zone` up to date, and answers the names that came and went.
+    /// Returns the names that were added and removed.
     private static let learnZones = PostgresStatement(
         """
         WITH changed AS MATERIALIZED (
@@ -46,7 +56,7 @@ struct RollUpPreparation {
         """
     ).unprepared()
 
-    private static func apps(with zones: [String]) -> PostgresStatement {
+    static func apps(with zones: [String]) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT DISTINCT c.app_id FROM rollup_cell c

@@ -12,7 +12,7 @@ public struct RollUpRebuild: Sendable {
         case aligning
         /// Installations get the cells that fit them, and are counted.
         case recounting
-        /// Corrections are folded, with what else is pending: so many of so many so far.
+        /// Folding corrections and other pending deltas: the number so far, and of all.
         case folding(Int, of: Int)
     }
 
@@ -33,7 +33,7 @@ public struct RollUpRebuild: Sendable {
         self.configuration = configuration
     }
 
-    /// - Parameter progress: told at the beginning of each step, for each app, on another thread.
+    /// - Parameter progress: called at the beginning of each step, for each app, on another thread.
     /// - Throws: `PostgresError`; `cancelled` between two steps if the task is cancelled.
     public func run(progress: @escaping @Sendable (Step) -> Void = { _ in }) async throws -> Report {
         try await PostgresSession.withSession(configuration) { session in

@@ -1,8 +1,36 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of `rebuild-rollup`, and what `verify` has in common with it (R13).
+/// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
 enum RollUpRebuildStatements {
+    static let named = [
+        NamedStatement("apps", serving: "rebuild-rollup: lists the apps.", apps),
+        NamedStatement(
+            "pending", serving: "rebuild-rollup (R13): counts deltas that are not folded.",
+            pending(of: NamedStatement.app)),
+        NamedStatement(
+            "wrongCells", serving: "rebuild-rollup; service after a change of time zones (R13): finds wrong cells.",
+            wrongCells(of: NamedStatement.app, after: "", batch: 1)),
+        NamedStatement(
+            "move", serving: "rebuild-rollup; service after a change of time zones (R13): moves installations.",
+            move(in: NamedStatement.app, installIDs: [], revisions: [], to: [])),
+        NamedStatement(
+            "time", serving: "rebuild-rollup (R7): reads the time up to which sessions count as expired.", time),
+        NamedStatement(
+            "appendCorrections",
+            serving: "rebuild-rollup (R13): recounts an app, and writes the differences as deltas.",
+            appendCorrections(NamedStatement.app, at: NamedStatement.time)),
+        NamedStatement(
+            "removeWrongCube", serving: "rebuild-rollup (R13): deletes rows of the cube that contradict their cells.",
+            removeWrongCube(NamedStatement.app)),
+        NamedStatement(
+            "align", serving: "rebuild-rollup (R13): corrects a level by the cube.",
+            align(.version, NamedStatement.app)),
+        NamedStatement(
+            "alignSizes", serving: "rebuild-rollup (R13): corrects the sizes of ranked levels.",
+            alignSizes(NamedStatement.app)),
+    ]
+
     static let apps = PostgresStatement("SELECT id FROM app ORDER BY id").unprepared()
 
     static func pending(of app: AppNumber) -> PostgresStatement {
@@ -11,8 +39,8 @@ enum RollUpRebuildStatements {
 
     // MARK: Cells
 
-    /// A condition: cell `c`, with its texts, says what installation `i` says; or it is the overflow cell that may
-    /// stand for any of its provider and authorization.
+    /// A condition: cell `c`, with its texts, has the values of installation `i`. An overflow cell fits every
+    /// installation of its provider and authorization.
     static let cellFits: PostgresSQL = """
         c.provider = i.provider
             AND c.authorization_status = (enum_range(NULL::authorization_status))[(i.settings & 15)::integer + 1]
@@ -31,8 +59,8 @@ enum RollUpRebuildStatements {
         LEFT JOIN rollup_text v ON v.app_id = c.app_id AND v.number = c.spelling_number
         """
 
-    /// The id of a batch's last installation, NULL at the end; then the installations of the batch whose cell does not
-    /// say what they say.
+    /// The first row has the id of the batch's last installation, or NULL at the end. The other rows are installations
+    /// whose cell does not have their values.
     static func wrongCells(of app: AppNumber, after: String, batch: Int64) -> PostgresStatement {
         PostgresStatement(
             """
@@ -56,7 +84,8 @@ enum RollUpRebuildStatements {
         ).unprepared()
     }
 
-    /// Moves installations that are as they were found, and their counts. Answers how many.
+    /// Moves installations that still have these revisions, and their counts. Returns the number of moved
+    /// installations.
     static func move(
         in app: AppNumber, installIDs: [String], revisions: [Int64], to cells: [Int64]
     ) -> PostgresStatement {
@@ -91,11 +120,11 @@ enum RollUpRebuildStatements {
 
     // MARK: Recount
 
-    /// A SELECT: what is missing from the roll-up by a recount (negative: what is too much), by app, cell and expiry of
-    /// sessions that expire later than `time`. It reads everything.
+    /// A SELECT: the differences between a recount and the roll-up (positive where the roll-up counts too few), by app,
+    /// cell, and expiry of the sessions that expire after `time`. It reads all installations.
     ///
-    /// `later` are active installations of admitted cells whose session expires then, `reachable` those that are not
-    /// expired; of other cells, those are the active ones.
+    /// `later` counts active installations of admitted cells whose session expires then. `reachable` counts those that
+    /// are not expired; of other cells, it counts the active ones.
     static func drift(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         SELECT d.app_id, d.cell, d.later_at, sum(d.later) AS later,
@@ -131,8 +160,8 @@ enum RollUpRebuildStatements {
         """
     }
 
-    /// A SELECT: the same as deltas, whose folding makes it good. A session that has expired for ever is active and not
-    /// reachable.
+    /// A SELECT: the same differences as deltas; folding them corrects the roll-up. A session that expired at
+    /// `-infinity` is active and not reachable.
     static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         WITH drift AS MATERIALIZED (
@@ -155,7 +184,7 @@ enum RollUpRebuildStatements {
         """
     }
 
-    /// Appends the corrections of an app. Answers how many.
+    /// Returns the number of corrections, and of their cells.
     static func appendCorrections(_ app: AppNumber, at time: PostgresTimestamp) -> PostgresStatement {
         PostgresStatement(
             """
@@ -169,12 +198,12 @@ enum RollUpRebuildStatements {
         ).unprepared()
     }
 
-    /// The time up to which sessions count as expired.
     static let time = PostgresStatement("SELECT greatest(latest, now()) FROM registry_clock").unprepared()
 
     // MARK: Levels
 
-    /// A SELECT: rows of the cube that are not as their cell is, or count as reachable whom no push reaches.
+    /// A SELECT: rows of the cube that differ from their cell, or that count installations of a cell that is not
+    /// admitted as reachable.
     static func wrongCube(where app: PostgresSQL) -> PostgresSQL {
         let columns = RollUpLevel.cube.dimensions.columns
         let same = columns.map { "c.\(sql: $0) = b.\(sql: $0)" as PostgresSQL }.joined(separator: " AND ")
@@ -197,7 +226,7 @@ enum RollUpRebuildStatements {
         ).unprepared()
     }
 
-    /// A SELECT: what is missing from a level by the cube (negative: what is too much).
+    /// A SELECT: the differences between the cube and a level (positive where the level counts too few).
     static func drift(of level: RollUpLevel, where app: PostgresSQL) -> PostgresSQL {
         let columns = level.columns.joined(separator: ", ")
         let cell = level.columns.map { "c.\(sql: $0)" as PostgresSQL }.joined(separator: ", ")
@@ -215,8 +244,7 @@ enum RollUpRebuildStatements {
             """
     }
 
-    /// Brings a level in line with the cube. Answers how many rows were wrong, and where rows are that count nothing
-    /// now.
+    /// Returns the number of wrong rows, and the positions of rows whose counts are now zero.
     static func align(_ level: RollUpLevel, _ app: AppNumber) -> PostgresStatement {
         let change: PostgresSQL = """
             change AS MATERIALIZED (\(sql: drift(of: level, where: "app_id = \(app.rawValue)")))
@@ -230,7 +258,7 @@ enum RollUpRebuildStatements {
         ).unprepared()
     }
 
-    /// A SELECT: the levels with an index by count, and how many of their rows count somebody who is reachable.
+    /// A SELECT: the ranked levels, and the number of their rows that count a reachable installation.
     static func sizes(where app: PostgresSQL) -> PostgresSQL {
         RollUpLevel.all.filter(\.isRanked).map { level in
             """
@@ -240,7 +268,7 @@ enum RollUpRebuildStatements {
         }.joined(separator: " UNION ALL ")
     }
 
-    /// Corrects the sizes of ranked levels. Answers how many were wrong.
+    /// Returns the number of wrong sizes.
     static func alignSizes(_ app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             """

@@ -1,13 +1,51 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL that folds deltas into the levels: a background task of each service, the night job and `rebuild-rollup`
-/// (R13).
+/// The SQL that folds deltas into the levels of the roll-up (R13). A background task of each service, the night job and
+/// `rebuild-rollup` execute it.
 ///
-/// Statements are planned anew each time: a plan for any batch is one for ten deltas.
+/// PostgreSQL plans these statements at each execution: a generic plan would suit only batches of a few deltas.
 enum RollUpStatements {
-    /// An expression: deltas of transactions before it are folded. One that lies in the future is of the database that
-    /// was dumped, and means nothing here.
+    static let named = [
+        NamedStatement(
+            "waiting", serving: "Service, fold (R13): finds apps with deltas and expired sessions.",
+            waiting(countMax: 1)),
+        NamedStatement(
+            "addState", serving: "Service, clean-up, rebuild-rollup (R13): adds the row that a fold locks.",
+            addState(NamedStatement.app)),
+        NamedStatement(
+            "settings", serving: "Service, clean-up, rebuild-rollup: allows the memory that a fold needs.", settings),
+        NamedStatement(
+            "lock", serving: "Service, clean-up (R13): locks an app's roll-up, or skips it.", lock(NamedStatement.app)),
+        NamedStatement(
+            "lockWaiting", serving: "rebuild-rollup (R13): locks an app's roll-up, and waits for a fold.",
+            lockWaiting(NamedStatement.app)),
+        NamedStatement(
+            "fold", serving: "Service, clean-up (R13): adds a batch of deltas to all levels.",
+            fold(NamedStatement.app, from: 0, batch: 1)),
+        NamedStatement(
+            "hasExpired", serving: "Service, clean-up (R13): checks whether sessions have expired.",
+            hasExpired(NamedStatement.app, at: NamedStatement.time)),
+        NamedStatement(
+            "advanceClock", serving: "Service, clean-up (R13): stores the time up to which sessions are swept.",
+            advanceClock(to: NamedStatement.time)),
+        NamedStatement(
+            "sweep", serving: "Service, clean-up (R7, R13): removes expired sessions from the reachable counts.",
+            sweep(NamedStatement.app, until: NamedStatement.time, batch: 1)),
+        NamedStatement(
+            "remove", serving: "Service, clean-up (R13): deletes rows of a level whose counts are zero.",
+            remove([], of: .version, NamedStatement.app)),
+        NamedStatement(
+            "removeExpiries", serving: "Service, clean-up (R13): deletes expiries whose count is zero.",
+            removeExpiries([], NamedStatement.app)),
+        NamedStatement(
+            "setHorizon", serving: "Service, clean-up (R13): stores up to which transaction deltas are folded.",
+            setHorizon(NamedStatement.app, 0)),
+        NamedStatement("vacuum", serving: "Service, fold: makes the space of folded deltas usable again.", vacuum),
+    ]
+
+    /// An expression: deltas of transactions before it are folded. A horizon in the future comes from a database that
+    /// was dumped, and counts as 0.
     static func horizon(of app: AppNumber) -> PostgresSQL {
         """
         coalesce((SELECT horizon FROM rollup_state WHERE app_id = \(app.rawValue) \
@@ -15,8 +53,8 @@ enum RollUpStatements {
         """
     }
 
-    /// Background task: each app with something to do, how many deltas and expired sessions wait (of each, at most so
-    /// many are counted), and whether sessions have expired.
+    /// Returns each app with work, the number of waiting deltas and expired sessions (of each, at most `countMax` are
+    /// counted), and whether sessions have expired.
     static func waiting(countMax: Int64) -> PostgresStatement {
         """
         SELECT id, deltas + expiries, expiries > 0
@@ -37,8 +75,8 @@ enum RollUpStatements {
         """
     }
 
-    /// Fold: locks the app; no row where somebody else has it. Answers the horizon, the oldest transaction that runs
-    /// (all deltas of older ones are visible to the statements that follow), and the time.
+    /// Returns no row if another session has the lock. Otherwise: the horizon, the oldest running transaction (the
+    /// statements that follow see all deltas of older ones), and the time.
     static func lock(_ app: AppNumber) -> PostgresStatement {
         """
         SELECT CASE WHEN horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN horizon ELSE 0 END,
@@ -48,13 +86,12 @@ enum RollUpStatements {
         """
     }
 
-    /// Rebuild: locks the app, and waits for whoever has it.
     static func lockWaiting(_ app: AppNumber) -> PostgresStatement {
         "SELECT FROM rollup_state WHERE app_id = \(app.rawValue) FOR UPDATE"
     }
 
-    /// Fold and rebuild: what is locked. It goes ahead of their transaction, so that nobody waits for the first fold.
-    /// An INSERT alone would wait for whoever is updating the row.
+    /// Runs before the transaction that folds, so that no other session waits for the first fold. Without the
+    /// condition, an INSERT would wait for a session that is updating the row.
     static func addState(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO rollup_state (app_id) SELECT \(app.rawValue)
@@ -64,8 +101,9 @@ enum RollUpStatements {
 
     static let settings: PostgresStatement = "SET LOCAL work_mem = '64MB'"
 
-    /// Fold: removes a batch of deltas, the oldest transactions' first, and adds them to all levels and to the expiring
-    /// sessions. Answers how many, the last transaction, and where rows are that count nothing now.
+    /// Removes a batch of deltas, the oldest transactions first, and adds them to all levels and to the expiring
+    /// sessions. Returns the number of deltas, the last transaction, and the positions of rows whose counts are now
+    /// zero.
     static func fold(_ app: AppNumber, from horizon: Int64, batch: Int64) -> PostgresStatement {
         let definitions: [PostgresSQL] = [
             """
@@ -104,18 +142,17 @@ enum RollUpStatements {
             ])
     }
 
-    /// Fold: whether sessions had expired at a time.
     static func hasExpired(_ app: AppNumber, at time: PostgresTimestamp) -> PostgresStatement {
         "SELECT EXISTS (SELECT FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time))"
     }
 
-    /// Fold: readers see no time before this from now on.
+    /// From now on, audiences use no earlier time.
     static func advanceClock(to time: PostgresTimestamp) -> PostgresStatement {
         "UPDATE registry_clock SET latest = \(time) WHERE latest < \(time)"
     }
 
-    /// Fold: a batch of expired sessions is reachable no longer, the earliest first. Answers how many rows that were,
-    /// and where rows are that count nothing now.
+    /// Removes a batch of expired sessions, the earliest first. Returns the number of removed rows, and the positions
+    /// of rows whose counts are now zero.
     static func sweep(_ app: AppNumber, until time: PostgresTimestamp, batch: Int64) -> PostgresStatement {
         let definitions: [PostgresSQL] = [
             """
@@ -137,7 +174,7 @@ enum RollUpStatements {
         return statement(app, definitions, ["(SELECT count(*) FROM swept)"])
     }
 
-    /// Fold: what `fold` and `sweep` found to count nothing.
+    /// - Parameter rows: positions that `fold` and `sweep` returned.
     static func remove(_ rows: [String], of level: RollUpLevel, _ app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             """
@@ -160,7 +197,7 @@ enum RollUpStatements {
         "UPDATE rollup_state SET horizon = \(horizon) WHERE app_id = \(app.rawValue)"
     }
 
-    /// Background task: makes the space of folded deltas usable again. Autovacuum would come once a minute.
+    /// Autovacuum would run only once a minute.
     static let vacuum = PostgresStatement("VACUUM rollup_delta, rollup_expiry").unprepared()
 }
 
@@ -181,7 +218,7 @@ extension RollUpStatements {
         ).unprepared()
     }
 
-    /// Definitions that add the rows of `change`, summed, to a level.
+    /// Definitions that add the sums of the rows of `change` to a level.
     static func add(to level: RollUpLevel, _ app: AppNumber) -> [PostgresSQL] {
         let (columns, sums) = (level.columns.joined(separator: ", "), name("sum", level))
         let summed: PostgresSQL = """
@@ -203,7 +240,7 @@ extension RollUpStatements {
         return level.isRanked ? [summed, added, resize(level, app)] : [summed, added]
     }
 
-    /// The statement's snapshot has the rows as they were before.
+    /// Compares the new rows with the statement's snapshot, which has the old ones.
     private static func resize(_ level: RollUpLevel, _ app: AppNumber) -> PostgresSQL {
         let same = level.key.map { "o.\(sql: $0) = s.\(sql: $0)" as PostgresSQL }.joined(separator: " AND ")
         let step: PostgresSQL = """
@@ -220,7 +257,7 @@ extension RollUpStatements {
             """
     }
 
-    /// An expression: where rows are that count nothing now.
+    /// An expression: the positions of rows whose counts are now zero.
     static func emptyRows(of level: RollUpLevel) -> PostgresSQL {
         """
         ARRAY(SELECT ctid::text FROM \(sql: name("added", level)) \

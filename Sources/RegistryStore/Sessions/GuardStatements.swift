@@ -5,10 +5,21 @@ import PushRegistry
 /// several of them takes users first, each kind in the order of keys, and tokens and installations only after them.
 /// `$1` is the app.
 enum GuardStatements {
+    static let named = [
+        NamedStatement("addUsers", addUsers), NamedStatement("shareUsers", shareUsers),
+        NamedStatement("addSessions", addSessions), NamedStatement("shareSessions", shareSessions),
+        NamedStatement("installationLogouts", installationLogouts), NamedStatement("endSession", endSession),
+        NamedStatement("refuseUser", refuseUser), NamedStatement("lockUser", lockUser),
+        NamedStatement("endExceptedSession", endExceptedSession), NamedStatement("keepSession", keepSession),
+        NamedStatement("endSessionsOfBindings", endSessionsOfBindings),
+        NamedStatement("addInstallationLogouts", addInstallationLogouts),
+    ]
+
     // MARK: Beginning a binding: PUT …/installations/{id}
 
-    /// Adds the users who have no row yet. A transaction that is adding the same row is waited for.
+    /// Waits for a transaction that is adding the same row.
     static let addUsers = PreparedSQL(
+        serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row.",
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at)
         SELECT $1, k.user_sha256, clock_timestamp() FROM unnest($2::bytea[]) AS k (user_sha256)
@@ -16,8 +27,9 @@ enum GuardStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Locks the users in share mode. Answers each one's position in `$2`.
+    /// Returns the position of each user in `$2`.
     static let shareUsers = PreparedSQL(
+        serving: "PUT …/installations/{installId}, cleanup undo (R7): locks users in share mode.",
         """
         SELECT k.position, u.refused_before
         FROM (
@@ -27,9 +39,9 @@ enum GuardStatements {
             WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR SHARE) AS u
         """)
 
-    /// Adds the sessions that have no row yet, each with its user. It runs after the users are locked: a session that
-    /// is added after a user's logout is seen after it.
+    /// Runs after the users are locked: a session that is added after a user's logout has a later `seen_at`.
     static let addSessions = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.",
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
         SELECT $1, k.session_id, k.user_sha256, \(sql: RegistryClockStatements.now)
@@ -38,8 +50,9 @@ enum GuardStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Locks the sessions in share mode. Answers each one's position in `$2`.
+    /// Returns the position of each session in `$2`.
     static let shareSessions = PreparedSQL(
+        serving: "PUT …/installations/{installId}, cleanup undo (R7): locks sessions in share mode.",
         """
         SELECT k.position, s.ended_at, s.kept_at, s.user_sha256, s.seen_at
         FROM (
@@ -50,8 +63,9 @@ enum GuardStatements {
             WHERE app_id = $1 AND session_id = k.session_id FOR SHARE) AS s
         """)
 
-    /// The logouts of single installations. Read after the installations are locked.
+    /// Runs after the installations are locked.
     static let installationLogouts = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R6, R7): reads the logouts of single installations.",
         """
         SELECT k.position, l.session_id <> '', l.logged_out_at
         FROM unnest($2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY
@@ -65,32 +79,35 @@ enum GuardStatements {
 
     // MARK: Ending bindings
 
-    /// DELETE …/sessions/{id}: a session that was never seen is ended as well, and one that was ended long ago anew:
-    /// the registry may have forgotten that.
+    /// Adds a session that was never seen. Ends a session again that was ended before, because the registry may have
+    /// forgotten the first end.
     static let endSession = PreparedSQL(
+        serving: "DELETE …/sessions/{sessionId} (R7): ends a session.",
         """
         INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
         VALUES ($1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now))
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
 
-    /// POST …/users/{id}/logout, DELETE …/users/{id}: credentials from before now are refused, and so are sessions that
-    /// were first seen with the user. The transaction has the user's row alone from here to its end. `$2` is the
-    /// digest.
+    /// Refuses credentials issued before now, and sessions that were first seen with the user. From here to its end,
+    /// the transaction holds the exclusive lock of the user's row. `$2` is the user's digest.
     static let refuseUser = PreparedSQL(
+        serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at, refused_before)
         VALUES ($1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now))
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = excluded.refused_before
         """)
 
-    /// POST …/users/{id}/logout with an exception, before `refuseUser`: locks the user's row, alone.
+    /// Runs before `refuseUser`.
     static let lockUser = PreparedSQL(
+        serving: "POST …/users/{userId}/logout with `except` (R7): locks the user's row exclusively.",
         "SELECT FROM user_guard WHERE app_id = $1 AND user_sha256 = $2 FOR UPDATE")
 
-    /// POST …/users/{id}/logout with an exception, before `refuseUser` (R7): a session that an earlier logout ended
-    /// stays ended, though it is excepted now. `$3` is the session.
+    /// Runs before `refuseUser`: a session that an earlier logout ended stays ended, though this logout excepts it.
+    /// `$3` is the session.
     static let endExceptedSession = PreparedSQL(
+        serving: "POST …/users/{userId}/logout with `except` (R7): ends a session that was ended before.",
         """
         UPDATE session s SET ended_at = u.refused_before
         FROM user_guard u
@@ -99,8 +116,9 @@ enum GuardStatements {
             AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
         """)
 
-    /// POST …/users/{id}/logout: the session of `$3`, seen or not, is excepted from what `refuseUser` just did.
+    /// Runs after `refuseUser`. Adds the session `$3` if it was never seen.
     static let keepSession = PreparedSQL(
+        serving: "POST …/users/{userId}/logout with `except` (R7): excepts a session.",
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at, kept_at)
         SELECT $1, $3, $2, u.refused_before, u.refused_before
@@ -108,10 +126,11 @@ enum GuardStatements {
         ON CONFLICT (app_id, session_id) DO UPDATE SET kept_at = excluded.kept_at
         """)
 
-    /// POST …/users/{id}/logout, DELETE …/users/{id}: ends the sessions in which the user (`$2`) is bound at present,
-    /// but the one of `$3`. A device may use its session id for several users, so that it was first seen with another
-    /// one. Under the user's lock no further binding of the user can begin.
+    /// The sessions in which the user `$2` is bound now, except the session `$3`. A device may use one session id for
+    /// several users, so such a session may have been first seen with another user. Under the user's lock, no other
+    /// binding of the user can begin.
     static let endSessionsOfBindings = PreparedSQL(
+        serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): ends the user's sessions.",
         """
         INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
         SELECT $1::integer, o.session_id, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
@@ -123,7 +142,7 @@ enum GuardStatements {
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
 
-    /// POST …/installations/{id}/logout (R6). A later logout of the same credential concerns more credentials.
+    /// A later logout of the same credential replaces an earlier one: it refuses more credentials.
     static func remember(_ signOuts: [SignOuts.OnInstallation], in app: AppNumber, at now: Timestamp)
         -> PostgresStatement
     {
@@ -133,6 +152,7 @@ enum GuardStatements {
     }
 
     private static let addInstallationLogouts = PreparedSQL(
+        serving: "POST …/installations/{installId}/logout (R6): records logouts of installations.",
         """
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
         SELECT $1, k.install_id, k.user_sha256, k.session_id, $2

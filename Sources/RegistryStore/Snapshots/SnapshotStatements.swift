@@ -3,6 +3,11 @@ import PushRegistry
 
 /// The SQL of snapshots that were replaced: the table `settings_snapshot`. The present one is in `installation`.
 enum SnapshotStatements {
+    static let named = [
+        NamedStatement("page", page), NamedStatement("delete", deleteSQL),
+        NamedStatement("deleteOfRegistrant", deleteOfRegistrant),
+    ]
+
     /// PUT …/installations/{id} (R2): copies the snapshots of these installations, which the same transaction is about
     /// to replace. It reads the rows as they were when the statement began, also within a statement that updates them.
     ///
@@ -21,9 +26,10 @@ enum SnapshotStatements {
 
     private static var names: PostgresSQL { SnapshotColumns.batch.list.names }
 
-    /// GET …/installations/{id}/snapshots: the present one first, then those that were replaced. `$3` is the id before
-    /// which the page begins, and the largest of all for the first page.
+    /// The present snapshot first, then the replaced ones. The page begins below the id `$3`; for the first page, `$3`
+    /// is the largest number.
     static let page = PreparedSQL(
+        serving: "GET …/installations/{installId}/snapshots (R2): reads a page of snapshots.",
         """
         SELECT * FROM (
             SELECT \(sql: presentID) AS id, i.snapshot_at AS at, \(sql: names)
@@ -37,19 +43,20 @@ enum SnapshotStatements {
     /// Above the ids of all that were replaced.
     private static let presentID: PostgresSQL = "9223372036854775806::bigint"
 
-    /// DELETE …/installations/{id}, DELETE …/users/{id}.
     static func delete(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(deleteSQL, app.rawValue, installIDs.map(\.rawValue))
     }
 
     private static let deleteSQL = PreparedSQL(
+        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes replaced snapshots.",
         """
         DELETE FROM settings_snapshot s USING unnest($2::text[]) AS k (install_id)
         WHERE s.app_id = $1 AND s.install_id = k.install_id
         """)
 
-    /// DELETE …/users/{id}: what the user sent from installations that stay. `$3` are these installations.
+    /// `$2` is the user's digest, `$3` are installations that stay.
     static let deleteOfRegistrant = PreparedSQL(
+        serving: "DELETE …/users/{userId}: deletes snapshots that the user sent.",
         """
         DELETE FROM settings_snapshot s USING unnest($3::text[]) AS k (install_id)
         WHERE s.app_id = $1 AND s.install_id = k.install_id AND s.sender = $2

@@ -1,10 +1,14 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of who holds a token (R1, R4): the table `token_holder`. Every transaction locks these rows before those of
-/// installations.
+/// The SQL of the holders of tokens (R1, R4): the table `token_holder`. Every transaction locks these rows before those
+/// of installations.
 enum HolderStatements {
-    /// Every call that moves a token, or ends an installation: from now on these hold the tokens. Nil: nobody.
+    static let named = [
+        NamedStatement("move", moveSQL), NamedStatement("lock", lockSQL),
+    ]
+
+    /// - Parameter holders: the new holder of each token; nil for none.
     static func move(_ holders: [(TokenAddress, InstallID?)], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             moveSQL, app.rawValue, holders.map(\.0.provider.rawValue), holders.map(\.0.sha256),
@@ -12,18 +16,19 @@ enum HolderStatements {
     }
 
     private static let moveSQL = PreparedSQL(
+        serving: "Every call that moves a token or ends an installation (R1, R4): moves tokens.",
         """
         UPDATE token_holder h SET install_id = k.install_id
         FROM unnest($2::text[]::provider[], $3::bytea[], $4::text[]) AS k (provider, token_sha256, install_id)
         WHERE h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
         """)
 
-    /// DELETE …/installations/{id}, DELETE …/users/{id}: locks the tokens of these installations.
     static func lock(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(lockSQL, app.rawValue, installIDs.map(\.rawValue))
     }
 
     private static let lockSQL = PreparedSQL(
+        serving: "Every call or job that ends installations (R1): locks their tokens.",
         """
         WITH wanted AS MATERIALIZED (
             SELECT i.provider, i.token_sha256

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// What a logout of one installation came to.
+/// The outcome of a logout of one installation.
 struct LogoutOutcome: Sendable {
     let status: Logout.Status
     /// Nil if the caller may not read the record.
@@ -57,7 +57,7 @@ struct LogoutWriter: Sendable {
     }
 }
 
-/// Bindings that end, as what a transaction writes: the installations, their owners, the events and the counts.
+/// The writes of a transaction that ends bindings: the installations, their owners, the events and the counts.
 struct BindingEnds {
     let app: AppNumber
     let moment: Moment

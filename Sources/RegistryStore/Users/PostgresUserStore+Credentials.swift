@@ -33,17 +33,22 @@ extension SignOuts {
     }
 }
 
-/// The SQL of what ends a user's credential.
+/// The SQL that checks a user's credential.
 enum CredentialStatements {
+    static let named = [
+        NamedStatement("signOuts", signOutsSQL)
+    ]
+
     static func signOuts(of credential: UserCredential, on key: InstallationKey) -> PostgresStatement {
         PostgresStatement(
             signOutsSQL, key.app.rawValue, key.installID.rawValue, credential.owner.userID.rawValue,
             credential.owner.session?.id.rawValue)
     }
 
-    /// GET and DELETE `…/installations/{installId}`, R7: the user's logout everywhere, the session's end, the session's
-    /// exception from a logout everywhere, and the logouts of this installation, with and without the session.
+    /// The user's logout, the session's end, the session's exception from a logout, and the logouts of this
+    /// installation, with the session and without one.
     private static let signOutsSQL = PreparedSQL(
+        serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads what ends a credential.",
         """
         SELECT
             (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = user_digest($3)),

@@ -6,7 +6,7 @@ import PushRegistry
 public struct PostgresUserStore: UserStore {
     /// How often a transaction is tried that loses races.
     private static let attemptsMax = 20
-    /// The same for one installation, whose token somebody may be taking each time.
+    /// The same for one installation: another client may take its token each time.
     private static let contendedAttemptsMax = 100
     /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees
     /// to it that no further binding begins.
@@ -81,7 +81,7 @@ public struct PostgresUserStore: UserStore {
 // MARK: - Transactions
 
 extension PostgresUserStore {
-    /// What one transaction did, and after which installation the next one goes on; nil at the end.
+    /// The result of one transaction, and the installation after which the next one continues; nil at the end.
     private typealias Batch<Value> = (value: Value, last: String?)
 
     /// Runs transactions until there is nothing left, while it has the loop's turn. Whatever is thrown leaves as a
@@ -111,7 +111,7 @@ extension PostgresUserStore {
         try await resources.postgres.withTransaction(attemptsMax: attemptsMax, body)
     }
 
-    /// The user's and the session's rows: nobody can begin a binding under them from then on. Only the first
+    /// Writes the user's and the session's rows: from then on, no binding can begin under them. Only the first
     /// transaction writes them; the others need their locks no longer.
     private func guards(_ end: SessionEnd) -> [PostgresStatement] {
         switch end.scope {
@@ -200,7 +200,7 @@ extension PostgresUserStore {
     }
 }
 
-/// What one transaction of an erasure writes.
+/// The writes of one transaction of an erasure.
 private struct ErasureBatch {
     let erasure: Erasure
     let stored: [StoredInstallation]

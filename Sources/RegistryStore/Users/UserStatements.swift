@@ -3,9 +3,16 @@ import PushRegistry
 
 /// The SQL of users: their installations, found by `installation_owner`. `$1` is the app.
 enum UserStatements {
-    /// POST …/users/{id}/logout, DELETE …/sessions/{id} (R7): locks up to `$4` installations after `$3` that are bound
-    /// to the user `$2`, in the order of their ids.
+    static let named = [
+        NamedStatement("lockOfUser", lockOfUser), NamedStatement("lockOfSession", lockOfSession),
+        NamedStatement("seenWithUser", seenWithUser), NamedStatement("leftByUser", leftByUser),
+        NamedStatement("anonymizeEvents", anonymizeEvents), NamedStatement("forgetRegistrant", forgetRegistrant),
+        NamedStatement("deleteOwners", deleteOwners), NamedStatement("list", list),
+    ]
+
+    /// Up to `$4` installations with ids after `$3` that are bound to the user `$2`, in the order of ids.
     static let lockOfUser = PreparedSQL(
+        serving: "POST …/users/{userId}/logout (R7): locks installations of a user.",
         """
         SELECT i.*
         FROM (
@@ -15,8 +22,9 @@ enum UserStatements {
         CROSS JOIN LATERAL (\(sql: locked)) AS i
         """)
 
-    /// DELETE …/sessions/{id} (R7): the same by the session `$2`.
+    /// Up to `$4` installations with ids after `$3` that are bound in the session `$2`, in the order of ids.
     static let lockOfSession = PreparedSQL(
+        serving: "DELETE …/sessions/{sessionId} (R7): locks installations of a session.",
         """
         SELECT i.*
         FROM (
@@ -33,16 +41,18 @@ enum UserStatements {
 
     // MARK: Erasure
 
-    /// DELETE …/users/{id}: up to `$4` installations after `$3` that the user `$2` is or was bound to, there or not.
+    /// Up to `$4` ids after `$3`; an installation may have been deleted. `$2` is the user.
     static let seenWithUser = PreparedSQL(
+        serving: "DELETE …/users/{userId}: finds installations that are or were bound to the user.",
         """
         SELECT install_id FROM installation_owner
         WHERE app_id = $1 AND user_id = $2 AND install_id > $3 ORDER BY install_id LIMIT $4
         """)
 
-    /// DELETE …/users/{id}: of these installations (`$4`), locked before, those that go: the user's (`$2`), and those
-    /// that the user registered last (`$3`, the registrant) and left, unless they go on without an owner.
+    /// Of the locked installations `$4`: those of the user `$2`, and inactive ones without an owner that the user
+    /// (`$3`, the registrant) registered last.
     static let leftByUser = PreparedSQL(
+        serving: "DELETE …/users/{userId}: selects the installations to delete.",
         """
         SELECT \(sql: InstallationColumns.list)
         FROM unnest($4::text[]) AS k (install_id)
@@ -51,9 +61,10 @@ enum UserStatements {
         ORDER BY i.install_id
         """)
 
-    /// DELETE …/users/{id}: history keeps what happened to a token, and loses whose it was: the events of these
-    /// installations (`$3`), and those of the same tokens elsewhere that name the user (`$2`) as the former one.
+    /// The events stay. It removes the user `$2` from the events of the installations `$3`, and from the events of
+    /// other installations that name the user as the former owner of the same tokens.
     static let anonymizeEvents = PreparedSQL(
+        serving: "DELETE …/users/{userId} (R12): removes the user from events.",
         """
         WITH own AS MATERIALIZED (
             SELECT e.id, e.at, e.token_sha256
@@ -70,9 +81,10 @@ enum UserStatements {
         WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
         """)
 
-    /// DELETE …/users/{id}: installations that stay (`$3`) lose the mark (`$2`) of who registered them and sent their
-    /// snapshot. The snapshot itself is the present owner's.
+    /// Removes the digest `$2` of the user who registered the installations `$3` and sent their snapshots. The present
+    /// snapshot belongs to the present owner.
     static let forgetRegistrant = PreparedSQL(
+        serving: "DELETE …/users/{userId}: removes the user's digest from installations that stay.",
         """
         UPDATE installation i
         SET registrant = nullif(i.registrant, $2), snapshot_sender = nullif(i.snapshot_sender, $2),
@@ -81,15 +93,15 @@ enum UserStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND (i.registrant = $2 OR i.snapshot_sender = $2)
         """)
 
-    /// DELETE …/users/{id}: the last that names the user.
     static let deleteOwners = PreparedSQL(
+        serving: "DELETE …/users/{userId}: deletes the last rows that name the user.",
         """
         DELETE FROM installation_owner o USING unnest($3::text[]) AS k (install_id)
         WHERE o.app_id = $1 AND o.user_id = $2 AND o.install_id = k.install_id
         """)
 
-    /// GET …/users/{id}/installations
     static let list = PreparedSQL(
+        serving: "GET …/users/{userId}/installations: lists a user's installations.",
         """
         SELECT \(sql: InstallationStatements.recordColumns)
         FROM installation_owner o

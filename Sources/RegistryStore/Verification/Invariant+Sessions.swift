@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// What is remembered of logouts, and that no binding stands against it (R7).
+/// Remembered logouts, and bindings that contradict them (R7).
 ///
 /// A binding that began when its session's end was already forgotten stands rightly. How long an end is remembered is
 /// the app's present policy: after that was prolonged, these may accuse a binding that was rightful when it began.

@@ -7,7 +7,7 @@ public struct Invariant: Sendable {
     /// The rule of the design that it belongs to.
     public let rule: String
     public let promise: String
-    /// Selects a text for each place where the promise is broken; never a token.
+    /// Selects a text for each row that breaks the promise; never a token.
     let broken: PostgresSQL
 
     init(_ name: String, _ rule: String, _ promise: String, _ broken: PostgresSQL) {
@@ -113,7 +113,8 @@ extension Invariant {
             """),
     ]
 
-    /// A minute after the registry's time: what commits while the check begins is later than its own time.
+    /// A minute after the registry's time: a transaction that commits while the check begins has a later time than the
+    /// check.
     static let soon: PostgresSQL = "(SELECT greatest(latest, now()) + interval '1 minute' FROM registry_clock)"
 }
 

@@ -3,7 +3,13 @@ import PushRegistry
 
 /// Checks every invariant of the data against one moment of the database.
 public struct RegistryVerifier: Sendable {
-    /// What was found of one invariant.
+    static let named =
+        [NamedStatement("totals", serving: "verify: counts installations and events.", totals)]
+        + Invariant.all.map {
+            NamedStatement($0.name, serving: "verify (\($0.rule)): finds what breaks “\($0.promise)”.", $0.count)
+        }
+
+    /// The findings of one invariant.
     public struct Finding: Sendable {
         public let invariant: Invariant
         /// At how many places it is broken.
@@ -28,9 +34,9 @@ public struct RegistryVerifier: Sendable {
         self.configuration = configuration
     }
 
-    /// Reads all tables, several times; the server sorts on its disk what does not fit its memory. Changes nothing.
+    /// Reads all tables, several times; the server sorts on its disk if its memory is too small. Changes nothing.
     ///
-    /// - Parameter progress: told before each invariant: its number from 0, of how many, and which.
+    /// - Parameter progress: called before each invariant: its number from 0, of how many, and which.
     /// - Throws: `PostgresError`.
     public func verify(
         progress: @escaping @Sendable (Int, Int, Invariant) -> Void = { _, _, _ in }

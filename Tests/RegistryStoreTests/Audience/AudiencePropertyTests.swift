@@ -37,7 +37,7 @@ struct AudiencePropertyTests {
                 try await checkGroups(audience, expected, in: audiences, fields, &dice, note)
                 if !expected.isEmpty, expected.count < fleet.count / 2 { partial += 1 }
             }
-            // Filters that nobody or everybody passes would show little.
+            // Filters that select no installation or all of them would show little.
             #expect(partial > 50, "seed \(seed)")
         }
     }

@@ -22,7 +22,7 @@ struct WaveTests {
         // The day that Samoa left out.
         ("Pacific/Apia", 0, "2011-12-30", "2011-12-30T12:30:00Z"),
         ("Pacific/Apia", 0, "2011-12-31", "2011-12-30T12:30:00Z"),
-        // Whoever is a day ahead, or behind.
+        // Zones that are a day ahead, or behind.
         ("Pacific/Kiritimati", 0, "2026-11-22", "2026-11-21T12:30:00Z"),
         ("Pacific/Pago_Pago", 0, "2026-11-22", "2026-11-22T13:30:00Z"),
         // No zone: the offset that was sent, under the name sent. PostgreSQL would take these for zones.

@@ -78,7 +78,7 @@ struct CleanUpTests {
         }
     }
 
-    /// Somebody holds a row all the time: its neighbours go on without it, and the next night finds it due.
+    /// A row stays locked: its neighbours are written without it, and the next night finds it due.
     @Test func heldInstallation_isLeftForTheNextNight_andTheOthersAreNot() async throws {
         try await TestStores.with { stores in
             try await stores.fill(20)

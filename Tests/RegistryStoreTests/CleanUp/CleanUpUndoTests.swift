@@ -12,7 +12,8 @@ struct CleanUpUndoTests {
         try await CleanUp(stores.configuration).undo(#require(run), process: "test")
     }
 
-    /// What was only judged needs no row of its own: the step and the event tell its former state.
+    /// A stale or unregistered installation needs no row in `cleanup_change`: the step and the event determine its
+    /// former state.
     @Test func judgements_areRestored_withoutARowForEach() async throws {
         try await TestStores.with { stores in
             try await stores.register("stale", token: token, as: "alice")
@@ -23,7 +24,7 @@ struct CleanUpUndoTests {
             let report = try await stores.cleanUp()
             #expect(report.counts[.stale] == 1 && report.counts[.unregistered] == 1)
             #expect(try await stores.sql("SELECT FROM cleanup_change").isEmpty)
-            // A later run is not what is undone.
+            // The later run is not undone.
             try await stores.register("other", token: "cccccccccccccccc")
             try await stores.age("other", by: "61 days")
             try await stores.cleanUp()
@@ -53,7 +54,8 @@ struct CleanUpUndoTests {
         }
     }
 
-    /// Two runs took the same token from one installation after the other. It goes back to the one that had it last.
+    /// Two runs took the same token from one installation after the other. The
+    /// undo returns it to the installation that had it last.
     @Test func token_isGivenBackOnce_whenTwoInstallationsLostIt() async throws {
         try await TestStores.with { stores in
             try await stores.register("first", token: token, keychain: "k")

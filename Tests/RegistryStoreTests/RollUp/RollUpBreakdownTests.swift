@@ -72,7 +72,7 @@ struct RollUpBreakdownTests {
             """)
     }
 
-    /// The same audience, once so that the roll-up does not tell.
+    /// The same audience, once with a condition that the roll-up does not have.
     private func expectSame(
         by fields: [AudienceField], _ limit: Int, _ include: AudienceInclude, of app: App,
         in audiences: PostgresAudienceStore, _ note: String

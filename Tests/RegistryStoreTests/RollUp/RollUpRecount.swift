@@ -101,7 +101,7 @@ extension TestStores {
 
     /// Folds once.
     ///
-    /// - Returns: nil if somebody else folds.
+    /// - Returns: nil if another session folds.
     @discardableResult
     func fold(_ batch: Int = 1_000_000) async throws -> RollUpFold.Outcome? {
         try await PostgresSession.withSession(configuration) { [app] session in

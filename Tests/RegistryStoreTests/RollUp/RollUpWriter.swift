@@ -16,7 +16,7 @@ struct RollUpWriter {
         dice = SeededGenerator(seed: seed)
     }
 
-    /// Makes so many changes, one after the other.
+    /// Writes this number of changes, one after the other.
     static func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
         let users = PostgresUserStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
         // Ends with this scope.

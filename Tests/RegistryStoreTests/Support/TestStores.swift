@@ -10,6 +10,8 @@ import RegistryStore
 /// The stores over a database of their own, with one app.
 struct TestStores: Sendable {
     let configuration: PostgresConfiguration
+    /// Sessions with the settings of a service.
+    let serviceConfiguration: PostgresConfiguration
     let postgres: PostgresClient
     let installations: PostgresInstallationStore
     let feedback: PostgresFeedbackStore
@@ -25,8 +27,9 @@ struct TestStores: Sendable {
             _ = try await Migrator(migrationFiles.map(Migration.init), logger: quiet).migrate(configuration)
             let loop = EventLoop(name: "stores")
             defer { loop.stop() }
+            let service = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
             let postgres = PostgresClient(
-                try PostgresConfiguration(server.connectionString, settings: serviceSettings), on: loop,
+                service, on: loop,
                 limits: .init(connectionsMin: 2, connectionsMax: 20), logger: quiet)
             let resources = LoopResources(postgres: postgres, clock: RegistryClock())
             let installations = PostgresInstallationStore(resources)
@@ -37,7 +40,8 @@ struct TestStores: Sendable {
                 .put(AppID("com.example.mail"), policy: .standard).app
             return try await body(
                 TestStores(
-                    configuration: configuration, postgres: postgres, installations: installations,
+                    configuration: configuration, serviceConfiguration: service, postgres: postgres,
+                    installations: installations,
                     feedback: PostgresFeedbackStore(resources),
                     events: PostgresEventStore(postgres: postgres), app: app))
         }

@@ -1,0 +1,56 @@
+/// Every statement of the store, by topic: the lists that stand beside the statements.
+public enum StatementCatalog {
+    public static let topics = requests + background + jobs
+
+    private static let requests = [
+        StatementTopic("registration", "Registrations of installations", [RegistrationStatements.named]),
+        StatementTopic("guards", "Users and sessions that were logged out", [GuardStatements.named]),
+        StatementTopic("tokens", "The holders of tokens", [HolderStatements.named]),
+        StatementTopic("owners", "The bindings of installations to users", [OwnerStatements.named]),
+        StatementTopic("snapshots", "Replaced snapshots", [SnapshotStatements.named]),
+        StatementTopic("installations", "Single installations", [InstallationStatements.named]),
+        StatementTopic("users", "Users", [UserStatements.named, CredentialStatements.named]),
+        StatementTopic("feedback", "Feedback of the providers", [FeedbackStatements.named]),
+        StatementTopic("events", "History and the change feed", [EventStatements.named]),
+        StatementTopic(
+            "audience", "Audiences",
+            [
+                AudienceSessions.named, PostgresAudienceStore.named, AudienceStatements.named,
+                AudienceExplanation.named, ExportCopy.named,
+            ], sessions: .ordinary),
+        StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
+        StatementTopic("directory", "Apps and API keys", [DirectoryStatements.named, KeyUseStatements.named]),
+        StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
+    ]
+
+    private static let background = [
+        StatementTopic(
+            "service", "Background tasks of a service, probes and metrics",
+            [
+                RegistryClockStatements.named, TableAnalyzerStatements.named, SchemaVersion.named, LockTimeout.named,
+                CleanUpResult.named, InstallationCounts.named,
+            ]),
+        StatementTopic(
+            "rollup", "Folding deltas into the roll-up", [RollUpStatements.named, RollUpPreparation.named],
+            sessions: .ordinary),
+        StatementTopic(
+            "partitions", "The partitions of history", [HistoryPartitionStatements.named], sessions: .ordinary),
+    ]
+
+    private static let jobs = [
+        StatementTopic(
+            "cleanup", "push-registry cleanup, the night job",
+            [CleanUpStatements.named, PageRange.named, OldRows.named], sessions: .ordinary),
+        StatementTopic(
+            "runs", "The records of the night job's runs", [CleanUpLedgerStatements.named], sessions: .ordinary),
+        StatementTopic("undo", "push-registry cleanup undo", [CleanUpUndoStatements.named], sessions: .ordinary),
+        StatementTopic(
+            "import", "push-registry import", [ImportStatements.named], sessions: .ordinary,
+            setUp: ImportStatements.createTable),
+        StatementTopic(
+            "rebuild", "push-registry rebuild-rollup", [RollUpRebuildStatements.named], sessions: .ordinary),
+        StatementTopic("verify", "push-registry verify", [RegistryVerifier.named], sessions: .ordinary),
+        StatementTopic(
+            "fleet", "Fleets that the benchmark generates", [LoadedInstallations.named], sessions: .ordinary),
+    ]
+}
