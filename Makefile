@@ -21,10 +21,11 @@ test: packages ## Run all tests, on throw-away PostgreSQL clusters
 tsan: packages ## Run the engine's tests under Thread Sanitizer, in a build of their own
 	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests'
 
-bench: packages ## Measure all, for more than an hour (FLEET=1000000: less; QUICK=1: minutes); HUMMINGBIRD=1 for that one too
+bench: packages ## Measure all, for more than an hour (FLEET=1000000: less; QUICK=1: minutes; AGAINST=binary: that one only)
 	$(SWIFT) build -c release --product push-registry
 	$(SWIFT) build -c release --product push-registry-bench
-	.build/release/push-registry-bench $(if $(QUICK),--quick) $(if $(FLEET),--fleet $(FLEET)) $(if $(HUMMINGBIRD),--with-hummingbird)
+	.build/release/push-registry-bench $(if $(QUICK),--quick) $(if $(FLEET),--fleet $(FLEET)) $(if $(HUMMINGBIRD),--with-hummingbird) \
+		$(if $(AGAINST),--against $(AGAINST))
 
 lint: ## Fail on a format fault, a dependency named twice, or SwiftNIO among the dependencies
 	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests

@@ -18,6 +18,9 @@ struct AllCommand: AsyncParsableCommand {
     @Option(help: "The large fleet's size; the small one is a tenth of it.")
     var fleet = 5_000_000
 
+    @Option(help: "Measure this push-registry against another binary instead; the command \"against\" tells more.")
+    var against: String?
+
     @Flag(help: "A small run, to see that all works: short, and with a fleet of 100,000.")
     var quick = false
 
@@ -49,6 +52,7 @@ struct AllCommand: AsyncParsableCommand {
     private func parts() throws -> [(title: String, command: any BenchmarkCommand)] {
         let fleet = quick ? 100_000 : fleet
         let brief = quick ? ["--quick"] : []
+        if let against { return [("against \(against)", try AgainstCommand.parse([against] + shared + brief))] }
         let rounds = ["--rounds", quick ? "1" : "3"]
         return [
             ("registrations", try RunCommand.parse(shared + brief + (withHummingbird ? ["--with-hummingbird"] : []))),
@@ -70,6 +74,7 @@ struct AllCommand: AsyncParsableCommand {
 
     private var shared: [String] {
         ["--seed", "\(common.seed)"] + (common.binary.map { ["--binary", $0] } ?? [])
+            + (common.noAccessLog ? ["--no-access-log"] : [])
     }
 
     private static var today: String { Date.now.formatted(.iso8601.year().month().day()) }

@@ -6,8 +6,9 @@ struct Command: AsyncParsableCommand {
         commandName: "push-registry-bench",
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
         subcommands: [
-            AllCommand.self, RunCommand.self, FillCommand.self, AudiencesCommand.self, ImportCommand.self,
-            ExportCommand.self, CleanUpBenchmarkCommand.self, BloatCommand.self, EngineServerCommand.self,
+            AllCommand.self, RunCommand.self, AgainstCommand.self, FillCommand.self, AudiencesCommand.self,
+            ImportCommand.self, ExportCommand.self, CleanUpBenchmarkCommand.self, BloatCommand.self,
+            EngineServerCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }

@@ -62,6 +62,7 @@ struct RunCommand: BenchmarkCommand {
         options.rounds = rounds ?? options.rounds
         (options.connections, options.seed) = (connections, common.seed)
         options.flushDelayMicroseconds = flushDelay
+        options.writesAccessLog = common.writesAccessLog
         return options
     }
 

@@ -22,6 +22,12 @@ struct ProcessUsage: Sendable {
         return Double(own[Field.utime] + own[Field.stime] + ended + living) / Self.ticksPerSecond
     }
 
+    /// CPU time of its children that ended and were waited for.
+    func endedChildrenCPUSeconds() throws -> Double {
+        let fields = try statFields()
+        return Double(fields[Field.cutime] + fields[Field.cstime]) / Self.ticksPerSecond
+    }
+
     /// Resident memory.
     func residentMegabytes() throws -> Double { try megabytes("VmRSS:") }
 

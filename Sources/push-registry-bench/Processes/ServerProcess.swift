@@ -13,13 +13,18 @@ struct ServerProcess: Sendable {
     let secondsUntilReady: Double
 
     /// Starts a server on the database, lends it when it is ready, and ends it.
+    ///
+    /// - Parameters:
+    ///   - log: the file that its log goes to.
+    ///   - writesAccessLog: whether it logs each request, as it does by default.
     static func with<Value: Sendable>(
-        _ binary: Binary, database: String, log: URL, _ body: (ServerProcess) async throws -> Value
+        _ binary: Binary, database: String, log: URL, writesAccessLog: Bool = true,
+        _ body: (ServerProcess) async throws -> Value
     ) async throws -> Value {
         let port = try Loopback.freePort()
         let start = ContinuousClock.now
         return try await binary.with(
-            ["serve"], environment: environment(port: port, database: database), log: log
+            ["serve"], environment: environment(port: port, database: database, writesAccessLog), log: log
         ) { processID in
             let usage = ProcessUsage(processID: processID)
             try await waitUntilReady(usage, port: port, log: log)
@@ -29,10 +34,11 @@ struct ServerProcess: Sendable {
         }
     }
 
-    private static func environment(port: UInt16, database: String) -> [String: String] {
+    private static func environment(port: UInt16, database: String, _ writesAccessLog: Bool) -> [String: String] {
         [
             "PUSH_REGISTRY_DATABASE_URL": database, "PUSH_REGISTRY_ADMIN_KEY": adminKey,
-            "PUSH_REGISTRY_LISTEN": "127.0.0.1:\(port)", "PUSH_REGISTRY_LOG_LEVEL": "warning",
+            "PUSH_REGISTRY_LISTEN": "127.0.0.1:\(port)",
+            "PUSH_REGISTRY_LOG_LEVEL": writesAccessLog ? "info" : "warning",
         ]
     }
 

@@ -32,6 +32,11 @@ struct BenchmarkOptions: ParsableArguments {
     @Flag(help: "Print JSON, with every round's figures.")
     var json = false
 
+    @Flag(help: "Run the service without its access log, which is on by default, here as in production.")
+    var noAccessLog = false
+
+    var writesAccessLog: Bool { !noAccessLog }
+
     /// Lends a throw-away PostgreSQL and the command to measure.
     func withCluster<Value: Sendable>(
         _ settings: [String: String], _ body: (EmbeddedPostgres, Binary) async throws -> Value

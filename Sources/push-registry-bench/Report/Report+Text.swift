@@ -86,7 +86,8 @@ extension Report {
                 + "and the load generator share.",
             "The other side is pgbench; of takeovers, changes of owner and logouts it is the service itself with changed "
                 + "registrations. Feedback is counted in items, \(Pools.feedbackItems) to a call.",
-            "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's.",
+            "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The service's "
+                + "access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone has none.",
         ] + odd.sorted()
     }
 

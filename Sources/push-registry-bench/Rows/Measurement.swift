@@ -46,6 +46,15 @@ extension Measurement {
     }
 }
 
+extension Measurement {
+    /// Of a command that carried out `count` items.
+    init(count: Int, seconds: Double, _ cpu: CPUReading) {
+        perSecond = Double(count) / max(seconds, 0.001)
+        serviceMicroseconds = cpu.service / Double(count) * 1_000_000
+        postgresMicroseconds = cpu.postgres / Double(count) * 1_000_000
+    }
+}
+
 /// CPU seconds used so far, or between two readings.
 struct CPUReading: Sendable {
     let service: Double
@@ -55,7 +64,7 @@ struct CPUReading: Sendable {
         self.init(service: try service.cpuSeconds(), postgres: try postgres.cpuSecondsWithChildren())
     }
 
-    private init(service: Double, postgres: Double) {
+    init(service: Double, postgres: Double) {
         (self.service, self.postgres) = (service, postgres)
     }
 

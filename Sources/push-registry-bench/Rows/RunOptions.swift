@@ -12,6 +12,8 @@ struct RunOptions: Codable, Sendable {
     /// Installations whose requests are made beforehand, for each row: about 1.4 KB each.
     var poolMax = 200_000
     var seed: UInt64 = 1
+    /// Whether the service logs each request.
+    var writesAccessLog = true
     /// Added to each flush of the WAL.
     var flushDelayMicroseconds = 0
 

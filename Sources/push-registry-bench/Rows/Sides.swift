@@ -41,7 +41,8 @@ struct Sides {
     private func withServer<Value: Sendable>(_ body: (ServerProcess) async throws -> Value) async throws -> Value {
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
-        return try await ServerProcess.with(binary, database: database, log: log, body)
+        return try await ServerProcess.with(
+            binary, database: database, log: log, writesAccessLog: options.writesAccessLog, body)
     }
 
     private func measure(_ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report) async throws {

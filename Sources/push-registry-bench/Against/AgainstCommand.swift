@@ -1,0 +1,106 @@
+import ArgumentParser
+
+struct AgainstCommand: BenchmarkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "against",
+        abstract: "Measure this push-registry against another one, such as the binary of an older commit.",
+        discussion: """
+            Starts a throw-away PostgreSQL for each of the two binaries, has each migrate its own database and serve it, and \
+            registers the same fleet with both over HTTP. Then both have the same load in turn, row after row and round after \
+            round; every second round the other binary is first. The two may have different schemas: nothing here reads or \
+            writes a table.
+
+            Rows: healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback (calls of 10,000 items that \
+            change an installation each, counted in items) and import ("push-registry import" of NDJSON, counted in lines).
+
+            CPU is user and system time per request. That of PostgreSQL includes what it does after the last response, \
+            until it is quiet. Ratios are this binary to the other one: medians over the rounds.
+            """)
+
+    @Argument(help: "The other push-registry binary.")
+    var other: String
+
+    @Option(parsing: .upToNextOption, help: "The rows to measure.")
+    var rows = ComparedRow.allCases
+
+    @Option(help: "Installations in each database.")
+    var count: Int?
+
+    @Option(help: "Seconds that each measurement lasts at most.")
+    var seconds: Int?
+
+    @Option(help: "Rounds; the medians count.")
+    var rounds: Int?
+
+    @Option(help: "HTTP connections.")
+    var connections = 64
+
+    @Flag(help: "A small run, to see that all works: 12,000 installations, one round of 1 second.")
+    var quick = false
+
+    @OptionGroup var common: BenchmarkOptions
+
+    private var options: AgainstOptions {
+        var options = AgainstOptions(rows: rows, connections: connections, seed: common.seed)
+        if quick { (options.count, options.seconds, options.rounds) = (12_000, 1, 1) }
+        options.count = count ?? options.count
+        options.seconds = seconds ?? options.seconds
+        options.rounds = rounds ?? options.rounds
+        options.writesAccessLog = common.writesAccessLog
+        return options
+    }
+
+    func validate() throws {
+        guard options.count >= 1_000 else { throw ValidationError("--count is 1000 or more.") }
+        guard options.seconds > 0, options.rounds > 0, (1...10_000).contains(connections) else {
+            throw ValidationError("--seconds and --rounds are above 0, --connections is 1 to 10000.")
+        }
+    }
+
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> AgainstReport {
+        try await AgainstBenchmark(
+            options: options, own: try .pushRegistry(common.binary), other: try .pushRegistry(other), log: log
+        ).run()
+    }
+}
+
+/// What is measured on both sides.
+enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
+    case healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback
+    case importing = "import"
+
+    var title: String {
+        switch self {
+        case .healthz: Row.healthz.title
+        case .unchanged: Row.unchanged.title
+        case .changed: Row.changed.title
+        case .first: Row.first.title
+        case .takeover: Row.takeover.title
+        case .ownerChange: Row.ownerChange.title
+        case .logout: Row.logout.title
+        case .feedback: Row.feedback.title
+        case .importing: "import, lines of NDJSON"
+        }
+    }
+
+    /// Whether requests of this row appear in the access log, if it is on.
+    var isLogged: Bool { self != .importing }
+}
+
+/// What a comparison was asked for.
+struct AgainstOptions: Codable, Sendable {
+    /// Sent and not counted, before each measured stretch: short, as most rows change an installation once.
+    static let warmUp = Duration.milliseconds(250)
+    /// Lines of the file that a round imports.
+    static let importedMax = 100_000
+
+    var rows: [ComparedRow]
+    var count = 200_000
+    var seconds = 5
+    var rounds = 4
+    var connections: Int
+    var seed: UInt64
+    var writesAccessLog = true
+
+    func wants(_ row: ComparedRow) -> Bool { rows.contains(row) }
+}
