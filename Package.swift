@@ -66,10 +66,13 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
-        module("EventLoop", ["CLinux", heap]),
+        module("EventLoop", ["CLinux", collections, heap]),
         module("HTTPWire", [httpTypes]),
         module(
-            "HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging]),
+            "HTTPServer",
+            [
+                "CLinux", "EventLoop", "HTTPWire", "SeededRandom", "COpenSSL", "CZlib", collections, httpTypes, logging,
+            ]),
         module("SeededRandom", []),
         module("StrictJSON", []),
         module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
@@ -135,7 +138,11 @@ let package = Package(
         // Tests.
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire", "SeededRandom"]),
-        tests("HTTPServerTests", ["HTTPServer", "CZlib"]),
+        tests(
+            "HTTPServerTests",
+            [
+                "HTTPServer", "HTTPWire", "EventLoop", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging,
+            ]),
         tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
         tests(
             "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),
