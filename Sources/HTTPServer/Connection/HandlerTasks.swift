@@ -1,0 +1,88 @@
+import DequeModule
+import EventLoop
+
+/// The tasks that run the handlers of one loop: children of the task that calls ``run()``, which lasts until the last of them
+/// has ended.
+///
+/// A task serves one call after another, as making one costs more than all the rest of a small request. A cancelled one ends
+/// with its call. Used on its loop only.
+final class HandlerTasks: @unchecked Sendable {
+    /// A request to be answered, or to be admitted.
+    struct Call {
+        let connection: HTTPConnection
+        let exchange: Exchange
+        let isAdmission: Bool
+    }
+
+    /// Tasks that wait for calls, at about a kilobyte each; more end after their call.
+    static let parkedMax = 256
+
+    private let loop: EventLoop
+    private var parked: [UnsafeContinuation<Call?, Never>] = []
+    /// Calls for which there is no task yet. Each connection has one at most.
+    private var waiting: Deque<Call> = []
+    /// Tasks that were added and have not taken a call yet.
+    private var starting = 0
+    private var grower: UnsafeContinuation<Void, Never>?
+    private var isStopping = false
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    /// Has a task carry out the call, soon.
+    func start(_ call: Call) {
+        if let task = parked.popLast() { return task.resume(returning: call) }
+        waiting.append(call)
+        if waiting.count > starting { wakeGrower() }
+    }
+
+    /// Owns the tasks until `stop()` was called and the last call has ended. On the loop.
+    ///
+    /// Cancelling the task that calls it would cancel all handlers.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            while await isTaskMissing() {
+                starting += 1
+                group.addTask(executorPreference: loop) { await self.work() }
+            }
+        }
+    }
+
+    /// No call will come.
+    func stop() {
+        isStopping = true
+        wakeGrower()
+        for task in parked { task.resume(returning: nil) }
+        parked = []
+    }
+
+    /// Waits until there are more calls than tasks for them; false once no call will come.
+    private func isTaskMissing() async -> Bool {
+        while waiting.count <= starting {
+            if isStopping { return false }
+            await withUnsafeContinuation { grower = $0 }
+        }
+        return true
+    }
+
+    private func wakeGrower() {
+        grower?.resume()
+        grower = nil
+    }
+
+    private func work() async {
+        starting -= 1
+        guard let task = withUnsafeCurrentTask(body: { $0 }) else { return }
+        while let call = await nextCall() {
+            await call.exchange.running(in: task) { await call.connection.carryOut(call) }
+            if task.isCancelled { return }
+        }
+    }
+
+    private func nextCall() async -> Call? {
+        if let call = waiting.popFirst() { return call }
+        guard !isStopping, parked.count < Self.parkedMax else { return nil }
+        return await withUnsafeContinuation { parked.append($0) }
+    }
+}
