@@ -67,15 +67,15 @@ let package = Package(
 
         // A request's way, left to right.
         module("EventLoop", ["CLinux", collections, heap]),
-        module("HTTPWire", [httpTypes]),
+        module("ByteText", []),
+        module("HTTPWire", ["ByteText", httpTypes]),
         module(
             "HTTPServer",
             [
-                "CLinux", "EventLoop", "HTTPWire", "SeededRandom", "COpenSSL", "CZlib", collections, httpTypes, logging,
+                "ByteText", "CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", collections, httpTypes, logging,
             ]),
-        module("SeededRandom", []),
-        module("StrictJSON", []),
-        module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
+        module("StrictJSON", ["ByteText"]),
+        module("Telemetry", ["ByteText", "HTTPServer", "HTTPWire", "StrictJSON", coreMetrics, httpTypes, logging]),
         module(
             "RegistryAPI",
             [
@@ -118,6 +118,7 @@ let package = Package(
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
+        module("SeededRandom", []),
         module(
             "FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
         .executableTarget(
@@ -136,6 +137,7 @@ let package = Package(
         module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
 
         // Tests.
+        tests("ByteTextTests", ["ByteText"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire", "SeededRandom"]),
         tests(

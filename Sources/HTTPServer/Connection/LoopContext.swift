@@ -2,7 +2,6 @@ import EventLoop
 import HTTPTypes
 import HTTPWire
 import Logging
-import SeededRandom
 
 /// What the connections of one loop share. Belongs to its loop and is used there only.
 final class LoopContext: @unchecked Sendable {
@@ -26,8 +25,7 @@ final class LoopContext: @unchecked Sendable {
     var date = ResponseDate()
     /// One output buffer goes from connection to connection: an idle one has none, and a response allocates none.
     var spareOutput: [UInt8] = []
-    // The system's generator would cost a system call each.
-    private var random = SeededGenerator(seed: .random(in: 0...UInt64.max))
+    private var random = BufferedRandom()
 
     init(loop: EventLoop, configuration: HTTPServerConfiguration, application: Application, logger: Logger) {
         self.loop = loop
