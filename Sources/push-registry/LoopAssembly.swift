@@ -17,6 +17,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// Per loop: one for what is shared, two for writing transactions, one for the rest.
     static let connectionsPerLoop = 4
 
+    /// Those and one that reconnects, epoll and eventfd, and the listeners.
+    static let descriptorsPerLoop = connectionsPerLoop + 16
+
     private struct LoopParts: Sendable {
         let loop: EventLoop
         let postgres: PostgresClient
@@ -37,12 +40,13 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let departure: Departure
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
     private let metrics: PrometheusRegistry
-    private let accessLogInterval: Int
+    private let makeAccessLog: @Sendable () -> AccessLog
     private let logger: Logger
 
     init(
         _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
-        admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
+        admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, logger: Logger,
+        makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -67,7 +71,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.bodyLimits = bodyLimits
         self.departure = departure
         self.metrics = metrics
-        self.accessLogInterval = accessLogInterval
+        self.makeAccessLog = makeAccessLog
         links = try TimeZoneLinks()
         self.logger = logger
     }
@@ -94,7 +98,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
             observer: CombinedObserver([
-                AccessLog(logger: logger, successInterval: accessLogInterval), RequestMetrics(factory: metrics),
+                makeAccessLog(), RequestMetrics(factory: metrics),
             ]))
     }
 

@@ -6,9 +6,9 @@ import HTTPWire
 
 /// Counts requests by route, method and status, and times them by route and method.
 ///
-/// No label is the client's to choose, so there are as many series as the program has routes and answers: a path without a
-/// route is `unmatched`, a method that HTTP does not define is `other`, a request without an answer has the status `none`.
-/// What was no request is counted and not timed.
+/// No label is the client's to choose, so there are as many series as the program has routes and answers: a path
+/// without a route is `unmatched`, a method that HTTP does not define is `other`, a request without an answer has the
+/// status `none`. What was no request is counted and not timed.
 ///
 /// Make one for each event loop: its lock is then never contended. Series are shared through the factory.
 ///
