@@ -19,9 +19,11 @@ public protocol ReadinessHandler: AnyObject, Sendable {
 public final class EventLoop: Sendable {
     /// Jobs of one round. Then sockets and timers have their turn: a task that yields for ever starves nobody.
     static let jobsPerRoundMax = 1_024
-    /// Time limit for the jobs of one round. A count alone does not bound rounds whose jobs are expensive, such as those
-    /// of a streamed response.
+    /// Time limit for the jobs of one round. A count alone does not bound rounds whose jobs are expensive, such as
+    /// those of a streamed response.
     static let jobTimePerRoundMax = Duration.microseconds(500)
+    /// Jobs between two looks at the clock, which costs as much as a small job.
+    static let jobsPerLookMax = 4
     /// The longest wait for events. epoll_wait(2) takes milliseconds as a C int.
     private static let waitMax = Duration.seconds(60)
 
@@ -75,8 +77,8 @@ public final class EventLoop: Sendable {
         }
     }
 
-    /// Ends the thread after the present round. Jobs queued by then run, later ones never do; what is watched is forgotten,
-    /// not closed.
+    /// Ends the thread after the present round. Jobs queued by then run, later ones never do; what is watched is
+    /// forgotten, not closed.
     public func stop() {
         execute { self.isStopping = true }
     }
@@ -179,8 +181,9 @@ extension EventLoop {
     private func runJobs() {
         guard !jobs.isEmpty else { return }
         let end = ContinuousClock.now + Self.jobTimePerRoundMax
-        for _ in 0..<Self.jobsPerRoundMax {
-            guard runJob(), ContinuousClock.now < end else { return }
+        for number in 1...Self.jobsPerRoundMax {
+            guard runJob() else { return }
+            if number.isMultiple(of: Self.jobsPerLookMax), ContinuousClock.now >= end { return }
         }
     }
 

@@ -25,8 +25,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// default: many users of a mobile network share one address.
     public var connectionsPerAddressMax: Int?
 
-    /// Bytes of requests and responses that the connections of one loop may hold together. Beyond, a connection that holds
-    /// `heldBytesFree` is not read on, and gets a 503 if that lasts for `Deadlines.memory`.
+    /// Bytes of requests and responses that the connections of one loop may hold together. Beyond, a connection that
+    /// holds `heldBytesFree` is not read on, and gets a 503 if that lasts for `Deadlines.memory`.
     public var heldBytesMax = 64 * 1024 * 1024
 
     /// What a connection may hold even then: most requests are smaller.
@@ -65,8 +65,8 @@ extension HTTPServerConfiguration {
         public var head: Duration = .seconds(10)
         /// From the end of the head to the end of the body (408).
         public var body: Duration = .seconds(30)
-        /// From the end of the request to the head of its response (503); the handler is cancelled. A streamed response may
-        /// then pause for as long at most, else the connection is reset.
+        /// From the end of the request to the head of its response (503); the handler is cancelled. A streamed
+        /// response may then pause for as long at most, else the connection is reset.
         public var handler: Duration = .seconds(30)
         /// Between two looks at how much a client took of the bytes that wait for it, see `readBytesPerSecondMin`.
         public var write: Duration = .seconds(30)
@@ -78,8 +78,8 @@ extension HTTPServerConfiguration {
         /// How long a handler may go on after its client stopped sending: it may only have half-closed and still
         /// want its response. A reset cancels at once.
         public var halfClosed: Duration = .seconds(1)
-        /// How long an unread rest of a request is read and dropped after the response that ends the connection: closing
-        /// with unread bytes would send RST, which can destroy the response under way.
+        /// How long an unread rest of a request is read and dropped after the response that ends the connection:
+        /// closing with unread bytes would send RST, which can destroy the response under way.
         public var linger: Duration = .seconds(5)
         /// From the call to stop to the last connection's end; what is in flight is then cut.
         public var drain: Duration = .seconds(30)

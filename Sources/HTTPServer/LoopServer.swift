@@ -78,9 +78,9 @@ actor LoopServer {
         return TLSTransport(descriptor: descriptor, context: tls.context(now: loop.now))
     }
 
-    /// Closes a connection beyond its network's limit, with a response if the client speaks in the clear: a handshake is
-    /// too much work for a refusal. It holds no slot and nothing waits for it, so that a flood of them costs little; a
-    /// client that sends more meanwhile may see a reset instead.
+    /// Closes a connection beyond its network's limit, with a response if the client speaks in the clear: a handshake
+    /// is too much work for a refusal. It holds no slot and nothing waits for it, so that a flood of them costs
+    /// little; a client that sends more meanwhile may see a reset instead.
     private func refuse(_ descriptor: CInt, _ context: LoopContext) {
         let transport = PlainTransport(descriptor: descriptor)
         defer { transport.close(reset: false) }

@@ -53,10 +53,21 @@ public struct RegistryService: Sendable {
 
     /// The routes, with what every one of them goes through.
     public func application(observer: (any RequestObserver)?) -> Application {
-        let answered = routes.map { $0.wrapped(in: [StreamCompression.middleware, renderErrors]) }
+        let answered = routes.map {
+            $0.admitting(admit).wrapped(in: [answer])
+        }
         return Application(
             router: Router(sharedWithAllowedOrigins(answered)), observer: observer,
             renderProblem: ProblemDocument.response)
+    }
+
+    /// Lets the body of a request come if its sender is known: a stranger's is not read. What the sender may do is
+    /// for the handler to judge, which authenticates again.
+    private func admit(_ request: ServerRequest) async throws -> ServerResponse {
+        // As late as any call accepts a JWT.
+        _ = try await caller(
+            request, on: try? AppID(request.parameters["app"]), lateness: Self.logoutLateness)
+        return ServerResponse(.continue)
     }
 
     var routes: [Route] {
@@ -71,10 +82,11 @@ public struct RegistryService: Sendable {
         ]
     }
 
-    /// Turns the errors of the API into problem documents, and tells the log of those that are ours.
-    private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
+    /// Compresses streams, turns the errors of the API into problem documents, and tells the log of those that are
+    /// ours.
+    private func answer(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
-            return try await handler(request)
+            return try StreamCompression.apply(to: try await handler(request), for: request)
         } catch {
             guard let known = (APIError(error) ?? Self.unforeseen(error, request)).map({ counted($0, request) }) else {
                 throw error
@@ -96,7 +108,8 @@ public struct RegistryService: Sendable {
         }
     }
 
-    /// A fault of the service. What the engine knows to answer is none, nor is what a call throws that nobody waits for.
+    /// A fault of the service. What the engine knows to answer is none, nor is what a call throws that nobody waits
+    /// for.
     private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
         if error is Problem || error is WireError || Task.isCancelled { return nil }
         return .store(.failed("\(request.routePattern): \(error)"))

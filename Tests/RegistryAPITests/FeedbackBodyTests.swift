@@ -9,7 +9,7 @@ struct FeedbackBodyTests {
     private static let good = #"{"token":"AAAAAAAAAAAAAAAA","reason":"Unregistered"}"#
 
     @Test func item_hasEveryValue_whenAllAreSent() async throws {
-        let body = try await FeedbackBody.read(
+        let body = try FeedbackBody.read(
             #"[{"token":"t","provider":"fcm","installId":"i","reason":"UNREGISTERED","timestamp":1500,"generation":7}]"#
         )
         let item = try #require(body.items.first)
@@ -18,7 +18,7 @@ struct FeedbackBodyTests {
     }
 
     @Test func provider_isApns_unlessAnInstallationIsNamed() async throws {
-        let body = try await FeedbackBody.read(
+        let body = try FeedbackBody.read(
             #"[\#(Self.good),{"installId":"i","reason":"x"},{"installId":"i","token":"aaaaaaaaaaaaaaaa","reason":"x"}]"#
         )
         #expect(body.items.map(\.provider) == [.apns, nil, nil])
@@ -28,7 +28,7 @@ struct FeedbackBodyTests {
 
     @Test(arguments: [("410", "410"), ("410.0", "410"), ("4.1e2", "410"), (#""410""#, "410"), ("1.5", "1.5")])
     func reason_isTheSame_asNumberOrString(sent: String, reason: String) async throws {
-        let body = try await FeedbackBody.read(#"[{"installId":"i","reason":\#(sent)}]"#)
+        let body = try FeedbackBody.read(#"[{"installId":"i","reason":\#(sent)}]"#)
         #expect(body.items.map(\.reason) == [reason])
     }
 
@@ -44,42 +44,42 @@ struct FeedbackBodyTests {
     ])
     func badItem_isReportedByItsIndex(item: String, pointer: String) async throws {
         for text in ["[\(Self.good),\(item),\(Self.good)]", "\(Self.good)\n\(item)\r\n\n\(Self.good)\n"] {
-            let body = try await FeedbackBody.read(text)
+            let body = try FeedbackBody.read(text)
             #expect(body.items.count == 2 && body.invalid == 1)
             #expect(body.errors.allSatisfy { $0.index == 1 } && body.errors.map(\.fault.pointer).contains(pointer))
         }
     }
 
     @Test func line_isBadAlone_whenItIsNoJSON() async throws {
-        let body = try await FeedbackBody.read("\(Self.good)\n{oops\n\(Self.good)")
+        let body = try FeedbackBody.read("\(Self.good)\n{oops\n\(Self.good)")
         #expect(body.items.count == 2 && body.errors.map(\.index) == [1])
     }
 
     @Test func faults_areListedUpToAHundred_andAllCounted() async throws {
         let items = Array(repeating: "{}", count: 150).joined(separator: ",")
-        let body = try await FeedbackBody.read("[\(items)]")
+        let body = try FeedbackBody.read("[\(items)]")
         #expect(body.invalid == 150 && body.errors.count == 100)
     }
 
     @Test(arguments: ["", "  ", "7", #""text""#, "{\n\"token\":\"x\"}", "[", "[{}", "hello", "null"])
     func body_isRefused_whenItIsNeitherArrayNorLines(text: String) async throws {
-        await #expect(throws: JSONFaults.self) { _ = try await FeedbackBody.read(text) }
+        #expect(throws: JSONFaults.self) { _ = try FeedbackBody.read(text) }
     }
 
     @Test func body_isTooLarge_beyondTenThousandItems() async throws {
         let items = Array(repeating: Self.good, count: FeedbackBody.itemsMax)
         #expect(
-            try await FeedbackBody.read("[" + items.joined(separator: ",") + "]").items.count == FeedbackBody.itemsMax)
+            try FeedbackBody.read("[" + items.joined(separator: ",") + "]").items.count == FeedbackBody.itemsMax)
         for text in [
             "[" + (items + [Self.good]).joined(separator: ",") + "]", (items + [Self.good]).joined(separator: "\n"),
         ] {
-            await #expect(throws: APIError.self) { _ = try await FeedbackBody.read(text) }
+            #expect(throws: APIError.self) { _ = try FeedbackBody.read(text) }
         }
     }
 }
 
 extension FeedbackBody {
-    fileprivate static func read(_ text: String) async throws -> FeedbackBody {
-        try await parse(Array(text.utf8), saysLines: false, app: AppNumber(1))
+    fileprivate static func read(_ text: String) throws -> FeedbackBody {
+        try parse(Array(text.utf8), saysLines: false, app: AppNumber(1))
     }
 }

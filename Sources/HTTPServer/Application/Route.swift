@@ -16,8 +16,8 @@ public struct Route: Sendable {
     public let pattern: String
     /// The largest body that is kept for the handler.
     public let bodyBytesMax: Int
-    /// Judges the head of a request whose body is still on its way: a response of status 100 lets the body come, any other
-    /// is the final one, and the body is not read. A body that comes along with its head is not judged so.
+    /// Judges the head of a request whose body is still on its way: a response of status 100 lets the body come, any
+    /// other is the final one, and the body is not read. A body that comes along with its head is not judged so.
     public let admit: Handler?
     public let handler: Handler
 

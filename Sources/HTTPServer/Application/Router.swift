@@ -4,8 +4,8 @@ import HTTPWire
 /// Finds the route of a request: a tree of path segments, walked over the bytes of the path.
 ///
 /// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment. A
-/// written segment wins over a capture; if what follows it does not fit, the capture has its turn. Where there is a GET,
-/// HEAD is answered by it; OPTIONS and wrong methods are answered with what there is (`Allow`).
+/// written segment wins over a capture; if what follows it does not fit, the capture has its turn. Where there is a
+/// GET, HEAD is answered by it; OPTIONS and wrong methods are answered with what there is (`Allow`).
 public struct Router: Sendable {
     private struct Node: Sendable {
         var literals: [(segment: [UInt8], node: Int)] = []

@@ -42,8 +42,8 @@ public struct ResponseBodyWriter: Sendable {
         flushBytes = flush
     }
 
-    /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together. One call
-    /// at a time.
+    /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together. One
+    /// call at a time.
     ///
     /// - Throws: `ConnectionClosed` once the client is gone; `ConcurrentWrite` while another call is under way.
     public func write(_ bytes: [UInt8]) async throws {

@@ -25,8 +25,8 @@ struct GzipEncoder: ~Copyable {
         let code: CInt
     }
 
-    /// Speed before size: a loop that compresses serves nobody else meanwhile, and tokens are random, so that all a higher
-    /// level could find in them is little.
+    /// Speed before size: a loop that compresses serves nobody else meanwhile, and tokens are random, so that all a
+    /// higher level could find in them is little.
     private static let level = Z_BEST_SPEED
 
     /// zlib's largest window, and 16 more for gzip's header and trailer in place of its own.

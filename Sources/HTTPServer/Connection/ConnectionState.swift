@@ -1,35 +1,36 @@
 import HTTPTypes
 import HTTPWire
 
-/// The decisions of one connection, as a value: it hears what happened and says what to do. It knows no socket, no clock
-/// and no task.
+/// The decisions of one connection, as a value: it hears what happened and says what to do. It knows no socket, no
+/// clock and no task.
 ///
-/// Each event is a function. After an event the driver carries out what ``next()`` returns until it returns nil, and then
-/// calls ``settle(now:unacknowledged:)`` and obeys ``interest`` and ``nextDeadline``. Requests are served one after
-/// another, in order.
+/// Each event is a function. After an event the driver carries out what ``next()`` returns until it returns nil, and
+/// then calls ``settle(now:unacknowledged:)`` and obeys ``interest`` and ``nextDeadline``. Requests are served one
+/// after another, in order.
 ///
 /// The phases, what each waits for at most how long (`Deadlines`), and what ends it:
 ///
-/// - **receiving**: the next request is on its way, or none is. Waits: `handshake`, `idle` (`idleDrain` while draining)
-///   before its first byte, `head` from there (408), `body` from the end of the head (408), `memory` while the loop holds
-///   too much and this connection may not be read (503). A head leads to *routing*, a complete request to *responding*. A
-///   request that breaks a rule gets its response and leads to *finishing*.
+/// - **receiving**: the next request is on its way, or none is. Waits: `handshake`, `idle` (`idleDrain` while
+///   draining) before its first byte, `head` from there (408), `body` from the end of the head (408), `memory` while
+///   the loop holds too much and this connection may not be read (503). A head leads to *routing*, a complete request
+///   to *responding*. A request that breaks a rule gets its response and leads to *finishing*.
 /// - **routing**: the driver finds the route, at once; back to *receiving*.
 /// - **admitting**: the body is still on its way and the route judges the head: `handler` (503). Nothing is read.
 ///   Admission leads back to *receiving*, a refusal is the response and leads to *finishing*.
-/// - **responding**: the handler runs: `handler` (503), `halfClosed` once the client has stopped sending. Reads ahead, up
-///   to `unreadBytesMax`. Its response leads to *receiving* or *finishing*, the head of a streamed one to *streaming*.
-/// - **streaming**: the response has begun. Its producer may be silent for `handler` at most; this and every other failure
-///   resets the connection, as nothing may be written behind a response that has begun. Its end leads to *receiving* or
-///   *finishing*.
+/// - **responding**: the handler runs: `handler` (503), `halfClosed` once the client has stopped sending. Reads
+///   ahead, up to `unreadBytesMax`. Its response leads to *receiving* or *finishing*, the head of a streamed one to
+///   *streaming*.
+/// - **streaming**: the response has begun. Its producer may be silent for `handler` at most; this and every other
+///   failure resets the connection, as nothing may be written behind a response that has begun. Its end leads to
+///   *receiving* or *finishing*.
 /// - **refusing**: the driver renders the connection's last response, at once; leads to *finishing*.
 /// - **finishing**: the last response is being sent. Nothing is read. Once it is sent: *lingering*.
-/// - **lingering**: all is sent; what the client still sends is dropped until it closes, for `linger`: closing now would
-///   send RST, which could destroy the response on its way (RFC 9112 section 9.6).
+/// - **lingering**: all is sent; what the client still sends is dropped until it closes, for `linger`: closing now
+///   would send RST, which could destroy the response on its way (RFC 9112 section 9.6).
 /// - **closed**: the descriptor is closed. No action follows but the reports of what was cut.
 ///
-/// In every phase: while bytes wait for the client it must take `readBytesPerSecondMin` in each `write`, else the connection
-/// is reset. No request begins while `unsentBytesMax` wait. A transport that breaks leads to *closed*.
+/// In every phase: while bytes wait for the client it must take `readBytesPerSecondMin` in each `write`, else the
+/// connection is reset. No request begins while `unsentBytesMax` wait. A transport that breaks leads to *closed*.
 struct ConnectionState: ~Copyable {
     typealias Instant = ContinuousClock.Instant
 
@@ -532,7 +533,8 @@ extension ConnectionState {
         return writeWindow.map { min($0.end, deadline) } ?? deadline
     }
 
-    /// Derives the deadlines from the state. A deadline begins when its wait does, so that trickling bytes do not move it.
+    /// Derives the deadlines from the state. A deadline begins when its wait does, so that trickling bytes do not
+    /// move it.
     ///
     /// - Parameter unacknowledged: the bytes that the system took and the peer has not acknowledged.
     mutating func settle(now: Instant, unacknowledged: @autoclosure () -> Int) {

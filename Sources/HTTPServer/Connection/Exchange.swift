@@ -1,8 +1,8 @@
 import HTTPTypes
 import HTTPWire
 
-/// One request of a connection, from its head until its response is sent, or the client is gone. Used on its loop only; what
-/// a handler reads of it (`ServerRequest`) does not change any more when the handler begins.
+/// One request of a connection, from its head until its response is sent, or the client is gone. Used on its loop
+/// only; what a handler reads of it (`ServerRequest`) does not change any more when the handler begins.
 final class Exchange: @unchecked Sendable {
     /// What makes the response.
     enum Target {

@@ -106,7 +106,7 @@ extension HTTPConnection {
         case .refuse(let problem, let exchange): refuse(problem, exchange)
         case .cancel(let exchange): exchange.cancel()
         case .finished(let exchange): context.observe(exchange)
-        case .resumeStream: stream?.resume()
+        case .resumeStream: stream?.assumeIsolated { $0.resume() }
         case .reportUnsendable(let exchange, let error): context.report(error, of: exchange)
         case .finishWriting:
             transport.finishWriting()

@@ -1,11 +1,11 @@
 import DequeModule
 import EventLoop
 
-/// The tasks that run the handlers of one loop: children of the task that calls ``run()``, which lasts until the last of them
-/// has ended.
+/// The tasks that run the handlers of one loop: children of the task that calls ``run()``, which lasts until the last
+/// of them has ended.
 ///
-/// A task serves one call after another, as making one costs more than all the rest of a small request. A cancelled one ends
-/// with its call. Used on its loop only.
+/// A task serves one call after another, as making one costs more than all the rest of a small request. A cancelled
+/// one ends with its call. Used on its loop only.
 final class HandlerTasks: @unchecked Sendable {
     /// A request to be answered, or to be admitted.
     struct Call {
@@ -17,7 +17,17 @@ final class HandlerTasks: @unchecked Sendable {
     /// Tasks that wait for calls, at about a kilobyte each; more end after their call.
     static let parkedMax = 256
 
-    private let loop: EventLoop
+    /// Where the handlers run: a call of another actor of the loop is then no switch of executors. The tasks prefer
+    /// the loop besides, for code that is isolated to nobody, such as the witness of a protocol's function: without
+    /// it such code would run on the global pool, and come back.
+    private actor Home {
+        nonisolated let loop: EventLoop
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+        init(loop: EventLoop) { self.loop = loop }
+    }
+
+    private let home: Home
     private var parked: [UnsafeContinuation<Call?, Never>] = []
     /// Calls for which there is no task yet. Each connection has one at most.
     private var waiting: Deque<Call> = []
@@ -27,7 +37,7 @@ final class HandlerTasks: @unchecked Sendable {
     private var isStopping = false
 
     init(loop: EventLoop) {
-        self.loop = loop
+        home = Home(loop: loop)
     }
 
     /// Has a task carry out the call, soon.
@@ -44,7 +54,7 @@ final class HandlerTasks: @unchecked Sendable {
         await withDiscardingTaskGroup { group in
             while await isTaskMissing() {
                 starting += 1
-                group.addTask(executorPreference: loop) { await self.work() }
+                group.addTask(executorPreference: home.loop) { [home] in await self.work(on: home) }
             }
         }
     }
@@ -71,7 +81,7 @@ final class HandlerTasks: @unchecked Sendable {
         grower = nil
     }
 
-    private func work() async {
+    private func work(on home: isolated Home) async {
         starting -= 1
         guard let task = withUnsafeCurrentTask(body: { $0 }) else { return }
         while let call = await nextCall() {

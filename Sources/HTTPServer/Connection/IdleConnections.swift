@@ -1,5 +1,5 @@
-/// The idle connections of one loop, the longest idle first: a list through the connections themselves, so that entering
-/// and leaving it costs next to nothing. Used on its loop only.
+/// The idle connections of one loop, the longest idle first: a list through the connections themselves, so that
+/// entering and leaving it costs next to nothing. Used on its loop only.
 ///
 /// It does not hold the connections: an open one is held by its server, and one that closes leaves the list.
 final class IdleConnections: @unchecked Sendable {

@@ -1,10 +1,14 @@
+import EventLoop
 import HTTPWire
 
-/// The owner of one streamed response: collects the pieces of its producer, hands them on as chunks, and has the producer
-/// wait for a slow reader. Used on its loop only, by one writer at a time.
-final class ResponseStream: @unchecked Sendable {
+/// The owner of one streamed response: collects the pieces of its producer, hands them on as chunks, and has the
+/// producer wait for a slow reader. It has one writer at a time, in whichever task.
+actor ResponseStream {
     /// Pieces are collected up to here before they leave as one chunk.
     static let chunkBytes = 16 * 1024
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let connection: HTTPConnection
     private let exchange: Exchange
@@ -13,12 +17,13 @@ final class ResponseStream: @unchecked Sendable {
     private var isWriting = false
 
     init(_ connection: HTTPConnection, _ exchange: Exchange) {
+        loop = connection.context.loop
         self.connection = connection
         self.exchange = exchange
     }
 
     /// What the producer writes to.
-    var writer: ResponseBodyWriter {
+    nonisolated var writer: ResponseBodyWriter {
         ResponseBodyWriter(write: { try await self.write($0) }, flush: { try await self.flush() })
     }
 
@@ -30,28 +35,28 @@ final class ResponseStream: @unchecked Sendable {
 
     /// - Throws: `ConnectionClosed` once the client is gone; `ConcurrentWrite` while another call is under way.
     private func write(_ bytes: [UInt8]) async throws {
-        try await alone {
-            connection.producerActed(exchange)
-            if collected.isEmpty, bytes.count >= Self.chunkBytes {
-                connection.send(chunk: bytes.span, of: exchange)
-                return try await waitForReader()
-            }
-            collected.append(contentsOf: bytes)
-            if collected.count >= Self.chunkBytes { try await sendCollected() }
+        try beginWriting()
+        defer { isWriting = false }
+        connection.producerActed(exchange)
+        if collected.isEmpty, bytes.count >= Self.chunkBytes {
+            connection.send(chunk: bytes.span, of: exchange)
+            return try await waitForReader()
         }
+        collected.append(contentsOf: bytes)
+        if collected.count >= Self.chunkBytes { try await sendCollected() }
     }
 
     func flush() async throws {
-        try await alone { try await sendCollected() }
+        try beginWriting()
+        defer { isWriting = false }
+        try await sendCollected()
     }
 
     /// Two writers would have their pieces mixed, and the second would take the place of the first where it waits.
-    private func alone(_ body: () async throws -> Void) async throws {
+    private func beginWriting() throws {
         guard connection.isCurrent(exchange) else { throw ConnectionClosed() }
         guard !isWriting else { throw ConcurrentWrite() }
         isWriting = true
-        defer { isWriting = false }
-        try await body()
     }
 
     private func sendCollected() async throws {

@@ -1,11 +1,12 @@
 import HTTPTypes
 import HTTPWire
 
-/// Cross-origin resource sharing (the Fetch standard's CORS protocol): lets web pages of some origins call routes and read
-/// their answers.
+/// Cross-origin resource sharing (the Fetch standard's CORS protocol): lets web pages of some origins call routes and
+/// read their answers.
 ///
-/// Credentials of the browser, such as cookies, are never shared: what a page may do depends on the credential that it sends
-/// itself. A page of another origin gets an answer without a word of CORS, which its browser then keeps from it.
+/// Credentials of the browser, such as cookies, are never shared: what a page may do depends on the credential that
+/// it sends itself. A page of another origin gets an answer without a word of CORS, which its browser then keeps from
+/// it.
 public struct CrossOriginSharing: Sendable {
     /// Request fields that pages may set, beyond those that they always may.
     public var requestFields: [HTTPField.Name] = []
@@ -13,8 +14,8 @@ public struct CrossOriginSharing: Sendable {
     /// Answer fields that pages may read, beyond those that they always may.
     public var answerFields: [HTTPField.Name] = []
 
-    /// How long a browser may remember a preflight's answer: as long as it takes until an origin that is no longer allowed is
-    /// asked about again.
+    /// How long a browser may remember a preflight's answer: as long as it takes until an origin that is no longer
+    /// allowed is asked about again.
     public var preflightAgeMax: Duration = .seconds(600)
 
     private let allowsOrigin: @Sendable (_ origin: String, ServerRequest) async -> Bool

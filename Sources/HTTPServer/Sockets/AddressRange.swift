@@ -1,7 +1,8 @@
 /// A block of IP addresses in CIDR notation: `10.0.0.0/8`, `fd00::/8`, or one address.
 public struct AddressRange: Hashable, Sendable {
     private let first: IPAddress
-    /// Leading bits that an address shares with `first`, counted in the mapped form of IPv4: 96 more than written there.
+    /// Leading bits that an address shares with `first`, counted in the mapped form of IPv4: 96 more than written
+    /// there.
     private let prefixLength: Int
 
     /// Nil for what is not an address with an optional prefix length.

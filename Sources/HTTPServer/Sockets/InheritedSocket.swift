@@ -17,8 +17,8 @@ public struct InheritedSocket: Hashable, Sendable {
     /// What the starter calls it, `unknown` where it says nothing.
     public let name: String
 
-    /// Takes the sockets that were passed to this very process, none as a rule. Child processes neither inherit them nor
-    /// hear of them: the variables are gone afterwards.
+    /// Takes the sockets that were passed to this very process, none as a rule. Child processes neither inherit them
+    /// nor hear of them: the variables are gone afterwards.
     ///
     /// Call it once, before there is anybody else who reads the environment.
     ///

@@ -6,8 +6,8 @@ import Logging
 /// Takes the connections of one listening socket, on one loop.
 ///
 /// Where there is no room for another, no descriptor is left (`EMFILE`) or no memory, and no idle connection can make
-/// room, the socket is not polled until a connection has closed or a moment has passed: a level-triggered set would report
-/// it for ever.
+/// room, the socket is not polled until a connection has closed or a moment has passed: a level-triggered set would
+/// report it for ever.
 actor Listener: ReadinessHandler {
     /// What the listener tells its server.
     enum Event {

@@ -29,8 +29,8 @@ protocol Transport: AnyObject {
     /// Tells the peer that nothing more will be sent. What it still sends can be read.
     func finishWriting()
 
-    /// Closes the descriptor at once; afterwards every call does nothing. With `reset` the peer learns that the response
-    /// is not complete, if nothing else told it.
+    /// Closes the descriptor at once; afterwards every call does nothing. With `reset` the peer learns that the
+    /// response is not complete, if nothing else told it.
     func close(reset: Bool)
 }
 

@@ -32,8 +32,8 @@ final class TLSContext: @unchecked Sendable {
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// What a ClientHello can make the loop's thread compute takes a fraction of a millisecond with these. OpenSSL offers
-    /// finite fields of up to 8,192 bits too, of which one exponentiation takes tens of them (CVE-2002-20001).
+    /// What a ClientHello can make the loop's thread compute takes a fraction of a millisecond with these. OpenSSL
+    /// offers finite fields of up to 8,192 bits too, of which one exponentiation takes tens of them (CVE-2002-20001).
     private static let groups = "X25519:P-256:P-384"
 
     /// TLS 1.2 with forward secrecy and authenticated ciphers only, or 1.3; HTTP/1.1 by ALPN.
@@ -76,8 +76,8 @@ final class TLSContext: @unchecked Sendable {
 
 /// The certificate and key in use, which can be exchanged while the server runs.
 ///
-/// The keys that seal session tickets are its context's and live as long: a session that resumes with a ticket has forward
-/// secrecy from their end on only. So the context is replaced from time to time.
+/// The keys that seal session tickets are its context's and live as long: a session that resumes with a ticket has
+/// forward secrecy from their end on only. So the context is replaced from time to time.
 final class ReloadableTLSContext: @unchecked Sendable {
     /// How long tickets of one key are accepted. A client that comes later shakes hands in full.
     static let ticketKeyLifetime = Duration.seconds(8 * 3_600)

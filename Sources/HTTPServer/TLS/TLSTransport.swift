@@ -121,6 +121,9 @@ final class TLSTransport: Transport {
 
     var unacknowledgedByteCount: Int { socket.unacknowledgedByteCount + unsent.count - unsentStart }
 
+    /// The memory of the two BIOs, full or not.
+    var bufferByteCount: Int { BIO_get_mem_capacity_(incoming) + BIO_get_mem_capacity_(outgoing) }
+
     func releaseBuffers() {
         guard !hasFailed, !isHandshaking else { return }
         if BIO_ctrl_pending(incoming) == 0, BIO_get_mem_capacity_(incoming) > Self.idleBufferBytesMax,
@@ -152,8 +155,8 @@ final class TLSTransport: Transport {
         socket.close(reset: reset)
     }
 
-    /// SSL_get_error reads the thread's error queue, so clear stale errors first. It is almost always empty, and peeking is
-    /// cheaper than clearing.
+    /// SSL_get_error reads the thread's error queue, so clear stale errors first. It is almost always empty, and
+    /// peeking is cheaper than clearing.
     private func forgetOldErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }

@@ -20,13 +20,11 @@ struct FeedbackBody: Sendable {
 
     private let app: AppNumber
 
-    /// Reads on another thread: on the event loop other requests would wait for it.
+    /// Takes tens of milliseconds for thousands of items: not for an event loop.
     ///
     /// - Parameter saysLines: the Content-Type says NDJSON. Else the first character tells.
     /// - Throws: `JSONFaults` for what is neither; `APIError.tooManyItems`.
-    @concurrent static func parse(
-        _ bytes: [UInt8], saysLines: Bool, app: AppNumber
-    ) async throws -> FeedbackBody {
+    static func parse(_ bytes: [UInt8], saysLines: Bool, app: AppNumber) throws -> FeedbackBody {
         var body = FeedbackBody(app: app)
         let first = bytes.first { !isSpace($0) }
         if first == UInt8(ascii: "[") || !saysLines && first != UInt8(ascii: "{") {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// Requests of all kinds, sent in random pieces to a socket that takes random amounts, with handlers that respond, stream
-/// and are late at random: the client receives what it does when all comes at once and nobody is slow.
+/// Requests of all kinds, sent in random pieces to a socket that takes random amounts, with handlers that respond,
+/// stream and are late at random: the client receives what it does when all comes at once and nobody is slow.
 @Suite("A conversation says the same, however it is cut")
 struct TranscriptPropertyTests {
     @Test(arguments: 0..<300) func transcriptIsThePlainOne(_ seed: Int) {
@@ -44,7 +44,8 @@ struct TranscriptPropertyTests {
             case 1: "POST /post HTTP/1.1\r\nHost: t\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             case 2: "POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             case 3:
-                "POST /post HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n3;x=y\r\nend\r\n0\r\n\r\n"
+                "POST /post HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "4\r\nbody\r\n3;x=y\r\nend\r\n0\r\n\r\n"
             case 4: "OPTIONS /post HTTP/1.1\r\nHost: t\r\n\r\n"
             case 5: "POST /nothing HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nthing"
             case 6: "HEAD /hello HTTP/1.1\r\nHost: t\r\n\r\n"
