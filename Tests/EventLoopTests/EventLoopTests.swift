@@ -95,8 +95,8 @@ struct EventLoopTests {
                 await Task.yield()
             }
         }
-        // A socket's callback, and a timer's, come after one such turn each; by the number of jobs alone a thousand would
-        // come before.
+        // A socket's callback, and a timer's, come after one such turn each; by the number of jobs alone a thousand
+        // would come before.
         let between = await withCheckedContinuation { continuation in
             loop.execute {
                 let before = turns.value
