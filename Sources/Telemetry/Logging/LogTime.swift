@@ -6,11 +6,6 @@ struct LogTime {
     let seconds: time_t
     let milliseconds: Int
 
-    init(seconds: time_t, milliseconds: Int) {
-        self.seconds = seconds
-        self.milliseconds = milliseconds
-    }
-
     static var now: LogTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import Glibc
 import RegistryTestSupport
@@ -35,13 +36,13 @@ struct StrangerTests {
         let piece = [UInt8](repeating: 120, count: 64 * 1024)
         for _ in 0..<(bodyBytes / piece.count) {
             let taken = descriptors.map {
-                send($0, piece, piece.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT.rawValue))
+                send($0, piece, piece.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
             }
             guard taken.contains(where: { $0 > 0 }) else { break }
         }
         return descriptors.compactMap { descriptor in
             var bytes = [UInt8](repeating: 0, count: 16)
-            let count = recv(descriptor, &bytes, bytes.count, CInt(MSG_WAITALL.rawValue))
+            let count = recv(descriptor, &bytes, bytes.count, CInt(MSG_WAITALL))
             return count < 12 ? nil : Int(String(decoding: bytes[9..<12], as: UTF8.self))
         }
     }
@@ -72,8 +73,9 @@ struct StrangerTests {
 
 @Suite("Whoever reads the log changes nothing for clients", .serialized)
 struct LogReaderTests {
-    /// More lines than a pipe and the queue hold.
-    private static let requests = 8_000
+    /// More lines than a pipe and the queue hold, at some 350 bytes each.
+    private static let requests = 5_000
+    private static let longID = String(repeating: "i", count: 128)
 
     @Test(arguments: [false, true]) func requestsAreServed_whenTheLogsReader(isDead: Bool) async throws {
         try await withRegistry { registry in
@@ -89,8 +91,12 @@ struct LogReaderTests {
             try pipe.fileHandleForWriting.close()
             if isDead { try pipe.fileHandleForReading.close() }
             let client = HTTPClient(port: socket.port)
+            try await eventually("the service is ready", within: .seconds(60)) {
+                (try? await client.response(to: .make("GET", "/readyz", key: nil)))?.status == 200
+            }
+            let request = HTTPRequest.make("GET", "/healthz", key: nil, fields: [("X-Request-Id", Self.longID)])
             for _ in 0..<Self.requests {
-                #expect(try await client.response(to: .make("GET", "/healthz", key: nil)).status == 200)
+                #expect(try await client.response(to: request).status == 200)
             }
             let metrics = try await client.response(to: .make("GET", "/metrics", key: nil))
             #expect(metrics.status == 200)
