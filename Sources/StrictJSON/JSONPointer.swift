@@ -38,10 +38,12 @@ enum JSONPointer {
         }
 
         let document: JSONDocument
+        let nodes: [Tape.Node]
         var steps: [Step] = []
 
         init(_ document: JSONDocument) {
             self.document = document
+            nodes = document.nodes
             enter(0, pointer: "")
         }
 
@@ -67,17 +69,16 @@ enum JSONPointer {
         private mutating func advance(to target: Int) -> (reference: String, index: Int)? {
             guard var step = steps.popLast() else { return nil }
             defer { steps.append(step) }
-            while step.child < step.end {
-                let value = step.isObject ? step.child + 1 : step.child
-                let next = Int(document.nodes[value].next)
-                if target < next {
-                    let reference = step.isObject ? escape(document.string(at: step.child)) : String(step.ordinal)
-                    return (reference, target == step.child ? step.child : value)
-                }
-                step.child = next
-                step.ordinal += 1
+            let offset = step.isObject ? 1 : 0
+            var (child, ordinal) = (step.child, step.ordinal)
+            while child < step.end, target >= Int(nodes[child + offset].next) {
+                child = Int(nodes[child + offset].next)
+                ordinal += 1
             }
-            return nil
+            (step.child, step.ordinal) = (child, ordinal)
+            guard child < step.end else { return nil }
+            let reference = step.isObject ? escape(document.string(at: child)) : String(ordinal)
+            return (reference, target == child ? child : child + offset)
         }
     }
 }
