@@ -14,6 +14,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 
     && rm -rf /var/lib/apt/lists/* && useradd --system --no-create-home push-registry
 COPY --from=build /out/push-registry /usr/local/bin/push-registry
 USER push-registry
+# In a container the loopback address answers nobody outside of it.
+ENV PUSH_REGISTRY_LISTEN=0.0.0.0:8080
 EXPOSE 8080
 ENTRYPOINT ["push-registry"]
 CMD ["serve"]

@@ -6,7 +6,7 @@ RELEASE = .build/release/push-registry
 RELEASE_FLAGS = -c release --product push-registry --static-swift-stdlib
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
 
-.PHONY: help run test tsan bench lint format build packages clean
+.PHONY: help run test tsan fuzz bench lint format build packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -22,6 +22,9 @@ test: packages ## Run all tests, on throw-away PostgreSQL clusters
 
 tsan: packages ## Run the engine's tests under Thread Sanitizer, in a build of their own
 	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests|TelemetryTests'
+
+fuzz: build ## Run Schemathesis (from PyPI) against the described API for some minutes (EXAMPLES=100: longer)
+	.ci/fuzz $(RELEASE)
 
 bench: packages ## Measure all, for more than an hour (FLEET=1000000: less; QUICK=1: minutes; AGAINST=binary: that one only)
 	$(SWIFT) build $(RELEASE_FLAGS)

@@ -12,13 +12,11 @@ let strict: [SwiftSetting] = [
 ]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let jwtKit: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -45,16 +43,12 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(
-            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
-            traits: [.defaults, "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries.
@@ -79,8 +73,8 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, httpTypes, jwtKit,
-                logging,
+                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, cryptoExtras,
+                httpTypes, logging,
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", []),
@@ -90,17 +84,11 @@ let package = Package(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
             resources: [
-                .embedInCode("0001_create_registry.sql"),
-                .embedInCode("0002_create_session.sql"),
-                .embedInCode("0003_create_change_feed.sql"),
+                .embedInCode("0001_create_app.sql"),
+                .embedInCode("0002_create_installation.sql"),
+                .embedInCode("0003_create_history.sql"),
                 .embedInCode("0004_create_rollup.sql"),
-                .embedInCode("0005_create_cleanup_run.sql"),
-                .embedInCode("0006_create_segment.sql"),
-                .embedInCode("0007_number_rollup_texts.sql"),
-                .embedInCode("0008_date_user_guard.sql"),
-                .embedInCode("0009_seed_statistics.sql"),
-                .embedInCode("0010_replan_folding.sql"),
-                .embedInCode("0011_analyze_growth.sql"),
+                .embedInCode("0005_create_cleanup.sql"),
             ],
             swiftSettings: strict),
 
@@ -110,7 +98,7 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, configuration, coreMetrics,
+                "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
                 logging,
                 serviceLifecycle,
                 unixSignals,
@@ -153,11 +141,15 @@ let package = Package(
             "RegistryAPITests",
             [
                 "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
-                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, jwtKit, logging,
+                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
             ]),
         tests(
             "CommandTests",
-            ["push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", argumentParser, configuration]),
+            [
+                "push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", "RegistryStore",
+                argumentParser,
+                logging,
+            ]),
         tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),

@@ -60,6 +60,11 @@ public actor EmbeddedPostgres {
             defaults: ServerSettings.lasting, loopbackPort: nil, logger: logger)
     }
 
+    /// Whether an embedded server was ever created in `directory`. Looks, and creates nothing.
+    public static func exists(in directory: String) -> Bool {
+        FileStatus("\(directory)/postgres") != nil
+    }
+
     /// The way to the server that another process runs in `directory`, as the service's role; nil where none runs.
     ///
     /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.
@@ -141,6 +146,31 @@ public actor EmbeddedPostgres {
         if lock == nil { lock = try OwnerLock(directory: directory) }
         try await takeOverAndStart()
     }
+
+    /// Starts the server again whenever it has ended without ``stop(_:)``, until the task is cancelled. A start that fails
+    /// is tried again after a while, with the reason in the log.
+    public func keepRunning() async {
+        var pause = Self.lookInterval
+        while !Task.isCancelled, lock != nil {
+            if isRunning {
+                pause = Self.lookInterval
+            } else {
+                logger.warning("embedded PostgreSQL has ended; starting it again")
+                do {
+                    try await takeOverAndStart()
+                } catch {
+                    logger.error("embedded PostgreSQL does not start", metadata: ["reason": "\(error)"])
+                    pause = min(pause * 2, Self.lookIntervalMax)
+                }
+            }
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    /// How often the server's process is looked for.
+    private static let lookInterval = Duration.milliseconds(200)
+    /// The longest pause between two attempts to start.
+    private static let lookIntervalMax = Duration.seconds(30)
 
     /// Whether the server's process is there.
     public var isRunning: Bool { processID != nil }

@@ -54,10 +54,10 @@ public struct RegistryService: Sendable {
     /// The routes, with what every one of them goes through.
     public func application(observer: (any RequestObserver)?) -> Application {
         let answered = routes.map {
-            $0.admitting(admit).wrapped(in: [answer])
+            $0.admitting(admit).wrapped(in: [renderErrors])
         }
         return Application(
-            router: Router(sharedWithAllowedOrigins(answered)), observer: observer,
+            router: Router(sharedWithAllowedOrigins(answered).map(Self.uncached)), observer: observer,
             renderProblem: ProblemDocument.response)
     }
 
@@ -70,6 +70,19 @@ public struct RegistryService: Sendable {
         return ServerResponse(.continue)
     }
 
+    /// What stands under `/v1` is personal or secret: nobody keeps it, and no browser guesses what it is.
+    private static func uncached(_ route: Route) -> Route {
+        guard route.pattern.hasPrefix("/v1/") else { return route }
+        return route.wrapped(in: [
+            { request, handler in
+                var response = try await handler(request)
+                response.fields[.cacheControl] = "no-store"
+                response.fields[.xContentTypeOptions] = "nosniff"
+                return response
+            }
+        ])
+    }
+
     var routes: [Route] {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
@@ -77,21 +90,19 @@ public struct RegistryService: Sendable {
             postFeedback, listHistory, listTokenHistory, listChanges,
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
-            listApps, putApp, getApp, createKey, listKeys, revokeKey,
+            listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText, describeAPI,
         ]
     }
 
-    /// Compresses streams, turns the errors of the API into problem documents, and tells the log of those that are
-    /// ours.
-    private func answer(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
+    /// Compresses streams, turns the errors of the API into problem documents, and logs those that are the service's own.
+    private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
             return try StreamCompression.apply(to: try await handler(request), for: request)
         } catch {
-            guard let known = (APIError(error) ?? Self.unforeseen(error, request)).map({ counted($0, request) }) else {
-                throw error
-            }
-            audit.refused(known, request)
+            guard let known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
+            countFailedAuthentication(known, request)
+            audit.refused(known, by: (error as? RefusedCall)?.caller, request)
             if case .store(.failed(let description)) = known {
                 logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
             }
@@ -99,17 +110,14 @@ public struct RegistryService: Sendable {
         }
     }
 
-    /// A failed authentication counts against its address. What is one too many is not even told to the log.
-    private func counted(_ error: APIError, _ request: ServerRequest) -> APIError {
+    private func countFailedAuthentication(_ error: APIError, _ request: ServerRequest) {
         switch error {
-        case .missingCredential, .invalidCredential, .invalidUserToken:
-            limits.isOneTooMany(from: request.clientAddress) ? .tooManyFailedAuthentications : error
-        default: error
+        case .missingCredential, .invalidCredential, .invalidUserToken: limits.countFailure(from: request.clientAddress)
+        default: break
         }
     }
 
-    /// A fault of the service. What the engine knows to answer is none, nor is what a call throws that nobody waits
-    /// for.
+    /// A fault of the service. Nil for errors that the HTTP engine renders itself, and for cancelled calls.
     private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
         if error is Problem || error is WireError || Task.isCancelled { return nil }
         return .store(.failed("\(request.routePattern): \(error)"))

@@ -7,7 +7,7 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as PostgresError: self.init(error.kind, error)
-        case is ForgottenGuard: self = .unavailable
+        case is LostRace: self = .unavailable
         default: self = .failed(String(describing: error))
         }
     }
@@ -28,12 +28,13 @@ extension StoreError {
     }
 }
 
-extension PostgresError {
+extension Error {
     /// Whether one item of a batch may be to blame, so that its neighbours may well pass alone.
     var mayBeOneItem: Bool {
-        switch kind {
+        if self is LostRace { return true }
+        return switch (self as? PostgresError)?.kind {
         case .uniqueViolation, .checkViolation, .notNullViolation, .invalidData, .deadlock, .serializationFailure,
-            .other:
+            .lockTimeout, .other:
             true
         default: false
         }

@@ -13,7 +13,7 @@ struct Apps: AsyncParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let apps = try await withDirectory(common) { directory in
+            let apps = try await withDirectory(common, isQuiet: json) { directory in
                 try await directory.current().apps.keys.map(\.rawValue).sorted()
             }
             if json { try printJSON(["apps": apps]) } else { for app in apps { print(app) } }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import RegistryStore
 
 /// What audience queries may take of the database, and of which; nil where the standard holds.
@@ -8,11 +7,11 @@ struct AudienceSettings: Sendable {
     var readDatabaseURL: String?
     var limits = AudienceStoreLimits()
 
-    init(_ reader: ConfigReader) throws {
-        readDatabaseURL = reader.string(forKey: "readDatabaseUrl", isSecret: true)
+    init(_ reader: SettingsReader) throws {
+        readDatabaseURL = reader.string("readDatabaseUrl")
         if let timeout = try reader.deadline("audienceTimeout") { limits.statementTimeout = timeout }
         if let deadline = try reader.deadline("exportDeadline") { limits.exportDeadline = deadline }
-        if let count = try reader.count("audienceConnections", "The number of connections for audiences", 2...64) {
+        if let count = try reader.count("audienceConnections", 2...64) {
             limits.connections = count
         }
     }
@@ -26,10 +25,10 @@ struct AudienceOptions: ParsableArguments {
             valueName: "url"))
     var readDatabaseUrl: String?
 
-    @Option(help: ArgumentHelp("How long an audience query may take (default: 20s).", valueName: "time"))
+    @Option(help: ArgumentHelp("How long an audience query may take (default: PT20S).", valueName: "duration"))
     var audienceTimeout: String?
 
-    @Option(help: ArgumentHelp("How long an export may take (default: 15m).", valueName: "time"))
+    @Option(help: ArgumentHelp("How long an export may take (default: PT15M).", valueName: "duration"))
     var exportDeadline: String?
 
     @Option(

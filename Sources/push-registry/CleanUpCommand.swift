@@ -1,4 +1,5 @@
 import ArgumentParser
+import EmbeddedPostgres
 import Foundation
 import Glibc
 import PostgresClient
@@ -23,8 +24,9 @@ struct CleanUpCommand: AsyncParsableCommand {
             do not count. --dry-run prints the numbers that a run would print. `cleanup runs` lists what was done, \
             `cleanup undo` takes a run back, and `cleanup run --help` has all options.
 
-            Exit codes: 0 all done; 1 failed, run it again; 3 at least one app was held back by --max-share; 4 another run is \
-            under way; 64 a mistake in the command line or a setting.
+            Exit codes: 0 all done; 1 the run failed on its way, run it again; 2 the database could not be looked at, nothing was \
+            done; 3 at least one app was held back, by --max-share or a policy that cannot be used: look at it before you run it \
+            again; 4 another run is under way; 64 a mistake in the command line or a setting.
             """,
         subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
 
@@ -56,7 +58,7 @@ extension CleanUpCommand {
             let settings = try await common.settings(limits.flags)
             options.breaker = CleanUpBreaker(maxShare: settings.cleanUp.maxShare)
             options.historyRetention = settings.cleanUp.historyRetention
-            let report = try await withCleanUp(settings) { [options] cleanUp in
+            let report = try await withCleanUp(settings, isQuiet: json) { [options] cleanUp in
                 let bar = ProgressBar()
                 defer { bar.clear() }
                 return try await cleanUp.run(options) { bar.show($0) }
@@ -80,7 +82,7 @@ extension CleanUpCommand {
         }
 
         func run() async throws {
-            let runs = try await withCleanUp(common.settings()) { try await $0.runs(limit: limit) }
+            let runs = try await withCleanUp(common.settings(), isQuiet: json) { try await $0.runs(limit: limit) }
             if json {
                 try printJSON(["runs": runs.map(CleanUpRunJSON.init)])
             } else {
@@ -92,21 +94,22 @@ extension CleanUpCommand {
 
 /// Lends the job on a migrated database.
 func withCleanUp<Value: Sendable>(
-    _ settings: Settings, _ body: (CleanUp) async throws -> Value
+    _ settings: Settings, isQuiet: Bool, _ body: (CleanUp) async throws -> Value
 ) async throws -> Value {
-    let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
+    let logger = ProcessLogging.start(settings)
     do {
-        _ = try await database.migrate()
-        let value = try await body(CleanUp(database.cleanUpConfiguration))
-        try await database.stop()
-        return value
+        return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
+            // What fails before the job begins left everything as it is; what fails in it is told by 1.
+            try await lookingAtDatabase { _ = try await database.migrate() }
+            return try await body(CleanUp(database.cleanUpConfiguration))
+        }
     } catch {
-        try await database.stop()
         switch error {
         case CleanUpRefusal.busy:
             FileHandle.standardError.write(Data("\(error)\n".utf8))
             throw CleanUpCommand.busy
-        case CleanUpRefusal.unknownApp: throw ValidationError("\(error)")
+        case CleanUpRefusal.unknownApp: throw refusal("\(error)")
+        case is NoDatabase, is EmbeddedPostgresError: return try await lookingAtDatabase { throw error }
         default: throw error
         }
     }

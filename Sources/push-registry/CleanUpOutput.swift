@@ -47,6 +47,7 @@ extension CleanUpReport {
 
 extension CleanUpReport.AppResult {
     fileprivate var text: String {
+        if let policyFault { return "\(app): HELD BACK, its stored policy cannot be used: \(policyFault)" }
         guard isRefused else { return "\(app): \(counts.text)" }
         let percent = active == 0 ? 100 : (100 * leaving + active - 1) / active
         return """

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import PushRegistry
 
 /// How far the night job may go.
@@ -9,27 +8,32 @@ struct CleanUpSettings: Sendable {
     /// At least a day: history younger than that is what feedback and readers of changes live on.
     var historyRetention = ISO8601Duration.days(400)
 
-    init(_ reader: ConfigReader) throws {
-        if let text = reader.string(forKey: "cleanupMaxShare") { maxShare = try Self.share(text) }
-        if let text = reader.string(forKey: "historyRetention") { historyRetention = try Self.retention(text) }
+    init(_ reader: SettingsReader) throws {
+        if let text = reader.string("cleanupMaxShare") {
+            guard let share = Self.share(text) else {
+                throw reader.refusal("cleanupMaxShare", text, "a percentage with its sign, such as 20%, 0% to 100%")
+            }
+            maxShare = share
+        }
+        if let text = reader.string("historyRetention") {
+            guard let retention = Self.retention(text) else {
+                throw reader.refusal("historyRetention", text, "a duration such as P400D, at least P1D")
+            }
+            historyRetention = retention
+        }
     }
 
-    /// `20%`, or `0.2`.
-    private static func share(_ text: String) throws -> Double {
-        let isPercentage = text.hasSuffix("%")
-        if let number = Double(isPercentage ? String(text.dropLast()) : text) {
-            // 20 can only be meant as a percentage; 1 is all, as a fraction is.
-            let share = isPercentage || number > 1 ? number / 100 : number
-            if (0...1).contains(share) { return share }
-        }
-        throw ValidationError("The clean-up's share is a percentage such as 20%, 0% to 100%, not \(text).")
+    /// `20%`. A number without the sign is refused: 1 could mean one percent, or all.
+    private static func share(_ text: String) -> Double? {
+        guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0...100).contains(number) else { return nil }
+        return number / 100
     }
 
-    private static func retention(_ text: String) throws -> ISO8601Duration {
-        guard let duration = try? ISO8601Duration(text), duration >= .days(1) else {
-            throw ValidationError("The history's retention is a time such as P400D, at least P1D, not \(text).")
-        }
-        return duration
+    private static func retention(_ text: String) -> ISO8601Duration? {
+        guard let duration = Duration(setting: text), duration >= .seconds(86_400),
+            duration.components.seconds <= ISO8601Duration.secondsMax
+        else { return nil }
+        return ISO8601Duration(seconds: duration.components.seconds)
     }
 }
 

@@ -19,7 +19,7 @@ extension CleanUpCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let undoing = try await withCleanUp(common.settings()) {
+            let undoing = try await withCleanUp(common.settings(), isQuiet: json) {
                 try await $0.undo(number, process: ThisProcess.name)
             }
             if json {

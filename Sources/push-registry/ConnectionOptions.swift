@@ -16,30 +16,33 @@ struct ConnectionOptions: ParsableArguments {
             "The most connections of one address; more get a 503 (default: no limit).", valueName: "count"))
     var connectionsPerAddressMax: String?
 
-    @Option(help: ArgumentHelp("How long a request's header may take to arrive (default: 10s).", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("How long a request's header may take to arrive (default: PT10S).", valueName: "duration"))
     var headDeadline: String?
 
-    @Option(help: ArgumentHelp("How long a request's body may take to arrive (default: 30s).", valueName: "time"))
+    @Option(help: ArgumentHelp("How long a request's body may take to arrive (default: PT30S).", valueName: "duration"))
     var bodyDeadline: String?
 
-    @Option(help: ArgumentHelp("How long an answer may take to begin (default: 30s).", valueName: "time"))
+    @Option(help: ArgumentHelp("How long an answer may take to begin (default: PT30S).", valueName: "duration"))
     var handlerDeadline: String?
 
-    @Option(help: ArgumentHelp("How long a client may take none of its answer (default: 30s).", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("How long a client may take none of its answer (default: PT30S).", valueName: "duration"))
     var writeDeadline: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long a connection may be idle; longer than a load balancer keeps it (default: 75s).",
-            valueName: "time"))
+            "How long a connection may be idle; longer than a load balancer keeps it (default: PT75S).",
+            valueName: "duration"))
     var idleDeadline: String?
 
-    @Option(help: ArgumentHelp("How long stopping waits for requests in flight (default: 30s).", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("How long stopping waits for requests in flight (default: PT30S).", valueName: "duration"))
     var drainDeadline: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long stopping still takes connections while /readyz already fails (default: 0s).", valueName: "time"))
+            "After SIGTERM, how long to serve on while /readyz returns 503 (default: PT0S).", valueName: "duration"))
     var drainDelay: String?
 
     @Option(

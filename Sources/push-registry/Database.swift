@@ -1,6 +1,7 @@
 import ArgumentParser
 import EmbeddedPostgres
 import EventLoop
+import Foundation
 import Logging
 import Migrations
 import PostgresClient
@@ -21,14 +22,45 @@ struct Database: Sendable {
         return Database(connectionString: server.connectionString, embedded: server)
     }
 
-    /// Uses the embedded server of a service that runs, or starts it for the time of a command.
-    static func attach(_ settings: Settings, logger: Logger) async throws -> Database {
-        if settings.databaseURL == nil,
-            let running = try await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory)
-        {
+    /// The database of a command other than `serve`, which is named on the standard error unless a program reads the
+    /// answer. It creates none: uses the embedded server of a service that runs, or starts for the time of the command
+    /// the one that a service left.
+    ///
+    /// - Throws: `NoDatabase`.
+    static func attach(_ settings: Settings, isQuiet: Bool, logger: Logger) async throws -> Database {
+        for warning in settings.warnings { logger.warning("\(warning)") }
+        if let url = settings.databaseURL {
+            let configuration = try PostgresConfiguration(url)
+            if !isQuiet { show(inUse: "\(configuration.place) (\(settings.databaseSource.text))") }
+            return Database(connectionString: url, embedded: nil)
+        }
+        guard EmbeddedPostgres.exists(in: settings.dataDirectory) else {
+            throw NoDatabase(directory: settings.dataDirectory)
+        }
+        if !isQuiet { show(inUse: "the embedded PostgreSQL in \(URL(filePath: settings.dataDirectory).path)") }
+        if let running = try await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory) {
             return Database(connectionString: running, embedded: nil)
         }
         return try await start(settings, logger: logger)
+    }
+
+    private static func show(inUse place: String) {
+        FileHandle.standardError.write(Data("database: \(place)\n".utf8))
+    }
+
+    /// Lends the database of a command other than `serve`, and ends what was started for it, however `body` ends.
+    static func withAttached<Value>(
+        _ settings: Settings, isQuiet: Bool = false, logger: Logger, _ body: (Database) async throws -> Value
+    ) async throws -> Value {
+        let database = try await attach(settings, isQuiet: isQuiet, logger: logger)
+        do {
+            let value = try await body(database)
+            try await database.stop()
+            return value
+        } catch {
+            try? await database.stop()
+            throw error
+        }
     }
 
     func stop() async throws {
@@ -48,6 +80,8 @@ struct Database: Sendable {
                 settings: [
                     "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
                     "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s",
+                    // A batch waits no longer: its neighbours wait with it.
+                    "lock_timeout": "100ms",
                     "idle_in_transaction_session_timeout": "15s",
                 ])
         }
@@ -63,7 +97,7 @@ struct Database: Sendable {
     /// Of one statement of the session that folds.
     static let foldingTimeout = Duration.seconds(30)
 
-    /// The one session that folds the roll-up, and has grown tables analyzed.
+    /// The one session that folds the roll-up.
     var foldingConfiguration: PostgresConfiguration {
         get throws {
             try PostgresConfiguration(
@@ -138,6 +172,19 @@ extension Database {
             AudienceConsole(
                 app: app, audiences: PostgresAudienceStore(postgres: clients[0], limits: settings.limits),
                 segments: PostgresSegmentStore(postgres: clients[1]), links: try TimeZoneLinks()))
+    }
+}
+
+/// A command has no database to work on, and creates none.
+struct NoDatabase: Error, CustomStringConvertible {
+    let directory: String
+
+    var description: String {
+        """
+        There is no database: PUSH_REGISTRY_DATABASE_URL (--database-url) is not set, and \(directory) holds no embedded \
+        PostgreSQL. Set the one, or name the folder of a service by PUSH_REGISTRY_DATA_DIR (--data-dir). \
+        `push-registry serve` creates an embedded PostgreSQL.
+        """
     }
 }
 

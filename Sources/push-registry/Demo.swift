@@ -12,11 +12,13 @@ struct Demo {
 
     private let database: Database
     private let server: HTTPServer
+    private let usesTLS: Bool
     private let logger: Logger
 
-    init(_ database: Database, _ server: HTTPServer, logger: Logger) {
+    init(_ database: Database, _ server: HTTPServer, usesTLS: Bool, logger: Logger) {
         self.database = database
         self.server = server
+        self.usesTLS = usesTLS
         self.logger = logger
     }
 
@@ -41,8 +43,11 @@ struct Demo {
     }
 
     private func lines(_ key: String) -> String {
-        let url = "http://127.0.0.1:\(server.port)/v1/apps/\(Self.appText)/installations/demo-phone"
-        let authorization = "-H 'Authorization: Bearer \(key)'"
+        // The certificate is hardly one for 127.0.0.1.
+        let curl = usesTLS ? "curl -sSk" : "curl -sS"
+        let url =
+            "\(usesTLS ? "https" : "http")://127.0.0.1:\(server.port)/v1/apps/\(Self.appText)/installations/demo-phone"
+        let authorization = "-H \"Authorization: Bearer $KEY\""
         let body = """
             {"token":"80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE","provider":"apns",\
             "settings":{"authorizationStatus":"authorized","alertSetting":"enabled","soundSetting":"enabled"},\
@@ -51,16 +56,20 @@ struct Demo {
             "timeZoneOffset":3600}}
             """
         let put =
-            "curl -sS -X PUT '\(url)' \(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' -d '\(body)'"
+            "\(curl) -X PUT '\(url)' \(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' -d '\(body)'"
         return """
 
-            Ready. Register a token (created), register it again (unchanged), read it back:
+            Ready. The key of the demo app, until the next start with --demo:
+
+            export KEY=\(key)
+
+            Register a token (created), register it again (unchanged), read it back:
 
             \(put)
 
             \(put)
 
-            curl -sS '\(url)' \(authorization)
+            \(curl) '\(url)' \(authorization)
 
             """
     }

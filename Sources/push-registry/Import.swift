@@ -13,7 +13,8 @@ struct Import: AsyncParsableCommand {
 
               installId token            required; keys {p256dh, auth} too for webPush (in CSV the columns p256dh and auth)
               provider                   apns by default
-              userId generation createdAt lastSeenAt keychainId vendorId locale language region timeZone utcOffset
+              userId sessionId sessionExpiresAt generation createdAt lastSeenAt keychainId vendorId languages (or preferredLanguages:
+              an array, in CSV its JSON text) locale language region timeZone utcOffset
               systemName osVersion appVersion deviceModel carrier appStore location authorizationStatus and each setting
 
             --map theirs=ours names what is called otherwise; other columns are told once and ignored. What a registration requires \
@@ -26,9 +27,17 @@ struct Import: AsyncParsableCommand {
             So the same file may be loaded again, and is after an import was interrupted. Imported installations are active; the first \
             registration of their app replaces what the file said.
 
-            Lines that are wrong go to a file (line, field and reason, never a token); the rest is loaded. Export before with \
-            include "active", and with these fields: \
-            curl … -d '{"filter":{},"include":"active","fields":["installId","provider","token","keys","userId",…]}'
+            Lines that are wrong go to a file (line, field and reason, never a token); the rest is loaded.
+
+            An export that an import reads back whole has "include": "active" and these fields, p256dh and auth instead of \
+            keys in CSV, without "spreadsheetSafe":
+
+            "fields": ["installId","provider","token","keys","userId","sessionId","sessionExpiresAt","generation",
+            "createdAt","lastSeenAt","keychainId","vendorId","preferredLanguages","locale","language","region","timeZone",
+            "utcOffset","systemName","osVersion","appVersion","deviceModel","carrier","appStore","location",
+            "authorizationStatus","soundSetting","badgeSetting","alertSetting","notificationCenterSetting",
+            "lockScreenSetting","carPlaySetting","criticalAlertSetting","announcementSetting","alertStyle",
+            "showPreviewsSetting","providesAppNotificationSettings"]
 
             Exit codes: 0 all lines were good; 2 some were rejected; 1 the import failed, and may be run again; 64 wrong arguments.
             """)
@@ -67,14 +76,9 @@ struct Import: AsyncParsableCommand {
     func run() async throws {
         let input = try openFile()
         let settings = try await common.settings()
-        let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
-        let summary: ImportSummary
-        do {
-            summary = try await load(input, database)
-            try await database.stop()
-        } catch {
-            try await database.stop()
-            throw error
+        let logger = ProcessLogging.start(settings)
+        let summary = try await Database.withAttached(settings, isQuiet: json, logger: logger) {
+            try await load(input, $0)
         }
         if json { try printJSON(summary) } else { print(summary.text) }
         if summary.rejected > 0 { throw ExitCode(2) }
@@ -82,7 +86,7 @@ struct Import: AsyncParsableCommand {
 
     private func load(_ file: FileHandle, _ database: Database) async throws -> ImportSummary {
         let app = try await findApp(database)
-        let rejects = try RejectedLines(path: rejectsPath)
+        let rejects = try RejectedLines(path: rejectsPath, readingFrom: file)
         let input = ImportInput()
         try input.start(file, fileFormat(), names(), rejects)
         // However this ends, the reader does too.
@@ -101,7 +105,9 @@ struct Import: AsyncParsableCommand {
         let found = try await database.withDirectory(logger: Logger(label: "import")) { directory in
             try await directory.current().apps[id]
         }
-        guard let found else { throw ValidationError("There is no app \(id): push-registry apps create \(id)") }
+        guard let found else {
+            throw refusal("There is no app \(id). Create it with: push-registry apps create \(id)")
+        }
         return found
     }
 }

@@ -136,13 +136,25 @@ final class RejectedLines: @unchecked Sendable {
     /// Empties a file that an earlier import left. A new one is made once there is something to write.
     ///
     /// Used by one thread at a time.
-    init(path: String) throws {
+    ///
+    /// - Parameter input: the file that is imported. It is never written, whatever its names are.
+    init(path: String, readingFrom input: FileHandle) throws {
         self.path = path
+        guard !Self.isSame(path, input) else {
+            throw ImportFailure("\(path) is the file that is imported: name another one with --rejects.")
+        }
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { return }
         guard !isDirectory.boolValue else { throw ImportFailure("\(path) is a folder: name a file with --rejects.") }
         try open()
+    }
+
+    /// Whether the path leads to the open file, by another name, a link or a redirection too.
+    private static func isSame(_ path: String, _ input: FileHandle) -> Bool {
+        var (named, opened) = (stat(), stat())
+        guard stat(path, &named) == 0, fstat(input.fileDescriptor, &opened) == 0 else { return false }
+        return named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
     }
 
     func add(_ line: Int, _ faults: ImportFaults) throws {

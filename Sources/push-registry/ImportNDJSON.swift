@@ -58,7 +58,14 @@ extension JSONValue {
         case .integer: integer().map(String.init)
         case .flag: boolean().map(String.init)
         case .location: locationText()
+        case .texts: textsText()
         }
+    }
+
+    /// The elements are looked at by the reader of the field.
+    private func textsText() -> String? {
+        guard array(elementsMax: Device.languagesMax) != nil else { return nil }
+        return String(decoding: rawBytes, as: UTF8.self)
     }
 
     private func locationText() -> String? {

@@ -15,7 +15,7 @@ struct Keys: AsyncParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let keys = try await withDirectory(common) { directory in
+            let keys = try await withDirectory(common, isQuiet: json) { directory in
                 let snapshot = try await directory.current()
                 return snapshot.keys(of: try snapshot.app(app).number)
             }
@@ -43,7 +43,7 @@ struct Keys: AsyncParsableCommand {
         func run() async throws {
             let roles = try Set(role.map { try $0.asRole() })
             guard !roles.isEmpty else { throw ValidationError("A key needs at least one --role.") }
-            let new = try await withDirectory(common) { directory in
+            let new = try await withDirectory(common, isQuiet: json) { directory in
                 let new = NewKey(of: try await directory.current().app(app), name: name, roles: roles)
                 try await directory.add(new.key)
                 return new
@@ -62,7 +62,9 @@ struct Keys: AsyncParsableCommand {
             let wasThere = try await withDirectory(common) { directory in
                 try await directory.revokeKey(id, of: try await directory.current().app(app).number)
             }
-            guard wasThere else { throw ValidationError("\(app) has no key \(id).") }
+            guard wasThere else {
+                throw refusal("\(app) has no key \(id). `push-registry keys list \(app)` lists them.")
+            }
             print("revoked \(id)")
         }
     }
@@ -93,7 +95,12 @@ private struct KeyLine: Encodable {
 extension DirectorySnapshot {
     func app(_ text: String) throws -> App {
         guard let app = apps[try text.asAppID()] else {
-            throw ValidationError("There is no app \(text). Create it with: push-registry apps create \(text)")
+            if let unusable = unusable[try text.asAppID()] {
+                throw refusal("The stored policy of \(text) cannot be used: \(unusable.reason)")
+            }
+            let nearest = NearestName.of(text, among: apps.keys.map(\.rawValue)).map { "Did you mean \($0)? " } ?? ""
+            throw refusal(
+                "There is no app \(text). \(nearest)Create it with: push-registry apps create \(text)")
         }
         return app
     }

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Logging
+import Migrations
 import PostgresClient
 import PushRegistry
 import RegistryAPI
@@ -14,8 +15,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// The service group logs its services whole, and this one holds the admin key's digest.
     var description: String { "LoopAssembly" }
 
-    /// Per loop: one for what is shared, two for writing transactions, one for the rest.
+    /// Per loop. One is always left to shared units. The others are for two transactions of registrations, two of logouts,
+    /// one of feedback and two that may wait for a lock; those that are not needed are not opened.
     static let connectionsPerLoop = 4
+    static let connectionsPerLoopMax = 8
 
     /// Those and one that reconnects, epoll and eventfd, and the listeners.
     static let descriptorsPerLoop = connectionsPerLoop + 16
@@ -25,6 +28,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let postgres: PostgresClient
         let store: PostgresInstallationStore
         let users: PostgresUserStore
+        let feedback: PostgresFeedbackStore
         let directory: PostgresAppDirectory
         /// Audiences have connections of their own: however much they ask, registrations have theirs.
         let audiencePostgres: PostgresClient
@@ -32,7 +36,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
     }
 
     private let parts: [LoopParts]
+    private let clock: RegistryClock
     private let folding: PostgresClient
+    /// Of the session that creates partitions of history.
+    private let partitioning: PostgresConfiguration
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let limits = CallLimits()
@@ -42,6 +49,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let metrics: PrometheusRegistry
     private let makeAccessLog: @Sendable () -> AccessLog
     private let logger: Logger
+    /// Whether audiences are read from another database.
+    private let readsElsewhere: Bool
+    /// Of the newest migration that this binary has.
+    private let schemaVersion: Int
 
     init(
         _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
@@ -50,23 +61,28 @@ struct LoopAssembly: Service, CustomStringConvertible {
     ) throws {
         let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
+        let clock = RegistryClock()
+        self.clock = clock
         parts = loops.map { loop in
             let postgres = PostgresClient(
                 configuration, on: loop,
-                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoop),
+                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoopMax),
                 name: loop.name, logger: logger)
+            let resources = LoopResources(postgres: postgres, clock: clock)
             let audiencePostgres = PostgresClient(
                 audienceConfiguration, on: loop, limits: audiences.limits.pool, name: "\(loop.name)-audiences",
                 logger: logger)
             return LoopParts(
-                loop: loop, postgres: postgres, store: PostgresInstallationStore(postgres: postgres),
-                users: PostgresUserStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
+                loop: loop, postgres: postgres, store: PostgresInstallationStore(resources),
+                users: PostgresUserStore(resources),
+                feedback: PostgresFeedbackStore(resources), directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
         folding = PostgresClient(
             try database.foldingConfiguration, on: loops[0], limits: Self.foldingLimits, name: "folding",
             logger: logger)
+        partitioning = try database.configuration
         self.admin = admin
         self.bodyLimits = bodyLimits
         self.departure = departure
@@ -74,6 +90,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.makeAccessLog = makeAccessLog
         links = try TimeZoneLinks()
         self.logger = logger
+        readsElsewhere = audiences.readDatabaseURL != nil
+        schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
     }
 
     /// A flood is folded for seconds: the statement's own timeout ends it, and not the connection's.
@@ -90,7 +108,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let service = RegistryService(
             store: parts.store, users: parts.users,
-            feedback: PostgresFeedbackStore(postgres: parts.postgres),
+            feedback: parts.feedback,
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
@@ -102,15 +120,23 @@ struct LoopAssembly: Service, CustomStringConvertible {
             ]))
     }
 
+    /// The database, its migrations, and where audiences are read: without the last one everything else goes on.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
-        ReadinessCheck { [departure] in
-            guard !departure.isAnnounced else { return ["the service is stopping"] }
+        ReadinessCheck { [departure, readsElsewhere, schemaVersion] in
+            guard !departure.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
             do {
                 _ = try await parts.directory.current()
-                return []
+                let schema = try await SchemaVersion.read(parts.postgres)
+                guard schema >= schemaVersion else {
+                    return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
+                }
             } catch {
-                return ["the database does not answer"]
+                return .init(obstacles: ["the database does not answer"])
             }
+            guard readsElsewhere, await !SchemaVersion.isReadable(parts.audiencePostgres) else {
+                return .init(obstacles: [])
+            }
+            return .init(obstacles: [], degraded: ["the read database does not answer: audiences are not available"])
         }
     }
 
@@ -127,8 +153,17 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 }
                 group.addTask { await folding.run() }
                 group.addTask { await RollUpFolder(postgres: folding).run() }
-                group.addTask { await GrownTables(postgres: folding).run() }
+                group.addTask { await TableAnalyzer(postgres: folding).run() }
+                group.addTask { await clock.run(on: folding) }
+                group.addTask { await makePartitions() }
             }
+        }
+    }
+
+    /// A service that does not own the tables leaves this to the night job.
+    private func makePartitions() async {
+        await HistoryPartitions.run(on: partitioning) { [logger] error in
+            logger.warning("no partitions for the months to come", metadata: ["reason": "\(error)"])
         }
     }
 }

@@ -23,10 +23,14 @@ enum MetricDescriptions {
             MetricDescription(prefix: "postgres_pool_connections", help: "Connections to PostgreSQL, by pool."),
             MetricDescription(prefix: "postgres_pool_waiting", help: "Tasks that wait for a connection, by pool."),
             MetricDescription(
+                prefix: "logout_batch_size", help: "Logouts that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(prefix: "logout_batch_splits_total", help: "Batches of logouts done one by one."),
+            MetricDescription(
+                prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
+            MetricDescription(
                 prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "registration_batch_retries_total", help: "Batches that lost a race and were tried again."),
             MetricDescription(prefix: "registration_batch_splits_total", help: "Batches that were done one by one."),
             MetricDescription(
                 prefix: "registration_refused_total",

@@ -8,7 +8,11 @@ struct Migrate: AsyncParsableCommand {
         abstract: "Bring the database to this binary's schema.",
         discussion: """
             Applies what is missing, in order, each migration in a transaction. `serve` does the same at its start; run \
-            this alone where the service's role may not change the schema, or before an upgrade.
+            this alone if the service's role may not change the schema, or before an upgrade.
+
+            Exit codes: 0 the schema is up to date, or with --dry-run was looked at; 1 a migration failed, or the database's \
+            migrations are not those of this binary: read the message, nothing was applied halfway; 2 the database could not \
+            be looked at: run it again; 64 a mistake in the command line or a setting.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -19,13 +23,10 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         let settings = try await common.settings()
         let logger = ProcessLogging.start(settings)
-        let database = try await Database.attach(settings, logger: logger)
-        do {
-            if dryRun { try await show(database) } else { try await migrate(database) }
-            try await database.stop()
-        } catch {
-            try await database.stop()
-            throw error
+        try await lookingAtDatabase {
+            try await Database.withAttached(settings, logger: logger) { database in
+                if dryRun { try await show(database) } else { try await migrate(database) }
+            }
         }
     }
 

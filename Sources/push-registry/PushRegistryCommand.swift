@@ -14,12 +14,13 @@ struct PushRegistryCommand: AsyncParsableCommand {
             Start with:
               push-registry serve --demo     an embedded PostgreSQL, a demo app with a key, and curl lines to try
 
-            Every option can be given as a flag, in the environment (--database-url is PUSH_REGISTRY_DATABASE_URL) or \
-            in a JSON file named by --config ({"databaseUrl": "…"}), in this order of precedence.
+            A setting is a flag, an environment variable (--database-url is PUSH_REGISTRY_DATABASE_URL) or a member of \
+            the JSON file that --config names ({"databaseUrl": "…"}), in this order of precedence. `push-registry config` \
+            prints all of them. Options such as --json, --dry-run and --demo are flags alone.
             """,
         version: version,
         subcommands: [
             Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, CleanUpCommand.self, Import.self, Apps.self,
-            Keys.self, Segment.self,
+            Keys.self, Segment.self, ConfigCommand.self,
         ])
 }

@@ -22,15 +22,9 @@ struct RebuildRollUp: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await common.settings()
-        let database = try await Database.attach(settings, logger: ProcessLogging.start(settings))
-        do {
-            let report = try await rebuild(database)
-            try await database.stop()
-            if json { try printJSON(ReportJSON(report)) } else { print(Self.text(report)) }
-        } catch {
-            try await database.stop()
-            throw error
-        }
+        let logger = ProcessLogging.start(settings)
+        let report = try await Database.withAttached(settings, isQuiet: json, logger: logger) { try await rebuild($0) }
+        if json { try printJSON(ReportJSON(report)) } else { print(Self.text(report)) }
     }
 
     private func rebuild(_ database: Database) async throws -> RollUpRebuild.Report {

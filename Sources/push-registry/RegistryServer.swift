@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreMetrics
+import EmbeddedPostgres
 import EventLoop
 import Foundation
 import HTTPServer
@@ -38,6 +39,11 @@ struct RegistryServer {
     }
 
     private func serve(_ database: Database, demo: Bool) async throws {
+        if demo, database.embedded == nil {
+            throw ValidationError(
+                "--demo creates a key that reads tokens, so it works on the embedded PostgreSQL alone. Leave out --demo, or "
+                    + "PUSH_REGISTRY_DATABASE_URL.")
+        }
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
         let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
@@ -66,8 +72,13 @@ struct RegistryServer {
             configuration: .init(
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        async let printed: Void = demo ? Demo(database, server, logger: logger).prepare() : ()
-        try await group.run()
+        async let printed: Void =
+            demo ? Demo(database, server, usesTLS: settings.tlsCertificate != nil, logger: logger).prepare() : ()
+        try await withThrowingDiscardingTaskGroup { tasks in
+            if let embedded = database.embedded { tasks.addTask { await embedded.keepRunning() } }
+            try await group.run()
+            tasks.cancelAll()
+        }
         try await printed
         for loop in loops { loop.stop() }
     }
@@ -90,7 +101,7 @@ struct RegistryServer {
     }
 
     private func httpConfiguration() throws -> HTTPServerConfiguration {
-        let addresses = try settings.listen.split(separator: ",").map { text in
+        let addresses = try settings.listen.split(separator: ",", omittingEmptySubsequences: false).map { text in
             guard let address = ListenAddress(String(text)) else {
                 throw ValidationError("\(text) is no address to listen at; write host:port, such as 127.0.0.1:8080.")
             }

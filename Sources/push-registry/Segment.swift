@@ -22,7 +22,7 @@ struct Segment: AsyncParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let answer = try await question.ask { try await $0.count($1) }
+            let answer = try await question.ask(isQuiet: json) { try await $0.count($1) }
             if json { return try printJSON(CountJSON(answer)) }
             let path = answer.plan.map { ", by \($0.path.rawValue) of about \($0.estimatedRows) rows" } ?? ""
             print("\(answer.count) as of \(answer.asOf)\(path)")
@@ -42,7 +42,7 @@ struct Segment: AsyncParsableCommand {
 
         func run() async throws {
             let (fields, limit) = (by, limit)
-            let answer = try await question.ask { console, audience in
+            let answer = try await question.ask(isQuiet: json) { console, audience in
                 try await console.breakDown(audience, by: try console.fields(fields), limit: limit)
             }
             if json { try printJSON(BreakdownJSON(answer, by: by)) } else { print(table(answer)) }
@@ -76,16 +76,20 @@ struct SegmentOptions: ParsableArguments {
     }
 
     /// Lends a console and the audience that the options name.
-    func ask<Answer: Sendable>(_ question: (AudienceConsole, Audience) async throws -> Answer) async throws -> Answer {
+    ///
+    /// - Parameter isQuiet: whether a program reads the answer.
+    func ask<Answer: Sendable>(
+        isQuiet: Bool = false, _ question: (AudienceConsole, Audience) async throws -> Answer
+    ) async throws -> Answer {
         let include = AudienceInclude(rawValue: include) ?? .reachable
         let (filter, names, app) = (try filterText(), segment, app)
         do {
-            return try await withAudiences(common, audiences, app: app) { console in
+            return try await withAudiences(common, audiences, app: app, isQuiet: isQuiet) { console in
                 try await question(
                     console, try await console.audience(filter: filter, segments: names, include: include))
             }
         } catch let error as AudienceConsole.Refusal {
-            throw ValidationError(error.description)
+            throw refusal("\(error)")
         }
     }
 

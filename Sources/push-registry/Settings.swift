@@ -1,17 +1,16 @@
 import ArgumentParser
-import Configuration
+import Foundation
 import Logging
-import SystemPackage
 import Telemetry
 
 /// The flags that every subcommand has, and the way from flags, environment and file to a setting.
 struct CommonOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A JSON file with settings.", valueName: "file"))
+    @Option(help: ArgumentHelp("A JSON file with settings; `push-registry config` lists them.", valueName: "file"))
     var config: String?
 
     @Option(
         help: ArgumentHelp(
-            "PostgreSQL, as a libpq URI or key words; several hosts are fine. Without it an embedded PostgreSQL is used.",
+            "PostgreSQL, as a libpq URI or key words; several hosts are fine (default: the embedded PostgreSQL).",
             valueName: "url"))
     var databaseUrl: String?
 
@@ -33,17 +32,13 @@ struct CommonOptions: ParsableArguments {
 
     /// Reads all settings: what a flag leaves open comes from the environment, then from the file.
     func settings(_ more: [String: String?] = [:]) async throws -> Settings {
-        let given = flags.merging(more) { _, new in new }.compactMapValues { $0 }
-        var providers: [any ConfigProvider] = [
-            InMemoryProvider(
-                values: Dictionary(
-                    uniqueKeysWithValues: given.map {
-                        (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
-                    })),
-            EnvironmentVariablesProvider(secretsSpecifier: .all).prefixKeys(with: "pushRegistry"),
-        ]
-        if let config { providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(config))) }
-        return try Settings(ConfigReader(providers: providers))
+        try Settings(reader(more))
+    }
+
+    func reader(_ more: [String: String?] = [:]) throws -> SettingsReader {
+        try SettingsReader(
+            flags: flags.merging(more) { _, new in new }, environment: ProcessInfo.processInfo.environment, file: config
+        )
     }
 }
 
@@ -65,21 +60,28 @@ struct Settings: Sendable {
     /// Of so many requests that succeed, one is logged.
     var accessLogInterval: Int
 
-    init(_ reader: ConfigReader) throws {
-        listen = reader.string(forKey: "listen", default: "127.0.0.1:8080")
-        databaseURL = reader.string(forKey: "databaseUrl", isSecret: true)
-        dataDirectory = reader.string(forKey: "dataDir", default: ".push-registry")
-        adminKey = reader.string(forKey: "adminKey", isSecret: true)
-        tlsCertificate = reader.string(forKey: "tlsCert")
-        tlsKey = reader.string(forKey: "tlsKey")
-        logFormat = try reader.string(forKey: "logFormat").map(Self.format)
-        eventLoops = try reader.count("eventLoops", "The number of event loops", 1...256)
+    /// Where the database's URL came from.
+    var databaseSource: SettingSource
+    /// What an operator should know before anything is started.
+    var warnings: [String]
+
+    init(_ reader: SettingsReader) throws {
+        listen = reader.string("listen") ?? SettingsCatalog.entry("listen")?.standard ?? ""
+        databaseURL = reader.string("databaseUrl")
+        databaseSource = reader.source("databaseUrl")
+        dataDirectory = reader.string("dataDir") ?? SettingsCatalog.entry("dataDir")?.standard ?? ""
+        adminKey = reader.string("adminKey")
+        tlsCertificate = reader.string("tlsCert")
+        tlsKey = reader.string("tlsKey")
+        logFormat = try reader.string("logFormat").map(Self.format)
+        eventLoops = try reader.count("eventLoops", 1...256)
         connections = try ConnectionSettings(reader)
         sizes = try SizeSettings(reader)
         audiences = try AudienceSettings(reader)
         cleanUp = try CleanUpSettings(reader)
-        accessLogInterval = try reader.count("accessLogInterval", "The access log's interval", 1...1_000_000) ?? 1
-        logLevel = try Self.level(reader.string(forKey: "logLevel", default: "info"))
+        accessLogInterval = try reader.count("accessLogInterval", 1...1_000_000) ?? 1
+        logLevel = try Self.level(reader.string("logLevel") ?? "info")
+        warnings = reader.warnings
     }
 
     private static func format(_ text: String) throws -> LogFormat {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import HTTPServer
 import HTTPWire
 import RegistryAPI
@@ -9,10 +8,10 @@ struct SizeSettings: Sendable {
     var wire = WireLimits()
     var bodies = BodyLimits()
 
-    init(_ reader: ConfigReader) throws {
+    init(_ reader: SettingsReader) throws {
         if let size = try reader.size("targetMax", 256...1_048_576) { wire.targetBytesMax = size }
         if let size = try reader.size("headerMax", 1_024...1_048_576) { wire.headerBytesMax = size }
-        if let count = try reader.count("headerFieldsMax", "The most header fields", 10...10_000) {
+        if let count = try reader.count("headerFieldsMax", 10...10_000) {
             wire.fieldsMax = count
         }
         if let size = try reader.size("registrationMax", 1_024...16_777_216) { bodies.registrationBytesMax = size }
@@ -56,14 +55,13 @@ struct SizeOptions: ParsableArguments {
     }
 }
 
-extension ConfigReader {
+extension SettingsReader {
     /// Bytes within `range`, nil if nobody set it.
-    fileprivate func size(_ key: String, _ range: ClosedRange<Int>) throws -> Int? {
-        guard let text = string(forKey: ConfigKey(key)) else { return nil }
+    fileprivate func size(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
+        guard let text = string(name) else { return nil }
         guard let size = Int(size: text), range.contains(size) else {
-            throw ValidationError(
-                "\(key) is a size such as 8000, 64KiB or 8MiB, \(range.lowerBound) to \(range.upperBound) bytes, not \(text)."
-            )
+            throw refusal(
+                name, text, "a size such as 8000, 64KiB or 8MiB, \(range.lowerBound) to \(range.upperBound) bytes")
         }
         return size
     }

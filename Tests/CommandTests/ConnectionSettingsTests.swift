@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import HTTPServer
 import Testing
 
@@ -8,13 +7,8 @@ import Testing
 @Suite("Settings of connections reach the server, or say what is wrong with them")
 struct ConnectionSettingsTests {
     private func configuration(_ values: [String: String]) throws -> HTTPServerConfiguration {
-        let provider = InMemoryProvider(
-            values: Dictionary(
-                uniqueKeysWithValues: values.map {
-                    (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
-                }))
         var configuration = HTTPServerConfiguration(addresses: [])
-        try ConnectionSettings(ConfigReader(provider: provider)).apply(to: &configuration)
+        try ConnectionSettings(SettingsReader(values)).apply(to: &configuration)
         return configuration
     }
 
@@ -28,8 +22,8 @@ struct ConnectionSettingsTests {
     @Test func everyValueArrives_whenAllAreSet() throws {
         let configuration = try configuration([
             "trustedProxies": "10.0.0.0/8, fd00::/8,192.0.2.1", "connectionsMax": "7", "connectionsPerAddressMax": "3",
-            "headDeadline": "1500ms", "bodyDeadline": "2s", "handlerDeadline": "3s", "writeDeadline": "4s",
-            "idleDeadline": "5m", "drainDeadline": "60m",
+            "headDeadline": "1500ms", "bodyDeadline": "PT2S", "handlerDeadline": "3s", "writeDeadline": "4s",
+            "idleDeadline": "PT5M", "drainDeadline": "1h",
         ])
         #expect(
             configuration.trustedProxies == ["10.0.0.0/8", "fd00::/8", "192.0.2.1"].compactMap { AddressRange($0) })
@@ -43,7 +37,8 @@ struct ConnectionSettingsTests {
     @Test(arguments: [
         ("trustedProxies", "proxy.example"), ("trustedProxies", "10.0.0.0/33"), ("connectionsMax", "0"),
         ("connectionsMax", "many"), ("connectionsPerAddressMax", "-1"), ("headDeadline", "10"), ("headDeadline", "0s"),
-        ("bodyDeadline", "61m"), ("idleDeadline", "1h"), ("writeDeadline", "-1s"), ("drainDeadline", "9999999999s"),
+        ("bodyDeadline", "61m"), ("idleDeadline", "2h"), ("idleDeadline", "PT61M"), ("idleDeadline", "P1M"),
+        ("writeDeadline", "-1s"), ("drainDeadline", "9999999999s"),
         ("handlerDeadline", ""), ("handlerDeadline", "1.5s"), ("drainDelay", "soon"), ("drainDelay", "61m"),
     ])
     func settingIsRefused_whenItDoesNotFit(key: String, text: String) {

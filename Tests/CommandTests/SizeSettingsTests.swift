@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import HTTPServer
 import HTTPWire
 import RegistryAPI
@@ -10,12 +9,7 @@ import Testing
 @Suite("Settings of sizes reach the server, or say what is wrong with them")
 struct SizeSettingsTests {
     private func settings(_ values: [String: String]) throws -> SizeSettings {
-        let provider = InMemoryProvider(
-            values: Dictionary(
-                uniqueKeysWithValues: values.map {
-                    (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
-                }))
-        return try SizeSettings(ConfigReader(provider: provider))
+        return try SizeSettings(SettingsReader(values))
     }
 
     @Test func standardsAreThoseOfTheAPI_whenNothingIsSet() throws {

@@ -7,10 +7,19 @@ extension EndToEnd {
         @Test func feed_isOldestFirst_andGoesOnFromItsCursor() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name) }
-            let first = try await app.changes("?limit=2")
+            var first: [JSON] = []
+            try await eventually("two changes are told") {
+                first = try await app.changes("?limit=2")
+                return first.count == 2
+            }
             #expect(first.map { $0["installId"] } == ["a", "b"])
             let cursor = try #require(first.last?["cursor"].string)
-            let second = try await app.changes("?after=\(cursor)")
+            // An event waits for older transactions, those of other apps among them.
+            var second: [JSON] = []
+            try await eventually("the third change is told") {
+                second = try await app.changes("?after=\(cursor)")
+                return !second.isEmpty
+            }
             #expect(second.map { $0["installId"] } == ["c"])
             let last = try #require(second.last?["cursor"].string)
             let nothing = try await app.send("GET", "/changes?after=\(last)", by: .role(.sender))

@@ -21,7 +21,7 @@ struct CommandLineTests {
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["keys"], ["keys", "list"],
         ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
-        ["import"],
+        ["import"], ["config"],
         ["segment", "count"], ["segment", "breakdown"],
         ["segment", "export"],
     ])
@@ -49,10 +49,10 @@ struct CommandLineTests {
         try await withDatabase { environment in
             let dry = try await RegistryCommand.run(["migrate", "--dry-run"], environment: environment)
             #expect(dry.status == 0)
-            #expect(dry.output.hasPrefix("pending 1 create_registry\n"))
+            #expect(dry.output.hasPrefix("pending 1 create_app\n"))
             let first = try await RegistryCommand.run(["migrate"], environment: environment)
             #expect(first.status == 0)
-            #expect(first.output.hasPrefix("applied 1 create_registry\n"))
+            #expect(first.output.hasPrefix("applied 1 create_app\n"))
             for arguments in [["migrate"], ["migrate", "--dry-run"]] {
                 let again = try await RegistryCommand.run(arguments, environment: environment)
                 #expect(again.status == 0)
@@ -126,6 +126,76 @@ struct CommandLineTests {
         #expect(result.status != 0)
         #expect(result.log.contains("/nonexistent"), "\(result.log)")
         #expect(!(result.log + result.output).contains("hush"))
+    }
+
+    /// Only `serve` creates a database. A cron line that lost its environment must not be green.
+    @Test(arguments: [
+        ["migrate"], ["verify"], ["cleanup"], ["cleanup", "runs"], ["apps"], ["keys", "list", "a"], ["rebuild-rollup"],
+        ["segment", "count", "--app", "a", "--filter", "{}"], ["import", "/dev/null", "--format", "csv", "--app", "a"],
+    ])
+    func commands_createNoDatabase(arguments: [String]) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "empty-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for environment in [[:], ["PUSH_REGISTRY_DATABASE_URL": ""]] {
+            let result = try await RegistryCommand.run(arguments, environment: environment, in: folder.path)
+            #expect(
+                result.status == (["migrate", "verify", "cleanup"].contains(arguments[0]) ? 2 : 1), "\(result.log)")
+            #expect(result.log.contains("PUSH_REGISTRY_DATABASE_URL") && !result.log.contains("Usage"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
+
+    @Test(arguments: [["migrate"], ["verify"], ["cleanup"]])
+    func exitStatus_is2_whenTheDatabaseCannotBeLookedAt(arguments: [String]) async throws {
+        let result = try await RegistryCommand.run(
+            arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush"])
+        #expect(result.status == 2 && !result.log.contains("hush"), "\(result.log)")
+    }
+
+    @Test func commands_nameTheirDatabase_withoutItsPassword() async throws {
+        try await withDatabase { environment in
+            var environment = environment
+            environment["PUSH_REGISTRY_DATABASE_URL"]? += " password=hush"
+            let result = try await RegistryCommand.run(["migrate"], environment: environment)
+            #expect(result.status == 0)
+            #expect(result.log.contains("database: dbname=push_registry host="), "\(result.log)")
+            #expect(result.log.contains("(PUSH_REGISTRY_DATABASE_URL)") && !result.log.contains("hush"))
+        }
+    }
+
+    @Test func config_printsEverySetting_withItsSource_andNoSecret() async throws {
+        let environment = [
+            "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey, "PUSH_REGISTRY_DRAIN_DELAY": "3s",
+            "PUSH_REGISTRY_DATABASE_URL": "postgresql://me:hush@db/x",
+        ]
+        let result = try await RegistryCommand.run(
+            ["config", "--json", "--listen", "127.0.0.1:9"], environment: environment)
+        #expect(result.status == 0, "\(result.log)")
+        let settings = try JSON(parsing: Array(result.output.utf8))["settings"].array
+        func line(_ name: String) -> JSON { settings.first { $0["name"].string == name } ?? .null }
+        #expect(line("listen") == ["name": "listen", "value": "127.0.0.1:9", "from": "--listen"])
+        #expect(line("drainDelay")["from"] == "PUSH_REGISTRY_DRAIN_DELAY" && line("drainDelay")["value"] == "3s")
+        #expect(line("idleDeadline") == ["name": "idleDeadline", "value": "PT75S", "from": "default"])
+        #expect(line("adminKey")["value"] == "(secret)" && line("databaseUrl")["value"] == "(secret)")
+        #expect(!result.output.contains("hush") && !result.output.contains(RegistryService.adminKey))
+        let table = try await RegistryCommand.run(["config"], environment: environment)
+        #expect(table.output.contains("drainDelay"))
+        let refused = try await RegistryCommand.run(["config"], environment: ["PUSH_REGISTRY_DRAINDELAY": "3s"])
+        #expect(refused.status == 64 && refused.log.contains("PUSH_REGISTRY_DRAIN_DELAY"))
+    }
+
+    /// A demo's key reads tokens: it is not made on a database that somebody uses.
+    @Test func demo_isRefused_onADatabaseThatWasNamed() async throws {
+        try await withDatabase { environment in
+            let result = try await RegistryCommand.run(["serve", "--demo"], environment: environment)
+            #expect(result.status == 64 && result.log.contains("--demo"), "\(result.log)")
+        }
+    }
+
+    @Test func serve_isRefused_withoutAnAddressToListenAt() async throws {
+        let result = try await RegistryCommand.run(["serve", "--listen", ""])
+        #expect(result.status == 64 && result.log.contains("--listen"), "\(result.log)")
     }
 
     @Test func serve_asksForAnAdminKey_whenTheDatabaseIsSomebodyElses() async throws {

@@ -28,6 +28,35 @@ extension EndToEnd {
             #expect(try await app.get("phone").json["userId"] == "alice")
         }
 
+        /// A back end that names a user gets what a JWT of that user would get.
+        @Test func namedUser_isHonoured_onGetAndDelete() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "bob")
+            for (method, rest) in [("GET", ""), ("DELETE", ""), ("GET", "/snapshots"), ("GET", "/history")] {
+                let answer = try await app.send(
+                    method, "/installations/phone" + rest, fields: [("X-User-Id", "alice")])
+                #expect(answer.status == 404 && answer.code == "unknown-installation", "\(method) \(rest)")
+            }
+            for rest in ["", "/snapshots", "/history"] {
+                let answer = try await app.send("GET", "/installations/phone" + rest, fields: [("X-User-Id", "bob")])
+                #expect(answer.status == 200, "GET \(rest)")
+            }
+            let removed = try await app.send("DELETE", "/installations/phone", fields: [("X-User-Id", "bob")])
+            #expect(removed.status == 204)
+            #expect(try await app.get("phone").status == 404)
+        }
+
+        @Test(arguments: [("GET", ""), ("DELETE", ""), ("GET", "/snapshots"), ("GET", "/history")])
+        func wrongHeader_isA400_whateverTheServiceAsksFor(method: String, rest: String) async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "bob")
+            for fields in [[("X-User-Id", "")], [("X-User-Id", "two words")], [("X-Session-Id", "s1")]] {
+                let answer = try await app.send(method, "/installations/phone" + rest, fields: fields)
+                #expect(answer.status == 400 && answer.code == "invalid-header", "\(fields)")
+            }
+            #expect(try await app.get("phone").status == 200)
+        }
+
         /// Headers of a service that are wrong, and which of them are told.
         private static let faults: [(fields: [(String, String)], expected: [String])] = [
             ([("X-User-Id", "")], ["X-User-Id"]),

@@ -11,12 +11,17 @@ extension EndToEnd {
             "staleAfter": ["apns": "P90D", "apnsSandbox": "P20D", "fcm": "P50D", "huawei": "P40D", "webPush": "P35D"],
             "retention": "P45D", "grace": "P5D", "sessionTombstones": "P100D", "storeAdvertisingId": true,
             "allowedOrigins": ["https://app.example.com", "http://localhost:3000"],
-            "jwks": ["keys": [["kty": "oct", "kid": "k1", "alg": "HS256", "k": "c2VjcmV0LW9mLXRoZS1hcHA"]]],
+            "jwks": [
+                "keys": [
+                    ["kty": "oct", "kid": "k1", "alg": "HS256", "k": "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"]
+                ]
+            ],
             "jwtIssuer": "https://login.example.com", "jwtAudience": "mail", "sessionExpiryClaim": "session_exp",
+            "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],
         ]
 
-        private static let secret = "c2VjcmV0LW9mLXRoZS1hcHA"
+        private static let secret = "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"
 
         private func put(_ app: RegistryApp, _ policy: JSON) async throws -> HTTPResponse {
             try await app.send("PUT", "", policy, by: .role(.admin))
@@ -139,6 +144,18 @@ extension EndToEnd {
                     let told = try #require(text.flatMap(Self.date))
                     #expect(abs(told.timeIntervalSince(expected)) < 1)
                 }
+            }
+        }
+
+        /// Keys are an administrator's, and no web page's.
+        @Test func keys_areSharedWithNoOrigin() async throws {
+            let app = try await RegistryApp.make(policy: ["allowedOrigins": ["*"]])
+            let origin = [("Origin", "https://app.example.com")]
+            let shared = try await app.send("GET", "/installations/phone", fields: origin)
+            #expect(shared["Access-Control-Allow-Origin"] != nil)
+            for (method, path) in [("GET", "/keys"), ("DELETE", "/keys/none"), ("GET", "")] {
+                let answer = try await app.send(method, path, by: .role(.admin), fields: origin)
+                #expect(answer["Access-Control-Allow-Origin"] == nil, "\(method) \(path)")
             }
         }
 

@@ -16,7 +16,10 @@ struct RebuildRollUpTests {
             try await PostgresSession.withSession(PostgresConfiguration(cluster.connectionString)) { session in
                 try session.run(
                     script: """
-                        INSERT INTO rollup_cell (app_id, level, reachable, active, installations) VALUES (1, 0, 0, 5, 5)
+                        INSERT INTO app (identifier, policy) VALUES ('com.example.mail', '{}');
+                        INSERT INTO rollup_locale_version (app_id, reachable, active, installations, locale_number,
+                            version_number)
+                        SELECT id, 0, 5, 5, 1, 1 FROM app
                         """)
             }
             let broken = try await RegistryCommand.run(["verify"], environment: environment)

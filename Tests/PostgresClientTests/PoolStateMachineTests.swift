@@ -49,6 +49,24 @@ struct PoolStateMachineTests {
         #expect(pool.giveBack(id, .exclusive, isFit: true) == [.lend(id, second, .shared)])
     }
 
+    @Test func sharedUnits_keepAConnection_whileTransactionsHaveAllOthers() {
+        var pool = PoolStateMachine.makeRunning(connections: 3)
+        for _ in 1...2 { #expect(pool.borrow(.exclusive, now: start).request.connection != nil) }
+        #expect(pool.borrow(.exclusive, now: start).request.isWait)
+        #expect(pool.borrow(.shared, now: start).request.connection != nil)
+    }
+
+    @Test func exclusiveBorrower_isServed_whileSharedUnitsComeAllTheTime() {
+        var pool = PoolStateMachine.makeRunning(connections: 2)
+        let first = pool.borrow(.shared, now: start).request.connection
+        let second = pool.borrow(.shared, now: start).request.connection
+        let waiter = pool.borrow(.exclusive, now: start).request.waiter
+        // Those that come now share one connection; the other one is free once its unit is back.
+        let third = pool.borrow(.shared, now: start).request.connection
+        let freed = third == first ? second : first
+        #expect(pool.giveBack(freed!, .shared, isFit: true) == [.lend(freed!, waiter, .exclusive)])
+    }
+
     @Test func queue_isBounded_whenAllIsLent() {
         var pool = PoolStateMachine.makeRunning(connections: 1, waitersMax: 1)
         _ = pool.borrow(.exclusive, now: start)

@@ -9,7 +9,7 @@ struct ImportReaderTests {
         table: "DE\t+0\tEurope/Berlin\nIN\t+0\tAsia/Kolkata")
 
     private func read(_ values: [ImportField: String]) throws(ImportFaults) -> ImportedInstallation {
-        var reader = ImportReader(links: links)
+        var reader = ImportReader(links: links, now: Timestamp(microseconds: 1_000))
         var record = ImportRecord()
         for (field, value) in values { record[field] = value }
         return try reader.installation(record)
@@ -58,6 +58,14 @@ struct ImportReaderTests {
         let device = try read(values).snapshot.device
         #expect(device.timeZoneID == expected)
         #expect(device.timeZoneOffset == expectedOffset)
+    }
+
+    /// A later life of the installation begins at its own microsecond, which must be above it.
+    @Test func generation_isRefused_whenItLiesInTheFuture() throws {
+        #expect(try read([.installID: "a", .token: "0123456789abcdef", .generation: "1000"]).generation == 1_000)
+        #expect(throws: ImportFaults.self) {
+            try read([.installID: "a", .token: "0123456789abcdef", .generation: "1001"])
+        }
     }
 
     @Test func faults_areAllTold_andNoneShowsWhatWasThere() throws {

@@ -1,7 +1,6 @@
 import Crypto
 import CryptoExtras
 import Foundation
-import JWTKit
 import PushRegistry
 import Testing
 
@@ -62,7 +61,7 @@ struct UserTokenTests {
         (#""iat":NOW+31"#, .notYetValid), (#""exp":"soon""#, .malformed), (#""iss":"other""#, .wrongIssuer),
         (#""aud":"other""#, .wrongAudience), (#""aud":["a","b"]"#, .wrongAudience), (#""aud":[]"#, .wrongAudience),
         (#""sub":"""#, .invalidUser), (#""sub":"with space""#, .invalidUser), (#""sub":7"#, .malformed),
-        (#""sub":null"#, .invalidUser), (#""sid":"""#, .invalidSession),
+        (#""sub":null"#, .invalidUser), (#""sid":"""#, .invalidSession), (#""exp":null"#, .missingExpiry),
     ])
     func token_isRefused_whenAClaimDoesNotFit(claim: String, fault: UserTokenFault) async throws {
         let token = try await Issuer.shared.token(.hs256, claims: claim)
@@ -97,24 +96,50 @@ struct UserTokenTests {
         await #expect(throws: UserTokenFault.expired) { try await verify(older, lateness: .days(30)) }
     }
 
+    /// A logout ends a JWT by its time of issue or by its session: one of them it needs.
+    @Test func token_isRefused_whenNoLogoutCouldEndIt() async throws {
+        let token = try await Issuer.shared.token(.hs256, claims: #""iat":null,"sid":null"#)
+        await #expect(throws: UserTokenFault.missingIssueTime) { try await verify(token) }
+        #expect(try await verify(token, policy: .make { $0.allowsIncompleteTokens = true }).issuedAt == nil)
+        for claim in [#""iat":null"#, #""sid":null"#] {
+            let token = try await Issuer.shared.token(.hs256, claims: claim)
+            #expect(try await verify(token).owner.userID.rawValue == "alice")
+        }
+    }
+
+    /// Each key that is tried costs time of an event loop, which nobody has paid for yet.
+    @Test func token_isRefused_whenItNamesNoKey_amongManyOfItsAlgorithm() async throws {
+        let secrets = (0..<5).map { #"{"kty":"oct","kid":"\#($0)","k":"\#(Issuer.secretText)"}"# }
+        let token = try await Issuer.shared.token(.hs256, header: #"{"alg":"HS256"}"#)
+        for count in 1...5 {
+            let keys = UserTokenKeys(#"{"keys":[\#(secrets.prefix(count).joined(separator: ","))]}"#)
+            let verifier = UserTokenVerifier(keys: keys, policy: .make { _ in })
+            if count <= UserTokenKeys.candidatesMax {
+                #expect(try verifier.verify(token, at: Issuer.now).keyID == "0")
+            } else {
+                #expect(throws: UserTokenFault.ambiguousKey) { try verifier.verify(token, at: Issuer.now) }
+            }
+        }
+    }
+
     @Test func sessionExpiry_comesFromTheClaimOfThePolicy() async throws {
         let token = try await Issuer.shared.token(.hs256, claims: #""session_exp":NOW+60"#)
         let owner = try await verify(token, policy: .make { $0.sessionExpiryClaim = "session_exp" }).owner
         #expect(owner.session?.expiresAt == Timestamp(microseconds: Issuer.now.microseconds + 60_000_000))
     }
 
-    @Test func keys_areLeftOut_whenTheyAreWeakOrForEncryption() async {
+    @Test func keys_areLeftOut_whenTheyAreWeakOrForEncryption() {
         let weak =
             #"{"keys":[{"kty":"oct","k":"c2hvcnQ"},{"kty":"oct","use":"enc","k":"\#(Issuer.secretText)"},"#
             + #"{"kty":"oct","alg":"HS512","k":"\#(Issuer.secretText)"},{"kty":"OKP","crv":"Ed25519","x":"AA"},"#
             + #"{"kty":"RSA","n":"AQAB","e":"AQAB"},{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}"#
-        #expect(await UserTokenKeys(weak).isEmpty)
+        #expect(UserTokenKeys(weak).isEmpty)
     }
 
     private func verify(
         _ token: String, policy: AppPolicy = .make { _ in }, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> UserToken {
-        let verifier = UserTokenVerifier(keys: await UserTokenKeys(try Issuer.shared.keySet), policy: policy)
+        let verifier = UserTokenVerifier(keys: UserTokenKeys(try Issuer.shared.keySet), policy: policy)
         return try verifier.verify(token, at: Issuer.now, lateness: lateness)
     }
 }
@@ -126,11 +151,11 @@ private struct Issuer: Sendable {
     static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
     static let secretText = base64URL(Data(secret))
 
-    private let rsa: Result<JWTKit.Insecure.RSA.PrivateKey, any Error>
+    private let rsa: Result<_RSA.Signing.PrivateKey, any Error>
     private let ec = P256.Signing.PrivateKey()
 
     private init() {
-        rsa = Result { try JWTKit.Insecure.RSA.PrivateKey(backing: _RSA.Signing.PrivateKey(keySize: .bits2048)) }
+        rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
     }
 
     var keySet: String {
@@ -165,7 +190,7 @@ private struct Issuer: Sendable {
         var usual = [
             "sub": #""alice""#, "sid": #""s1""#, "iss": #""issuer""#, "aud": #""app""#, "iat": "NOW", "exp": "NOW+60",
         ]
-        if let name = claims.split(separator: "\"").first { usual[String(name)] = nil }
+        for name in claims.matches(of: /(?:^|,)"([a-z_]+)":/) { usual[String(name.output.1)] = nil }
         let members = usual.map { "\"\($0)\":\($1)" } + (claims.isEmpty ? [] : [claims])
         let header = header ?? #"{"alg":"\#(algorithm.rawValue)","kid":"\#(algorithm.rawValue)"}"#
         let input =
@@ -181,7 +206,7 @@ private struct Issuer: Sendable {
         case .hs256: Data(HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: secret)))
         case .es256: try ec.signature(for: input).rawRepresentation
         case .rs256:
-            Data(try await JWTKeyCollection().add(rsa: rsa.get(), digestAlgorithm: .sha256).getKey().sign(input))
+            try rsa.get().signature(for: Data(input), padding: .insecurePKCS1v1_5).rawRepresentation
         }
     }
 

@@ -20,15 +20,6 @@ struct BatchQueueTests {
         #expect(takenLater)
     }
 
-    @Test func putBack_goesBeforeAllOthers_whenABatchLeftSomethingOut() {
-        var queue = BatchQueue<Int>(countMax: 10, batchMax: 2)
-        for element in 1...3 { _ = queue.append(element) }
-        let first = queue.takeBatch()
-        queue.putBack(first.filter { $0 == 2 })
-        let second = queue.takeBatch()
-        #expect(second == [2, 3])
-    }
-
     @Test func finish_givesUpWhatWaits_andRefusesMore() {
         var queue = BatchQueue<Int>(countMax: 10, batchMax: 2)
         for element in 1...3 { _ = queue.append(element) }

@@ -56,13 +56,17 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test func cursor_hasExpired_whenItsEventIsNotKept() async throws {
+    @Test func cursor_hasExpired_whenLaterEventsWereDropped_andOnlyThen() async throws {
         try await TestStores.with { stores in
-            _ = try await stores.sql(stores.append("a"))
-            _ = try await stores.sql(stores.append("b"))
-            let first = try #require(try await stores.feed().first)
-            _ = try await stores.sql("DELETE FROM token_event WHERE install_id = 'a'")
-            await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: first.cursor) }
+            for name in ["a", "b", "c"] { _ = try await stores.sql(stores.append(name)) }
+            let events = try await stores.feed()
+            // The month of the first two events is dropped.
+            _ = try await stores.sql(
+                "INSERT INTO dropped_history SELECT app_id, position, id FROM token_event WHERE install_id = 'b'")
+            _ = try await stores.sql("DELETE FROM token_event WHERE install_id IN ('a', 'b')")
+            await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: events[0].cursor) }
+            #expect(try await stores.feed(after: events[1].cursor).map(\.installID) == ["c"])
+            #expect(try await stores.feed(after: events[2].cursor).isEmpty)
         }
     }
 
@@ -71,7 +75,7 @@ struct ChangeFeedTests {
         try await TestStores.with { stores in
             for number in 1...3 { _ = try await stores.sql(stores.append("restored-\(number)")) }
             let cursor = try #require(try await stores.feed().last?.cursor)
-            _ = try await stores.sql("UPDATE token_event SET transaction_id = (9000000 - id)::text::xid8")
+            _ = try await stores.sql("UPDATE token_event SET position = 9000000 - id")
             _ = try await stores.sql("UPDATE change_epoch SET identity = 'elsewhere'")
             #expect(try await RegistryVerifier(stores.configuration).verify().isIntact == false)
             await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: cursor) }
@@ -83,7 +87,7 @@ struct ChangeFeedTests {
     }
 
     @Test func cursor_isRead_asItIsWritten() throws {
-        let cursor = EventCursor(epoch: "0123456789abcdef", app: AppNumber(2), transactionID: 3, id: 4)
+        let cursor = EventCursor(epoch: "0123456789abcdef", app: AppNumber(2), position: 3, id: 4)
         #expect(EventCursor(cursor.description) == cursor)
         for bad in [
             "", "x", "0123456789abcdef.2.3", "0123456789abcdef.2.3.-4", "0123456789ABCDEF.2.3.4",
@@ -98,8 +102,10 @@ extension TestStores {
     /// An event of an installation of this name.
     fileprivate func append(_ installID: String) -> PostgresStatement {
         """
-        INSERT INTO token_event (at, app_id, install_id, event, reason, actor, provider, state, generation_before, generation_after)
-        VALUES (now(), \(app.number.rawValue), \(installID), 'registered', 'firstRegistration', 'test', 'apns', 'active', 0, 1)
+        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
+            generation_before, generation_after)
+        VALUES (pg_current_xact_id()::text::bigint, now(), \(app.number.rawValue), \(installID), 'registered',
+            'firstRegistration', 'test', 'apns', 'active', 0, 1)
         """
     }
 

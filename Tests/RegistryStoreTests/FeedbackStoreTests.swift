@@ -1,3 +1,4 @@
+import EventLoop
 import PostgresClient
 import PushRegistry
 import Testing
@@ -41,7 +42,74 @@ struct FeedbackStoreTests {
             #expect(try await stores.judge([token])[.unregistered] == 1)
             let old = try #require(try await stores.installation("old"))
             #expect(old.state == .superseded && old.tokenSHA256 == nil)
-            #expect(try await RegistryVerifier(stores.configuration).verify().isIntact)
+            #expect(try await stores.sql("SELECT FROM token_holder WHERE install_id IS NULL").count == 1)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// A registration marks the installation between reading and writing (R5): no order of the two leaves it as it is
+    /// marked and unregistered.
+    @Test func markedInstallation_isRetired_whenItIsMarkedWhileTheFeedbackWaits() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("old", token: token)
+            try await stores.waitTwoDays()
+            let counts = try await stores.postgres.withTransaction { registration in
+                _ = try await registration.execute(
+                    "UPDATE installation SET probably_replaced_by = 'new', revision = revision + 1")
+                async let counts = stores.judge([token])
+                try await stores.waitForBlockedSession()
+                try await registration.commit()
+                return try await counts
+            }
+            #expect(counts[.unregistered] == 1)
+            #expect(try await stores.installation("old")?.state == .superseded)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// Retiring, judging and taking over the same eight tokens, by ids and by tokens, in any order.
+    @Test func feedback_agreesWithTakeovers_whoeverComesFirst() async throws {
+        try await TestStores.with { stores in
+            let tokens = (0..<8).map { "aaaaaaaaaaaaaaa\($0)" }
+            for round in 0..<40 {
+                for (number, token) in tokens.enumerated() {
+                    try await stores.register("phone-\(number)", token: token, as: "alice", keychain: "k-\(number)")
+                }
+                // A second installation of the same device, which marks the first one.
+                for number in 0..<4 {
+                    let fresh = "bbbbbbbbbb" + String(100_000 + round * 8 + number)
+                    try await stores.register("new-\(round)-\(number)", token: fresh, keychain: "k-\(number)")
+                }
+                try await stores.waitTwoDays()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in tokens.indices {
+                        group.addTask {
+                            try await stores.register("thief-\(round % 3)-\(number)", token: tokens[7 - number])
+                        }
+                    }
+                    for _ in 0..<3 { group.addTask { _ = try await stores.judge(tokens.shuffled()) } }
+                    group.addTask {
+                        let items = try tokens.indices.shuffled().map { number in
+                            FeedbackItem(
+                                installID: try InstallID("phone-\(number)"), provider: .apns, addresses: [],
+                                reason: "BadDeviceToken")
+                        }
+                        _ = try await stores.feedback.apply(
+                            Feedback(of: stores.app, items: items, actor: "sender:test"))
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func longWork_leavesTheLoop_alsoWhereTheTaskPrefersIt() async throws {
+        let loop = EventLoop(name: "busy")
+        defer { loop.stop() }
+        await withTaskExecutorPreference(loop) {
+            let isOnLoop = await offLoop { loop.isCurrent }
+            #expect(!isOnLoop)
         }
     }
 
@@ -61,11 +129,12 @@ struct FeedbackStoreTests {
                 }
                 try await group.waitForAll()
             }
-            // A phone whose registration came first was unchanged, seen now, and is not touched by what was true before.
+            // A phone whose registration came first was unchanged, seen now, and is not touched by what was true
+            // before.
             for number in tokens.indices {
                 #expect(try await stores.installation("phone-\(number)")?.state == .active)
             }
-            #expect(try await RegistryVerifier(stores.configuration).verify().isIntact)
+            try await stores.expectIntact()
         }
     }
 
@@ -76,7 +145,10 @@ struct FeedbackStoreTests {
             try await stores.waitTwoDays()
             let counts = try await stores.postgres.withTransaction { registration in
                 _ = try await registration.execute(
-                    "UPDATE installation SET last_seen_at = clock_timestamp() + interval '1 second'")
+                    """
+                    UPDATE installation SET last_seen_at = clock_timestamp() + interval '1 second',
+                        revision = revision + 1
+                    """)
                 async let counts = stores.judge([token])
                 try await stores.waitForBlockedSession()
                 try await registration.commit()
@@ -114,7 +186,7 @@ struct FeedbackStoreTests {
             let feedback = Feedback(of: stores.app, items: [try stores.item(token)], actor: "sender:test")
             let counts = try await stores.postgres.withTransaction { takeover in
                 _ = try await takeover.execute(stores.takeover(of: token))
-                async let counts = stores.feedback.attempt(feedback, .locks)
+                async let counts = stores.feedback.applyLocked(feedback)
                 try await stores.waitForBlockedSession()
                 try await takeover.commit()
                 return try await counts
@@ -130,7 +202,8 @@ struct FeedbackStoreTests {
             try await stores.register("phone", token: token)
             let sent = try #require(try await stores.installation("phone")?.lastSeenAt)
             let counts = try await stores.postgres.withTransaction { registration in
-                _ = try await registration.execute("UPDATE installation SET generation = generation + 1")
+                _ = try await registration.execute(
+                    "UPDATE installation SET generation = generation + 1, revision = revision + 1")
                 return try await stores.judge([token], at: sent)
             }
             #expect(counts[.outdated] == 1)
@@ -179,7 +252,7 @@ struct FeedbackStoreTests {
                 #expect(events.allSatisfy { $0.tokenSHA256 == TestStores.sha256(Array(token.utf8)) })
                 #expect(events.allSatisfy { $0.actor == "sender:test" && $0.provider == "apns" })
             }
-            #expect(try await RegistryVerifier(stores.configuration).verify().isIntact)
+            try await stores.expectIntact()
         }
     }
 
@@ -204,16 +277,24 @@ extension TestStores {
         }
     }
 
-    /// The token goes from "old" to "new".
+    /// The token goes from "old" to "new", in the lock order of all transactions.
     fileprivate func takeover(of token: String) -> [PostgresStatement] {
-        [
+        let digest = Self.sha256(Array(token.utf8))
+        return [
+            PostgresStatement("SELECT FROM token_holder WHERE token_sha256 = \(digest) FOR UPDATE"),
+            PostgresStatement("UPDATE token_holder SET install_id = 'new' WHERE token_sha256 = \(digest)"),
             """
-            UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded', generation = generation + 1
+            UPDATE token_holder SET install_id = NULL
+            WHERE token_sha256 = (SELECT token_sha256 FROM installation WHERE install_id = 'new')
+            """,
+            """
+            UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded',
+                generation = generation + 1, revision = revision + 1
             WHERE install_id = 'old'
             """,
             PostgresStatement(
                 """
-                UPDATE installation SET token = \(token), token_sha256 = \(Self.sha256(Array(token.utf8)))
+                UPDATE installation SET token = \(token), token_sha256 = \(digest), revision = revision + 1
                 WHERE install_id = 'new'
                 """),
         ]

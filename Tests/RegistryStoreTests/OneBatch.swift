@@ -1,5 +1,4 @@
 import PushRegistry
-import Synchronization
 
 @testable import RegistryStore
 
@@ -8,40 +7,32 @@ typealias Outcome = Result<RegistrationOutcome, any Error>
 extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and gives each one's answer.
     func writeInOneBatch(_ registrations: [Registration]) async throws -> [Outcome] {
-        let gathering = Gathering()
-        return try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
+        var batch = registrations.map(PendingRegistration.init)
+        let lookUp = RegistrationLookUp(postgres: pool, clock: resources.clock)
+        for (index, finding) in try await lookUp.find([(batch[0].app, batch)])[0].enumerated() {
+            batch[index].finding = finding
+        }
+        let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
+        return try await writer.write(batch, .batch)
+    }
+}
+
+extension StoreUnderTest {
+    /// Registers all of them at the same time, and gives each one's answer.
+    func registerTogether(_ registrations: [Registration]) async throws -> [Outcome] {
+        await withTaskGroup(of: (Int, Outcome).self) { group in
             for (index, registration) in registrations.enumerated() {
-                group.addTask { (index, await gathering.answer(to: registration, index)) }
+                group.addTask { (index, await Outcome { try await register(registration) }) }
             }
-            try await eventually { gathering.count == registrations.count }
-            await RegistrationTransactions(postgres: pool, meters: StoreMeters()).write(gathering.batch)
-            var outcomes: [Int: Outcome] = [:]
-            for try await (index, outcome) in group { outcomes[index] = outcome }
+            let outcomes = await group.reduce(into: [Int: Outcome]()) { $0[$1.0] = $1.1 }
             return registrations.indices.compactMap { outcomes[$0] }
         }
     }
 }
 
-/// Registrations that wait until all of their batch are there.
-private final class Gathering: Sendable {
-    private let pending = Mutex<[Int: PendingRegistration]>([:])
-
-    var count: Int { pending.withLock { $0.count } }
-
-    var batch: [PendingRegistration] {
-        pending.withLock { pending in pending.sorted { $0.key < $1.key }.map(\.value) }
-    }
-
-    func answer(to registration: Registration, _ index: Int) async -> Outcome {
-        do {
-            return .success(
-                try await withCheckedThrowingContinuation { continuation in
-                    let new = PendingRegistration(registration, continuation)
-                    pending.withLock { $0[index] = new }
-                })
-        } catch {
-            return .failure(error)
-        }
+extension Outcome {
+    fileprivate init(_ body: () async throws -> RegistrationOutcome) async where Failure == any Error {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 

@@ -5,20 +5,25 @@ import Logging
 import Migrations
 import PostgresClient
 import PushRegistry
-import RegistryStore
+
+@testable import RegistryStore
 
 /// The store on an event loop of its own, and SQL beside it.
 struct StoreUnderTest: Sendable {
-    /// The store's sessions.
-    let pool: PostgresClient
+    /// The store's sessions, with what the stores of a loop share.
+    let resources: LoopResources
     let coalescer: RegistrationCoalescer
     let loop: EventLoop
     /// Sessions that the store does not use.
     let database: PostgresClient
+    /// Of the store's sessions.
+    let configuration: PostgresConfiguration
 
     func register(_ registration: Registration) async throws -> RegistrationOutcome {
         try await coalescer.register(registration)
     }
+
+    var pool: PostgresClient { resources.postgres }
 
     /// The installations that hold a token, `installId token`, in order.
     func holders() async throws -> [String] {
@@ -36,26 +41,35 @@ struct StoreUnderTest: Sendable {
     }
 }
 
+/// As the service's own sessions begin.
+let serviceSettings = [
+    "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
+    "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s", "lock_timeout": "100ms",
+]
+
 /// Lends a store over a server of its own, whose schema is made.
 func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void) async throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     try await ThrowawayCluster.with(logger: logger) { [logger] server in
-        let configuration = try PostgresConfiguration(server.connectionString)
+        let configuration = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
         let loop = EventLoop(name: "store")
         defer { loop.stop() }
-        let pools = [configuration, try PostgresConfiguration(server.superuserConnectionString)].map {
+        let pools = [
+            configuration, try PostgresConfiguration(server.superuserConnectionString),
+        ].map {
             PostgresClient($0, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 4), logger: logger)
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for pool in pools { group.addTask { await pool.run() } }
+            let resources = LoopResources(postgres: pools[0], clock: RegistryClock())
             let store = StoreUnderTest(
-                pool: pools[0], coalescer: RegistrationCoalescer(loop: loop, postgres: pools[0]), loop: loop,
-                database: pools[1])
+                resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: pools[1],
+                configuration: configuration)
             let migrations = migrationFiles.enumerated().map { index, file in
                 Migration(version: index + 1, name: file.name, sql: file.sql)
             }
-            _ = try await Migrator(migrations, logger: logger).migrate(configuration)
+            _ = try await Migrator(migrations, logger: logger).migrate(PostgresConfiguration(server.connectionString))
             group.addTask { await store.coalescer.run() }
             try await body(store)
             group.cancelAll()

@@ -31,17 +31,17 @@ struct VerifierTests {
         }
     }
 
-    @Test func token_isFoundTwice_whenItsIndexIsGone() async throws {
+    @Test func token_isFoundTwice_whenItsKeyIsGone() async throws {
         try await TestStores.with { stores in
             try await stores.prepare()
-            _ = try await stores.sql("DROP INDEX installation_token")
+            _ = try await stores.sql("ALTER TABLE token_holder DROP CONSTRAINT token_holder_pkey")
             try await stores.expectBroken(["token-index"])
             _ = try await stores.sql(
                 """
                 UPDATE installation i SET token = o.token, token_sha256 = o.token_sha256 FROM installation o
                 WHERE i.install_id = 'b' AND o.install_id = 'c'
                 """)
-            try await stores.expectBroken(["token-index", "token-held-once", "event-tells-row"])
+            try await stores.expectBroken(["token-index", "token-holder", "event-tells-row"])
         }
     }
 
@@ -64,7 +64,8 @@ struct VerifierTests {
             ["token-and-state"], "UPDATE installation SET p256dh = 'x' WHERE install_id = 'b'",
             undone: "UPDATE installation SET p256dh = NULL WHERE install_id = 'b'"),
         Damage(
-            ["owner-and-session"], "UPDATE installation SET session_expires_at = now() WHERE install_id = 'b'",
+            ["owner-and-session"],
+            "UPDATE installation SET session_expires_at = now() + interval '1 day' WHERE install_id = 'b'",
             undone: "UPDATE installation SET session_expires_at = NULL WHERE install_id = 'b'"),
         Damage(
             ["generation"], "UPDATE installation SET registration_generation = generation + 1 WHERE install_id = 'b'",
@@ -79,40 +80,72 @@ struct VerifierTests {
                 "UPDATE installation SET state_changed_at = state_changed_at + interval '9 days' WHERE install_id = 'b'"
         ),
         Damage(
-            ["app"], "UPDATE installation SET app_id = app_id + 1000 WHERE install_id = 'eventless'",
+            ["times"], "UPDATE installation SET snapshot_at = snapshot_at + interval '1 hour' WHERE install_id = 'd'",
+            undone: "UPDATE installation SET snapshot_at = snapshot_at - interval '1 hour' WHERE install_id = 'd'"),
+        Damage(
+            ["generation"], "UPDATE installation SET revision = -revision WHERE install_id = 'b'",
+            undone: "UPDATE installation SET revision = -revision WHERE install_id = 'b'"),
+        Damage(
+            ["token-holder"], "UPDATE token_holder SET install_id = NULL WHERE install_id = 'b'",
+            undone: """
+                UPDATE token_holder h SET install_id = 'b' FROM installation i
+                WHERE i.install_id = 'b' AND h.token_sha256 = i.token_sha256
+                """),
+        Damage(
+            ["token-holder"], "UPDATE token_holder SET install_id = 'c' WHERE install_id = 'b'",
+            undone: """
+                UPDATE token_holder h SET install_id = 'b' FROM installation i
+                WHERE i.install_id = 'b' AND h.token_sha256 = i.token_sha256
+                """),
+        Damage(
+            ["owner"], "UPDATE installation_owner SET left_at = now() WHERE install_id = 'b'",
+            undone: "UPDATE installation_owner SET left_at = NULL WHERE install_id = 'b'"),
+        Damage(
+            ["owner"], "UPDATE installation_owner SET session_id = 's2' WHERE install_id = 'd'",
+            undone: "UPDATE installation_owner SET session_id = 's1' WHERE install_id = 'd'"),
+        Damage(
+            ["registrant"], "UPDATE installation SET registrant = registrant + 1 WHERE install_id = 'b'",
+            undone: "UPDATE installation SET registrant = registrant - 1 WHERE install_id = 'b'"),
+        Damage(
+            ["app", "token-holder", "rollup-cells", "rollup-recount"],
+            "UPDATE installation SET app_id = app_id + 1000 WHERE install_id = 'eventless'",
             undone: "UPDATE installation SET app_id = app_id - 1000 WHERE install_id = 'eventless'"),
         Damage(
             ["event-chain"], "UPDATE token_event SET generation_before = generation_before - 1 WHERE event = 'rotated'",
             undone: "UPDATE token_event SET generation_before = generation_before + 1 WHERE event = 'rotated'"),
         Damage(
-            ["event-tells-row"], "UPDATE installation SET state = 'stale' WHERE install_id = 'b'",
+            ["event-tells-row", "rollup-recount"], "UPDATE installation SET state = 'stale' WHERE install_id = 'b'",
             undone: "UPDATE installation SET state = 'active' WHERE install_id = 'b'"),
         Damage(
             ["event-tells-row"], "UPDATE installation SET generation = generation + 1 WHERE install_id = 'b'",
             undone: "UPDATE installation SET generation = generation - 1 WHERE install_id = 'b'"),
         Damage(
-            ["event-tells-row"], "UPDATE installation SET user_id = 'mallory' WHERE install_id = 'b'",
+            ["event-tells-row", "owner", "registrant"],
+            "UPDATE installation SET user_id = 'mallory' WHERE install_id = 'b'",
             undone: "UPDATE installation SET user_id = 'bob' WHERE install_id = 'b'"),
         Damage(
             ["event-without-token"],
-            "UPDATE token_event SET actor = (SELECT token FROM installation WHERE install_id = 'b') WHERE event = 'rotated'",
-            undone: "UPDATE token_event SET actor = 'x' WHERE event = 'rotated'"),
-        Damage(
-            ["event-transaction"],
             """
-            UPDATE token_event SET transaction_id = (transaction_id::text::bigint + 1000000)::text::xid8
+            UPDATE token_event SET actor = (SELECT token FROM installation WHERE install_id = 'b')
             WHERE event = 'rotated'
             """,
-            undone: """
-                UPDATE token_event SET transaction_id = (transaction_id::text::bigint - 1000000)::text::xid8
-                WHERE event = 'rotated'
-                """),
+            undone: "UPDATE token_event SET actor = 'x' WHERE event = 'rotated'"),
+        Damage(
+            ["event-position", "event-chain"],
+            "UPDATE token_event SET position = position + 1000000 WHERE event = 'rotated'",
+            undone: "UPDATE token_event SET position = position - 1000000 WHERE event = 'rotated'"),
+        Damage(
+            ["event-chain"], "UPDATE token_event SET event = 'logoutIgnored' WHERE event = 'rotated'",
+            undone: "UPDATE token_event SET event = 'rotated' WHERE event = 'logoutIgnored'"),
         Damage(
             ["snapshot-owner"], "UPDATE settings_snapshot SET install_id = 'gone' WHERE install_id = 'b'",
             undone: "UPDATE settings_snapshot SET install_id = 'b' WHERE install_id = 'gone'"),
         Damage(
-            ["newest-snapshot"], "UPDATE installation SET carrier = 'Another' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET carrier = NULL WHERE install_id = 'b'"),
+            ["snapshot-times"],
+            "UPDATE settings_snapshot SET replaced_at = replaced_at + interval '1 hour' WHERE install_id = 'b'",
+            undone: """
+                UPDATE settings_snapshot SET replaced_at = replaced_at - interval '1 hour' WHERE install_id = 'b'
+                """),
         Damage(
             ["session-ended"], "UPDATE session SET ended_at = now() - interval '399 days' WHERE session_id = 's1'",
             undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
@@ -125,7 +158,8 @@ struct VerifierTests {
         Damage(
             ["user-logged-out"],
             """
-            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days' WHERE install_id = 'd')
+            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
+                WHERE install_id = 'd')
             UPDATE user_guard SET refused_before = now() - interval '8 days' WHERE user_sha256 = user_digest('dora')
             """,
             undone: """
@@ -134,14 +168,19 @@ struct VerifierTests {
                 """),
         Damage(
             ["installation-logged-out"],
-            "INSERT INTO installation_logout SELECT app_id, 'd', user_digest('dora'), 's1', now() FROM installation WHERE install_id = 'd'",
+            """
+            INSERT INTO installation_logout
+            SELECT app_id, 'd', user_digest('dora'), 's1', now() FROM installation WHERE install_id = 'd'
+            """,
             undone: "DELETE FROM installation_logout"),
         Damage(
             ["installation-logged-out"],
             """
-            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days' WHERE install_id = 'd')
+            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
+                WHERE install_id = 'd')
             INSERT INTO installation_logout
-            SELECT app_id, 'd', user_digest('dora'), '', now() - interval '8 days' FROM installation WHERE install_id = 'd'
+            SELECT app_id, 'd', user_digest('dora'), '', now() - interval '8 days' FROM installation
+            WHERE install_id = 'd'
             """,
             undone: """
                 WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
@@ -152,14 +191,21 @@ struct VerifierTests {
             undone: "UPDATE session SET kept_at = NULL WHERE session_id = 's1'"),
         Damage(
             ["user-digest"],
-            "INSERT INTO session SELECT app_id, 's2', 'alice' FROM installation WHERE install_id = 'd'",
+            "INSERT INTO session SELECT app_id, 's2', 'alice', now() FROM installation WHERE install_id = 'd'",
             undone: "DELETE FROM session WHERE session_id = 's2'"),
         Damage(
             ["partitions"],
-            "DO $$ BEGIN EXECUTE 'ALTER TABLE token_event_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM') || ' RENAME TO hidden'; END $$",
-            undone:
-                "DO $$ BEGIN EXECUTE 'ALTER TABLE hidden RENAME TO token_event_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM'); END $$"
-        ),
+            """
+            DO $$ BEGIN EXECUTE 'ALTER TABLE token_event DETACH PARTITION token_event_'
+                || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM'); END $$
+            """,
+            undone: """
+                DO $$ BEGIN
+                    EXECUTE 'DROP TABLE token_event_'
+                        || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM');
+                    PERFORM make_history_partition(parent, first_day) FROM missing_history_months(1);
+                END $$
+                """),
         Damage(
             ["epoch"], "UPDATE change_epoch SET identity = 'x' || identity",
             undone: "UPDATE change_epoch SET identity = substr(identity, 2)"),
@@ -177,9 +223,10 @@ extension TestStores {
             Removal(key: key("c"), requester: .service, precondition: nil, actor: "service:test"))
         try await register("c", token: "cccccccccccccccc")
         try await register("d", token: "dddddddddddddddd", as: "dora", session: "s1")
+        // Another snapshot.
+        try await register("b", token: "aaaaaaaaaaaaaaab", as: "bob", keychain: "k")
         try await register("eventless", token: "eeeeeeeeeeeeeeee")
         _ = try await sql("DELETE FROM token_event WHERE install_id = 'eventless'")
-        _ = try await sql("DELETE FROM settings_snapshot WHERE install_id = 'eventless'")
         try await waitTwoDays()
     }
 

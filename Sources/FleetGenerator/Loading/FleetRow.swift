@@ -2,16 +2,18 @@ import Crypto
 import PushRegistry
 import RegistryStore
 
-/// An installation as the service leaves it after it registered and was seen again: the rules themselves and the store's
-/// own digest make it, so that the same body over HTTP finds nothing new.
+/// An installation as the service leaves it after it registered and was seen again: the rules themselves make it, so
+/// that the same body over HTTP finds nothing new.
 struct FleetRow {
-    let row: InstallationRow
-    let events: [TokenEvent]
+    static let actor = "job:fleet"
+
+    let registration: Registration
+    let installation: Installation
 
     /// What the service is asked when the installation registers.
     static func registration(_ installation: FleetInstallation, app: App) -> Registration {
         Registration(
-            installation.request, of: app, owner: installation.owner, precondition: nil, actor: "job:fleet",
+            installation.request, of: app, owner: installation.owner, precondition: nil, actor: actor,
             sha256: { Array(SHA256.hash(data: $0)) })
     }
 
@@ -21,9 +23,6 @@ struct FleetRow {
         _ = made { () throws(RegistrationRefusal) in try locked.register(registration) }
         guard var installation = locked[registration.key] else { preconditionFailure("registered and not there") }
         installation.lastSeenAt = fleet.times.lastSeenAt
-        row = InstallationRow(
-            installation: installation, token: registration.token,
-            registrationDigest: RegistrationDigest.make(registration), snapshot: registration.snapshot)
-        events = locked.events
+        (self.registration, self.installation) = (registration, installation)
     }
 }

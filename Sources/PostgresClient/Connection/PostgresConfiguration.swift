@@ -2,7 +2,13 @@
 public struct PostgresConfiguration: Sendable {
     /// Set in every session, where the caller sets nothing else: the server notices within a second that the client of
     /// a running query has gone, which is how this client cancels one.
-    public static let defaultSettings = ["client_connection_check_interval": "1000"]
+    ///
+    /// The rest is what this client and its callers rely on, whatever the role or the database says: isolation
+    /// read committed, literals without backslash escapes, and commits that are durable.
+    public static let defaultSettings = [
+        "client_connection_check_interval": "1000", "default_transaction_isolation": "read committed",
+        "standard_conforming_strings": "on", "synchronous_commit": "on",
+    ]
 
     let connectionString: ConnectionString
     let settings: [String: String]

@@ -34,7 +34,7 @@ struct ConnectionString: Sendable {
     }
 
     /// What the string sets, by `PQconninfoParse`: nothing from the environment, no defaults.
-    private static func parse(_ string: String) -> [String: String]? {
+    static func parse(_ string: String) -> [String: String]? {
         guard let options = PQconninfoParse(string, nil) else { return nil }
         defer { PQconninfoFree(options) }
         var result: [String: String] = [:]

@@ -77,12 +77,16 @@ struct PoolStateMachine {
 extension PoolStateMachine {
     mutating func borrow(_ use: Use, now: Instant) -> (request: Request, actions: [Action]) {
         guard phase == .new || phase == .running else { return (.refuse(.closed), []) }
-        // Nobody overtakes those who wait.
-        if waiters.isEmpty, let id = take(use) { return (.lend(id), []) }
+        if !mustWait(use), let id = take(use) { return (.lend(id), []) }
         guard waiters.count < limits.waitersMax else { return (.refuse(.queueFull), []) }
         ids += 1
         waiters.append(Waiter(id: ids, use: use, deadline: now + waitTimeout))
         return (.wait(ids), open())
+    }
+
+    /// Nobody overtakes those who wait for the same, or those who wait for the only connection.
+    private func mustWait(_ use: Use) -> Bool {
+        connections.count > 1 ? waiters.contains { $0.use == use } : !waiters.isEmpty
     }
 
     mutating func giveBack(_ id: ConnectionID, _ use: Use, isFit: Bool) -> [Action] {
@@ -116,24 +120,34 @@ extension PoolStateMachine {
 
     private mutating func serve() -> [Action] {
         var actions: [Action] = []
-        while let waiter = waiters.first, let id = take(waiter.use) {
-            waiters.removeFirst()
-            actions.append(.lend(id, waiter.id, waiter.use))
+        var blocked = Set<Use>()
+        while let index = waiters.firstIndex(where: { !blocked.contains($0.use) }) {
+            let waiter = waiters[index]
+            if let id = take(waiter.use) {
+                actions.append(.lend(id, waiters.remove(at: index).id, waiter.use))
+            } else {
+                blocked.formUnion(connections.count > 1 ? [waiter.use] : [.shared, .exclusive])
+            }
         }
         return actions + open()
     }
 
-    /// The least used connection that has room; for an exclusive borrower one that nobody has. Who shares one may not
-    /// have sent the unit yet, which would then run within the exclusive borrower's transaction.
+    /// For a shared unit the least used connection that has room; for an exclusive borrower one that nobody has. Who
+    /// shares one may not have sent the unit yet, which would then run within the exclusive borrower's transaction.
+    ///
+    /// One connection is always left to shared units: transactions that wait for locks must not hold up look-ups. While an
+    /// exclusive borrower waits, shared units keep to one connection, so that another becomes free.
     private mutating func take(_ use: Use) -> ConnectionID? {
         let free = connections.indices.filter { !connections[$0].isExclusive }
-        guard let index = free.min(by: { connections[$0].shares < connections[$1].shares }) else { return nil }
+        let byUse = { [connections] (left: Int, right: Int) in connections[left].shares < connections[right].shares }
+        let isExclusiveWaiting = use == .shared && waiters.contains { $0.use == .exclusive }
+        guard let index = isExclusiveWaiting ? free.max(by: byUse) : free.min(by: byUse) else { return nil }
         switch use {
         case .shared:
             guard connections[index].shares < limits.unitsPerConnection else { return nil }
             connections[index].shares += 1
         case .exclusive:
-            guard connections[index].isIdle else { return nil }
+            guard connections[index].isIdle, free.count > 1 || connections.count == 1 else { return nil }
             connections[index].isExclusive = true
         }
         return connections[index].id

@@ -10,7 +10,7 @@ public struct PostgresPoolLimits: Sendable {
     /// Tasks that wait for a connection. Beyond it the service is overloaded and says so at once.
     public var waitersMax = 1_024
     /// How long a task waits for a busy pool.
-    public var waitTimeout = Duration.seconds(2)
+    public var waitTimeout = Duration.seconds(5)
     /// How long a task waits for a pool whose server is away: long enough for a quick restart, too short to pile up.
     public var unavailableTimeout = Duration.milliseconds(500)
     /// How long a unit may take, from its sending to its results.

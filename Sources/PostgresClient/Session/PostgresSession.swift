@@ -52,11 +52,14 @@ public final class PostgresSession {
     }
 
     /// Commits when `body` returns and rolls back when it throws.
+    ///
+    /// - Throws: what `body` throws; `transactionAborted` if a statement of it had failed, so that COMMIT rolled back.
     public func withTransaction<Value>(_ body: () throws -> Value) throws -> Value {
-        try run(script: "BEGIN")
+        try run(script: "BEGIN ISOLATION LEVEL READ COMMITTED")
         do {
             let value = try body()
-            try run(script: "COMMIT")
+            // COMMIT of a transaction that has failed is answered with ROLLBACK, and with no error.
+            guard try execute("COMMIT").commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
             return value
         } catch {
             try? run(script: "ROLLBACK")

@@ -19,6 +19,18 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         self = interpolation.sql
     }
 
+    /// SQL that the program composed of its own literals: names of columns, casts, numbers of parameters. Never of a
+    /// value from outside.
+    package init(trusted sql: String) {
+        parts = [sql]
+    }
+
+    package static func + (left: PostgresSQL, right: PostgresSQL) -> PostgresSQL {
+        var sum = left
+        sum.append(right)
+        return sum
+    }
+
     /// The name of a table, column or the like, quoted.
     public init(identifier: String) {
         parts = [Self.quoted(identifier, with: "\"")]

@@ -2,6 +2,8 @@
 public enum ExportColumn: Hashable, Sendable {
     case field(AudienceField)
     case installID, token, generation, userID
+    /// What an import needs besides, to make the same installation of a row.
+    case keychainID, vendorID, languages, sessionID, sessionExpiresAt
     /// Of a Web Push subscription.
     case p256dh, auth
 
@@ -17,13 +19,16 @@ public enum ExportColumn: Hashable, Sendable {
         case time
         /// Text: a pair of numbers with a space between them, north and east.
         case location
+        /// A JSON text.
+        case json
     }
 
     public var kind: Kind {
         switch self {
         case .generation, .field(.utcOffset): .integer
         case .field(.providesAppNotificationSettings): .flag
-        case .field(.lastSeenAt), .field(.createdAt): .time
+        case .field(.lastSeenAt), .field(.createdAt), .sessionExpiresAt: .time
+        case .languages: .json
         case .field(.location): .location
         default: .text
         }

@@ -16,6 +16,8 @@ public struct SegmentExpansion: Sendable {
 
     private let definitions: [SegmentName: AudienceFilter]
     private var expanded: [SegmentName: AudienceFilter] = [:]
+    /// Of each expanded segment: how many values it has, those that a simplification dropped included.
+    private var widths: [SegmentName: Int] = [:]
     private var path: Set<SegmentName> = []
     private var faults: [Fault] = []
 
@@ -24,7 +26,8 @@ public struct SegmentExpansion: Sendable {
         self.definitions = definitions
     }
 
-    /// The filter without a name of a segment, or all that is wrong.
+    /// The filter simplified and without a name of a segment, or all that is wrong. Faults and values are looked for in
+    /// the filters as they were sent: nothing hides behind what is true or false of everybody.
     ///
     /// - Parameter name: what the filter is about to be saved as: naming it would be a cycle.
     public mutating func expand(
@@ -32,9 +35,9 @@ public struct SegmentExpansion: Sendable {
     ) -> (filter: AudienceFilter, faults: [Fault]) {
         faults = []
         path = name.map { [$0] } ?? []
-        expanded = [:]
+        (expanded, widths) = ([:], [:])
         let result = filter.mapSegments { reference(at: $0) }
-        if result.width > AudienceFilter.widthMax { faults.append(.tooWide) }
+        if !faults.contains(.tooWide), width(of: filter) > AudienceFilter.widthMax { faults.append(.tooWide) }
         return (result, faults)
     }
 
@@ -61,14 +64,32 @@ public struct SegmentExpansion: Sendable {
             try expansion(of: inner.name, at: reference)
         }
         // Segments that name segments twice double with each step: nobody needs the result of what is too wide already.
-        guard filter.width <= AudienceFilter.widthMax else { throw .tooWide }
-        expanded[name] = filter
+        let width = width(of: definition)
+        guard width <= AudienceFilter.widthMax else { throw .tooWide }
+        (expanded[name], widths[name]) = (filter, width)
         return filter
+    }
+
+    /// How many values a filter has, those of its segments included; at most one more than are allowed.
+    private func width(of filter: AudienceFilter) -> Int {
+        switch filter {
+        case .all(let parts), .any(let parts):
+            parts.reduce(0) { min($0 + width(of: $1), AudienceFilter.widthMax + 1) }
+        case .not(let part): width(of: part)
+        case .segment(let reference): widths[reference.name] ?? 0
+        case .condition: min(filter.width, AudienceFilter.widthMax + 1)
+        }
     }
 }
 
 extension AudienceFilter {
-    /// The filter with something in the place of each name of a segment. What is constant then does not grow.
+    /// The same filter without parts that are true or false of everybody.
+    public var simplified: AudienceFilter {
+        mapSegments { .segment($0) }
+    }
+
+    /// The filter with something in the place of each name of a segment, all of which are asked for. What is constant
+    /// then does not grow.
     func mapSegments<Failure: Error>(
         _ transform: (SegmentReference) throws(Failure) -> AudienceFilter
     ) throws(Failure) -> AudienceFilter {
@@ -82,6 +103,7 @@ extension AudienceFilter {
             for part in parts { mapped.append(try part.mapSegments(transform)) }
             return .anyOf(mapped)
         case .not(let part): return .negation(try part.mapSegments(transform))
+        case .condition(_, .oneOf(let values)): return values.isEmpty ? .nobody : self
         case .condition: return self
         case .segment(let reference): return try transform(reference)
         }

@@ -3,13 +3,13 @@ public struct EventCursor: Hashable, Sendable {
     /// The database in which the transaction has its number. A restored dump is another one.
     public let epoch: String
     public let app: AppNumber
-    public let transactionID: Int64
+    public let position: Int64
     public let id: Int64
 
-    public init(epoch: String, app: AppNumber, transactionID: Int64, id: Int64) {
+    public init(epoch: String, app: AppNumber, position: Int64, id: Int64) {
         self.epoch = epoch
         self.app = app
-        self.transactionID = transactionID
+        self.position = position
         self.id = id
     }
 
@@ -22,13 +22,13 @@ extension EventCursor: LosslessStringConvertible {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0].utf8.count == Self.epochCharacters,
             parts[0].utf8.allSatisfy(Self.isHexadecimal),
-            let app = Int32(parts[1]), let transactionID = Int64(parts[2]), let id = Int64(parts[3]),
-            app > 0, transactionID > 0, id > 0
+            let app = Int32(parts[1]), let position = Int64(parts[2]), let id = Int64(parts[3]),
+            app > 0, position > 0, id > 0
         else { return nil }
-        self.init(epoch: String(parts[0]), app: AppNumber(app), transactionID: transactionID, id: id)
+        self.init(epoch: String(parts[0]), app: AppNumber(app), position: position, id: id)
     }
 
-    public var description: String { "\(epoch).\(app.rawValue).\(transactionID).\(id)" }
+    public var description: String { "\(epoch).\(app.rawValue).\(position).\(id)" }
 
     private static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {

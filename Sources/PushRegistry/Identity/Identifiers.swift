@@ -1,12 +1,15 @@
-/// One app, such as `com.example.mail`: 1 to 128 of `A-Z a-z 0-9 . _ -`, upper and lower case being different.
+/// One app, such as `com.example.mail`: 1 to 128 of `A-Z a-z 0-9 . _ -`, upper and lower case being different. Not `.`
+/// and `..`, which clients and proxies take out of a path.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
     /// - Throws: `InvalidValue` with the code `invalid-app-id`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), ![".", ".."].contains(text)
+        else {
             throw InvalidValue(
-                code: "invalid-app-id", detail: "An app is 1 to 128 letters, digits, points, underscores or hyphens.")
+                code: "invalid-app-id",
+                detail: "An app is 1 to 128 letters, digits, points, underscores or hyphens, and neither . nor ..")
         }
         rawValue = text
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Reads the fields of one line, and keeps what is wrong with them.
 struct FieldReader {
     private let record: ImportRecord
@@ -86,6 +88,43 @@ struct FieldReader {
             if let reason = error.p256dh { refuse(.p256dh, reason) }
             if let reason = error.auth { refuse(.auth, reason) }
             return nil
+        }
+    }
+
+    /// The session of a user; its expiry needs its id, and its id a user.
+    mutating func session(of userID: UserID?) -> Owner.Session? {
+        let id = optional(.sessionID) { text throws(InvalidValue) in try SessionID(text) }
+        let expiresAt = time(.sessionExpiresAt)
+        if record[.sessionID] != nil, record[.userID] == nil {
+            refuse(
+                .sessionID, InvalidValue(code: "required", detail: "A session belongs to a user: userId is required."))
+        }
+        if record[.sessionExpiresAt] != nil, record[.sessionID] == nil {
+            refuse(.sessionExpiresAt, InvalidValue(code: "required", detail: "This needs sessionId."))
+        }
+        guard userID != nil, let id else { return nil }
+        return Owner.Session(id: id, expiresAt: expiresAt)
+    }
+
+    /// As many as a registration may send.
+    mutating func languages() -> [String]? {
+        optional(.languages) { text throws(InvalidValue) in
+            guard let languages = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else {
+                throw InvalidValue(code: "wrong-type", detail: "This must be a JSON array of texts.")
+            }
+            guard languages.count <= Device.languagesMax else {
+                throw InvalidValue(code: "too-many", detail: "At most \(Device.languagesMax) languages are allowed.")
+            }
+            for language in languages {
+                guard language.unicodeScalars.count <= Device.textScalarsMax else {
+                    throw InvalidValue(
+                        code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
+                }
+                guard !language.utf8.contains(0) else {
+                    throw InvalidValue(code: "nul-character", detail: "The character U+0000 is not allowed.")
+                }
+            }
+            return languages
         }
     }
 

@@ -1,7 +1,7 @@
 /// What a line of an import may say of an installation, by the names that an export gives them.
 public enum ImportField: Int, CaseIterable, Hashable, Sendable {
-    case installID, provider, token, p256dh, auth, generation, userID
-    case keychainID, vendorID
+    case installID, provider, token, p256dh, auth, generation, userID, sessionID, sessionExpiresAt
+    case keychainID, vendorID, languages
     case locale, language, region, timeZone, utcOffset, systemName, osVersion, appVersion, deviceModel, carrier,
         appStore
     case authorizationStatus, soundSetting, badgeSetting, alertSetting, notificationCenterSetting, lockScreenSetting
@@ -12,6 +12,8 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
     /// What the value of a field is in JSON.
     public enum Kind: Hashable, Sendable {
         case text, integer, flag, location
+        /// An array of texts; in CSV its JSON text.
+        case texts
     }
 
     /// As it stands in files. The keys of a Web Push subscription are members of `keys` in NDJSON.
@@ -19,6 +21,7 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
         switch self {
         case .installID: "installId"
         case .userID: "userId"
+        case .sessionID: "sessionId"
         case .keychainID: "keychainId"
         case .vendorID: "vendorId"
         default: String(describing: self)
@@ -26,7 +29,7 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
     }
 
     public init?(_ name: String) {
-        guard let field = Self.byName[name] else { return nil }
+        guard let field = Self.byName[name] ?? Self.byNameOfExport[name] else { return nil }
         self = field
     }
 
@@ -35,14 +38,18 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
         case .generation, .utcOffset: .integer
         case .providesAppNotificationSettings: .flag
         case .location: .location
+        case .languages: .texts
         default: .text
         }
     }
 
+    /// Fields that an export calls otherwise than a registration.
+    private static let byNameOfExport: [String: ImportField] = ["preferredLanguages": .languages]
+
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 }
 
-/// The values of one line, as texts: a flag is `true` or `false`, a location `52.52 13.4`.
+/// The values of one line, as texts: a flag is `true` or `false`, a location `52.52 13.4`, a list its JSON text.
 public struct ImportRecord: Hashable, Sendable {
     private var texts = [String?](repeating: nil, count: ImportField.allCases.count)
 

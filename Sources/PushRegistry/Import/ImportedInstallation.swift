@@ -6,7 +6,9 @@ public struct ImportedInstallation: Hashable, Sendable {
     /// Present exactly for Web Push.
     public let keys: WebPushKeys?
     public let userID: UserID?
-    /// What its clients last saw; the registry's own numbers go on above it.
+    /// The user's session.
+    public let session: Owner.Session?
+    /// What its clients last saw. The registry's own numbers begin above it, at their own microsecond.
     public let generation: Int64?
     public let createdAt: Timestamp?
     public let lastSeenAt: Timestamp?
@@ -17,17 +19,19 @@ public struct ImportedInstallation: Hashable, Sendable {
 
 /// Makes installations of lines, canonical as if their apps had registered them.
 ///
-/// `installId` and `token` are required, and the keys of Web Push. What a registration requires beyond them, and other systems often
-/// do not know, gets a neutral value: see `NeutralValues`.
+/// `installId` and `token` are required, and the keys of Web Push. What a registration requires beyond them, and other
+/// systems often do not know, gets a neutral value: see `NeutralValues`.
 public struct ImportReader: Sendable {
-    /// Leaves room for the changes to come.
-    public static let generations: ClosedRange<Int64> = 1...(1 << 62)
-
     private let links: TimeZoneLinks
+    /// The registry's numbers begin at the microsecond of the moment (fine print 5): one above would be among those of
+    /// a later life of the installation.
+    private let generations: ClosedRange<Int64>
     private var offsets: [String: Int32] = [:]
 
-    public init(links: TimeZoneLinks) {
+    /// - Parameter now: when the import begins.
+    public init(links: TimeZoneLinks, now: Timestamp = .now()) {
         self.links = links
+        generations = 1...max(1, now.microseconds)
     }
 
     /// - Throws: every fault of the line.
@@ -38,13 +42,14 @@ public struct ImportReader: Sendable {
         let token = fields.required(.token) { text throws(InvalidValue) in try Token(text, of: provider ?? .fcm) }
         let keys = provider == .webPush ? fields.keys() : nil
         let userID = fields.optional(.userID) { text throws(InvalidValue) in try UserID(text) }
-        let generation = fields.integer(.generation, in: Self.generations)
+        let session = fields.session(of: userID)
+        let generation = fields.integer(.generation, in: generations)
         let (createdAt, lastSeenAt) = (fields.time(.createdAt), fields.time(.lastSeenAt))
         let settings = fields.settings()
         let device = device(&fields, installID, provider ?? .fcm)
         guard fields.faults.isEmpty, let token, let device else { throw ImportFaults(fields.faults) }
         return ImportedInstallation(
-            token: token, keys: keys, userID: userID, generation: generation, createdAt: createdAt,
+            token: token, keys: keys, userID: userID, session: session, generation: generation, createdAt: createdAt,
             lastSeenAt: lastSeenAt, snapshot: Snapshot(settings: settings, device: device))
     }
 
@@ -61,18 +66,20 @@ public struct ImportReader: Sendable {
         let (systemVersion, carrier, appStore) = (
             fields.text(.osVersion), fields.text(.carrier), fields.text(.appStore)
         )
-        let location = fields.location()
+        let (languages, location) = (fields.languages() ?? [], fields.location())
         guard let installID else { return nil }
         return Device(
             installID: installID, keychainID: keychainID, vendorID: vendorID, appVersion: appVersion,
             deviceModel: deviceModel ?? NeutralValues.unknown,
             systemName: systemName ?? NeutralValues.systemName(of: provider),
             systemVersion: systemVersion ?? NeutralValues.unknown, locale: LocaleIdentifier(locale), language: language,
-            region: region, timeZoneID: zone, timeZoneOffset: offset, carrier: carrier, appStore: appStore,
+            languages: languages, region: region, timeZoneID: zone, timeZoneOffset: offset, carrier: carrier,
+            appStore: appStore,
             location: location)
     }
 
-    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the zone's of now.
+    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the
+    /// zone's of now.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
         guard let sent = fields.text(.timeZone) else {

@@ -1,34 +1,24 @@
 extension AppPolicy {
-    /// A policy that is not checked yet; its defaults are those of `AppPolicy.standard`.
+    /// What an administrator decided, not checked yet. Nil is the default.
     public struct Draft: Hashable, Sendable {
-        public var touchInterval = ISO8601Duration.hours(24)
+        public var touchInterval: ISO8601Duration?
         public var staleAfter = Staleness()
-        public var retention = ISO8601Duration.days(30)
-        public var grace = ISO8601Duration.days(7)
-        public var sessionTombstones = ISO8601Duration.days(400)
-        public var storesAdvertisingID = false
-        public var allowedOrigins: [String] = []
+        public var retention: ISO8601Duration?
+        public var grace: ISO8601Duration?
+        public var sessionTombstones: ISO8601Duration?
+        public var storesAdvertisingID: Bool?
+        public var allowedOrigins: [String]?
         public var jwks: String?
         public var jwtIssuer: String?
         public var jwtAudience: String?
         public var sessionExpiryClaim: String?
+        public var allowsIncompleteTokens: Bool?
         public var rateLimits = RateLimits()
 
         public init() {}
 
         public init(_ policy: AppPolicy) {
-            touchInterval = policy.touchInterval
-            staleAfter = policy.staleAfter
-            retention = policy.retention
-            grace = policy.grace
-            sessionTombstones = policy.sessionTombstones
-            storesAdvertisingID = policy.storesAdvertisingID
-            allowedOrigins = policy.allowedOrigins
-            jwks = policy.jwks
-            jwtIssuer = policy.jwtIssuer
-            jwtAudience = policy.jwtAudience
-            sessionExpiryClaim = policy.sessionExpiryClaim
-            rateLimits = policy.rateLimits
+            self = policy.draft
         }
     }
 
@@ -55,16 +45,17 @@ extension AppPolicy.Draft {
     /// `lastSeenAt` may lag behind by the touch interval: shorter times of silence would be measured from a visit that
     /// was never recorded.
     private var intervalFaults: [AppPolicy.Fault] {
+        let policy = AppPolicy(unchecked: self)
         let silences =
-            [("/grace", grace)] + Provider.allCases.map { ("/staleAfter/\($0.rawValue)", staleAfter[$0]) }
-        return silences.filter { $0.1 <= touchInterval }.map {
+            [("/grace", policy.grace)] + Provider.allCases.map { ("/staleAfter/\($0.rawValue)", staleAfter[$0]) }
+        return silences.filter { $0.1 <= policy.touchInterval }.map {
             AppPolicy.Fault(
                 pointer: $0.0, code: "not-above-touch-interval", detail: "This must be longer than touchInterval.")
         }
     }
 
     private var originFaults: [AppPolicy.Fault] {
-        allowedOrigins.enumerated().filter { !Self.isOrigin($0.element) }.map {
+        (allowedOrigins ?? []).enumerated().filter { !Self.isOrigin($0.element) }.map {
             AppPolicy.Fault(
                 pointer: "/allowedOrigins/\($0.offset)", code: "invalid-origin",
                 detail: "This must be an origin such as https://app.example.com, or *.")

@@ -1,28 +1,12 @@
-/// What an app's administrator decides about it; consistent by construction.
+/// What an app's administrator decided about it, and the defaults for the rest; consistent by construction.
+///
+/// It keeps what was decided apart from the defaults: a default that changes with a version of the service changes for
+/// every app that did not decide otherwise.
 public struct AppPolicy: Hashable, Sendable {
-    /// How old `lastSeenAt` may grow before an unchanged registration moves it.
-    public let touchInterval: ISO8601Duration
-    /// How long an installation may stay silent before it is stale.
-    public let staleAfter: Staleness
-    /// How long an installation is kept after it left `active`.
-    public let retention: ISO8601Duration
-    /// How long a suspect or probably replaced installation may stay silent.
-    public let grace: ISO8601Duration
-    /// How long the end of a session is remembered.
-    public let sessionTombstones: ISO8601Duration
-    public let storesAdvertisingID: Bool
-    /// Web origins (RFC 6454) that browsers may call from, or `*`.
-    public let allowedOrigins: [String]
-    /// The JWKS (RFC 7517) that the users' tokens are signed with, as JSON.
-    public let jwks: String?
-    /// What `iss` and `aud` must be; not checked if absent.
-    public let jwtIssuer: String?
-    public let jwtAudience: String?
-    /// The claim that says when the session ends; none by default.
-    public let sessionExpiryClaim: String?
-    public let rateLimits: RateLimits
+    /// What the administrator decided.
+    public let draft: Draft
 
-    /// What an app has that nobody decided anything about.
+    /// The policy of an app whose administrator decided nothing.
     public static let standard = AppPolicy(unchecked: Draft())
 
     /// - Throws: every inconsistency of the draft.
@@ -32,43 +16,50 @@ public struct AppPolicy: Hashable, Sendable {
         self.init(unchecked: draft)
     }
 
-    private init(unchecked draft: Draft) {
-        touchInterval = draft.touchInterval
-        staleAfter = draft.staleAfter
-        retention = draft.retention
-        grace = draft.grace
-        sessionTombstones = draft.sessionTombstones
-        storesAdvertisingID = draft.storesAdvertisingID
-        allowedOrigins = draft.allowedOrigins
-        jwks = draft.jwks
-        jwtIssuer = draft.jwtIssuer
-        jwtAudience = draft.jwtAudience
-        sessionExpiryClaim = draft.sessionExpiryClaim
-        rateLimits = draft.rateLimits
+    init(unchecked draft: Draft) {
+        self.draft = draft
     }
+
+    /// How old `lastSeenAt` may grow before an unchanged registration moves it.
+    public var touchInterval: ISO8601Duration { draft.touchInterval ?? .hours(24) }
+    /// How long an installation may stay silent before it is stale.
+    public var staleAfter: Staleness { draft.staleAfter }
+    /// How long an installation is kept after it left `active`.
+    public var retention: ISO8601Duration { draft.retention ?? .days(30) }
+    /// How long a suspect or probably replaced installation may stay silent.
+    public var grace: ISO8601Duration { draft.grace ?? .days(7) }
+    /// How long the end of a session is remembered.
+    public var sessionTombstones: ISO8601Duration { draft.sessionTombstones ?? .days(400) }
+    public var storesAdvertisingID: Bool { draft.storesAdvertisingID ?? false }
+    /// Web origins (RFC 6454) that browsers may call from, or `*`.
+    public var allowedOrigins: [String] { draft.allowedOrigins ?? [] }
+    /// The JWKS (RFC 7517) that the users' JWTs are signed with, as JSON.
+    public var jwks: String? { draft.jwks }
+    /// What `iss` and `aud` must be; not checked if absent.
+    public var jwtIssuer: String? { draft.jwtIssuer }
+    public var jwtAudience: String? { draft.jwtAudience }
+    /// The claim that holds the session's expiry; none by default.
+    public var sessionExpiryClaim: String? { draft.sessionExpiryClaim }
+    /// Whether JWTs without `exp`, or without both `iat` and `sid`, are accepted. No logout can end such a JWT.
+    public var allowsIncompleteTokens: Bool { draft.allowsIncompleteTokens ?? false }
+    public var rateLimits: RateLimits { draft.rateLimits }
 
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {
-        public var apns = ISO8601Duration.days(60)
-        public var apnsSandbox = ISO8601Duration.days(30)
-        public var fcm = ISO8601Duration.days(60)
-        public var huawei = ISO8601Duration.days(60)
-        public var webPush = ISO8601Duration.days(60)
+        /// What the administrator decided; the other providers have their defaults.
+        public var decided: [Provider: ISO8601Duration] = [:]
 
         public init() {}
 
         public subscript(provider: Provider) -> ISO8601Duration {
-            get { self[keyPath: Self.path(provider)] }
-            set { self[keyPath: Self.path(provider)] = newValue }
+            get { decided[provider] ?? Self.standard(provider) }
+            set { decided[provider] = newValue }
         }
 
-        private static func path(_ provider: Provider) -> WritableKeyPath<Staleness, ISO8601Duration> {
+        private static func standard(_ provider: Provider) -> ISO8601Duration {
             switch provider {
-            case .apns: \.apns
-            case .apnsSandbox: \.apnsSandbox
-            case .fcm: \.fcm
-            case .huawei: \.huawei
-            case .webPush: \.webPush
+            case .apns, .fcm, .huawei, .webPush: .days(60)
+            case .apnsSandbox: .days(30)
             }
         }
     }

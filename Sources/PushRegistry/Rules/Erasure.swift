@@ -18,7 +18,8 @@ public struct Erasure: Sendable {
     /// What history tells of an installation that goes. It names nobody.
     public func event(removing present: Installation, at now: Timestamp) -> TokenEvent {
         let after = present.unbound(at: now)
-        return TokenEvent(.erased, .userErased, by: actor, at: now, from: present, to: after, previousUserID: nil)
+        return TokenEvent(
+            .erased, .userErased, by: actor, at: present.notBefore(now), from: present, to: after, previousUserID: nil)
     }
 
     /// What was removed.

@@ -118,6 +118,11 @@ public struct Installation: Hashable, Sendable {
         self.lineage = lineage
     }
 
+    /// The time at which something happens to it: never earlier than what happened before.
+    func notBefore(_ time: Timestamp) -> Timestamp {
+        max(time, max(registeredAt, lastSeenAt, stateChangedAt))
+    }
+
     /// Where the provider finds it, unless it holds no token.
     public var address: TokenAddress? {
         tokenSHA256.map { TokenAddress(app: key.app, provider: provider, sha256: $0) }

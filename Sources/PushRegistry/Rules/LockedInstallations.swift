@@ -59,17 +59,19 @@ public struct LockedInstallations: Sendable {
     /// Applies one registration (R2 to R5, R7, R8, R10).
     public mutating func register(_ registration: Registration) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = present[registration.key]
-        if let refusal = registration.precondition?.refusal(of: current) { throw refusal }
+        if registration.precondition?.fails(on: current) == true {
+            throw .outdated(generation: registration.reader.visibleGeneration(of: current))
+        }
         if registration.beginsBinding(on: current), signOuts.forbid(registration, at: now) { throw .sessionEnded }
         guard let current else { return create(registration) }
         return registration.says(nothingNewTo: current)
             ? touch(current, by: registration) : update(current, by: registration)
     }
 
-    /// R2: nothing is written but a sight that is due.
+    /// R2: nothing is written but a `lastSeenAt` that is due.
     private mutating func touch(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
         var after = current
-        if registration.isDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = now }
+        if registration.isDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = time(of: current) }
         present[current.key] = after
         return RegistrationOutcome(.unchanged, after)
     }
@@ -105,9 +107,13 @@ public struct LockedInstallations: Sendable {
         after.owner = registration.owner
         after.state = .active
         after.probablyReplacedBy = nil
-        after.lastSeenAt = max(now, current.lastSeenAt)
+        after.lastSeenAt = time(of: current)
         after.snapshotDigest = registration.snapshotDigest
         after.lineage = Lineage(registration.snapshot.device)
+        // A binding by a credential without a time gets that of the first one that has it.
+        if after.owner?.isSame(as: current.owner) != true || current.credentialIssuedAt == nil {
+            after.credentialIssuedAt = registration.credentialIssuedAt
+        }
         if !registration.bindsAlike(current) { rebind(&after, from: current, taking: taken, by: registration) }
         hold(after, by: registration)
         if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
@@ -118,11 +124,10 @@ public struct LockedInstallations: Sendable {
         _ after: inout Installation, from current: Installation, taking taken: Installation?,
         by registration: Registration
     ) {
-        if after.owner?.isSame(as: current.owner) != true { after.credentialIssuedAt = registration.credentialIssuedAt }
         after.generation = current.generation + 1
         after.registrationGeneration = after.generation
         after.registeredAt = after.lastSeenAt
-        if current.state != .active { after.stateChangedAt = now }
+        if current.state != .active { after.stateChangedAt = time(of: current) }
         let (kind, reason) = taken == nil ? explanation(of: after, from: current) : (.takenOver, .tokenMoved)
         append(kind, reason, registration, current, after, previousUserID: (taken ?? current).owner?.userID)
     }
@@ -146,7 +151,7 @@ public struct LockedInstallations: Sendable {
         after.keys = nil
         after.state = .superseded
         after.generation += 1
-        after.stateChangedAt = now
+        after.stateChangedAt = time(of: former)
         present[key] = after
         holders[address] = nil
         append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
@@ -182,6 +187,10 @@ public struct LockedInstallations: Sendable {
     ) {
         events.append(
             TokenEvent(
-                kind, reason, by: registration.actor, at: now, from: before, to: after, previousUserID: previousUserID))
+                kind, reason, by: registration.actor, at: before.map(time) ?? now, from: before, to: after,
+                previousUserID: previousUserID))
     }
+
+    /// Time does not go back in the life of an installation, even where the clock did.
+    private func time(of installation: Installation) -> Timestamp { installation.notBefore(now) }
 }

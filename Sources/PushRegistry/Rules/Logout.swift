@@ -31,22 +31,27 @@ public struct Logout: Sendable {
         public internal(set) var event: TokenEvent?
         /// R7: what no delayed registration may revive.
         public internal(set) var signOuts: [SignOuts.OnInstallation]
-        /// The generation after it.
-        public let generation: Int64
+        /// The generation after it; nil if the caller may not read the record.
+        public let generation: Int64?
     }
 
     public let key: InstallationKey
     public let requester: Requester
+    /// Who gets the answer: `outdated` shows the generation only to a caller that may read the record.
+    public let reader: PushRegistry.Requester
     public let keepsAnonymous: Bool
     public let precondition: Precondition?
     /// Who asked: the role and the key's id, never the user.
     public let actor: String
 
+    /// - Parameter reader: the requester, unless the app's back end acts for a user.
     public init(
-        key: InstallationKey, requester: Requester, keepsAnonymous: Bool, precondition: Precondition?, actor: String
+        key: InstallationKey, requester: Requester, reader: PushRegistry.Requester? = nil, keepsAnonymous: Bool,
+        precondition: Precondition?, actor: String
     ) {
         self.key = key
         self.requester = requester
+        self.reader = reader ?? requester.reader
         self.keepsAnonymous = keepsAnonymous
         self.precondition = precondition
         self.actor = actor
@@ -54,13 +59,21 @@ public struct Logout: Sendable {
 
     /// Decides on the installation as it is, locked.
     public func decision(on present: Installation?, at now: Timestamp) throws(Refusal) -> Decision {
-        guard let present else { throw .notFound }
+        guard let present else { return try decisionOnUnknown() }
         guard let owner = present.owner else { return decisionOnUnbound(present, at: now) }
         if requester == .anonymous, !namesGeneration(of: present) { throw .unproven }
         guard isAbout(owner, of: present), precondition?.holds(for: present.generation) ?? true else {
             return outdated(present, at: now)
         }
         return act(on: present, at: now)
+    }
+
+    /// Only the app's back end is told that there is no such installation. Everybody else gets the answer that somebody
+    /// else's installation gives.
+    private func decisionOnUnknown() throws(Refusal) -> Decision {
+        if reader == .service { throw .notFound }
+        if requester == .anonymous { throw .unproven }
+        return Decision(status: .outdated, after: nil, event: nil, signOuts: [], generation: nil)
     }
 
     /// Nobody's installation. Who names a user has what they ask for; who names none closes it.
@@ -89,7 +102,7 @@ public struct Logout: Sendable {
     private func act(on present: Installation, at now: Timestamp) -> Decision {
         let after = present.unbound(keepingActive: keepsAnonymous, at: now)
         let event = TokenEvent(
-            .loggedOut, .loggedOut, by: actor, at: now, from: present, to: after,
+            .loggedOut, .loggedOut, by: actor, at: present.notBefore(now), from: present, to: after,
             previousUserID: present.owner?.userID)
         return Decision(
             status: .loggedOut, after: after, event: event, signOuts: signOuts(of: present.owner),
@@ -97,9 +110,11 @@ public struct Logout: Sendable {
     }
 
     private func outdated(_ present: Installation, at now: Timestamp) -> Decision {
-        var decision = unchanged(present, .outdated, signOutsOfSuperseded(by: present.owner))
+        var decision = Decision(
+            status: .outdated, after: nil, event: nil, signOuts: signOutsOfSuperseded(by: present.owner),
+            generation: reader.visibleGeneration(of: present))
         decision.event = TokenEvent(
-            .logoutIgnored, .outdatedLogout, by: actor, at: now, from: present, to: present,
+            .logoutIgnored, .outdatedLogout, by: actor, at: present.notBefore(now), from: present, to: present,
             previousUserID: present.owner?.userID)
         return decision
     }
@@ -126,6 +141,16 @@ public struct Logout: Sendable {
     }
 }
 
+extension Logout.Requester {
+    fileprivate var reader: Requester {
+        switch self {
+        case .user(let owner, _): .user(owner.userID)
+        case .service: .service
+        case .anonymous: .anonymous
+        }
+    }
+}
+
 extension Installation {
     /// The same installation without an owner: not reachable, unless it goes on anonymously. What was not active stays in its
     /// state, which says more than that it was logged out as well.
@@ -136,7 +161,7 @@ extension Installation {
         after.generation += 1
         if state == .active, !keepingActive {
             after.state = .loggedOut
-            after.stateChangedAt = now
+            after.stateChangedAt = notBefore(now)
         }
         return after
     }

@@ -8,6 +8,8 @@ public struct Registration: Sendable {
     /// When the credential was issued, where it tells (a JWT's `iat`).
     public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
+    /// Who gets the answer: a refusal shows the generation only to a caller that may read the record.
+    public let reader: Requester
     public let touchInterval: ISO8601Duration
     /// How long it is remembered that a session was ended.
     public let sessionTombstones: ISO8601Duration
@@ -18,10 +20,12 @@ public struct Registration: Sendable {
     /// Who asked: the role and the key's id, never the user.
     public let actor: String
 
-    /// - Parameter sha256: the hash function. The domain has none of its own.
+    /// - Parameters:
+    ///   - reader: the owner, or an anonymous client, unless the caller names another one.
+    ///   - sha256: the hash function. The domain has none of its own.
     public init(
         _ request: RegistrationRequest, of app: App, owner: Owner?, credentialIssuedAt: Timestamp? = nil,
-        precondition: Precondition?, actor: String, sha256: ([UInt8]) -> [UInt8]
+        precondition: Precondition?, reader: Requester? = nil, actor: String, sha256: ([UInt8]) -> [UInt8]
     ) {
         key = InstallationKey(app: app.number, installID: request.installID)
         token = request.token
@@ -30,6 +34,7 @@ public struct Registration: Sendable {
         self.owner = owner
         self.credentialIssuedAt = credentialIssuedAt
         self.precondition = precondition
+        self.reader = reader ?? owner.map { .user($0.userID) } ?? .anonymous
         touchInterval = app.policy.touchInterval
         sessionTombstones = app.policy.sessionTombstones
         self.actor = actor
@@ -71,12 +76,23 @@ public struct Registration: Sendable {
             && isOwner(of: present)
     }
 
-    /// R7: whether this binds the installation to a user or session that it is not bound to already, and so must find that
-    /// neither was logged out. Who ends a session unbinds its installations in the same transaction: a binding that
-    /// stands is of a session that lasts.
+    /// R7: whether the logouts of the user and of the session must be read before this registration is accepted.
+    ///
+    /// A binding to another user or session needs it. A registration of the present owner does not: the end of a
+    /// session unbinds its installations in the same transaction, so the session of a binding that stands has not
+    /// ended. The one exception is a credential that may be older than a logout (`mayPrecedeLogout`).
     public func beginsBinding(on present: Installation?) -> Bool {
         guard let owner else { return false }
-        return !owner.isSame(as: present?.owner)
+        return !owner.isSame(as: present?.owner) || mayPrecedeLogout(before: present?.credentialIssuedAt)
+    }
+
+    /// R7: whether a user-wide logout may lie between the issue of this credential and that of the credential that
+    /// bound the installation. A credential with a session is judged by its session instead.
+    ///
+    /// - Parameter boundIssuedAt: when the credential of the binding was issued; nil if it has no such time.
+    public func mayPrecedeLogout(before boundIssuedAt: Timestamp?) -> Bool {
+        guard let credentialIssuedAt, owner != nil, owner?.session == nil else { return false }
+        return boundIssuedAt.map(credentialIssuedAt.isInEarlierSecond) ?? true
     }
 
     /// Whether this may touch more than `present` itself: the token's holder (R4), whom a new installation replaces (R5),
@@ -98,13 +114,12 @@ public enum Precondition: Hashable, Sendable {
     /// One of these generations is the present one.
     case generation([Int64])
 
-    /// Nil where it holds, else the refusal with the present generation (0: there is no installation).
-    public func refusal(of present: Installation?) -> RegistrationRefusal? {
-        guard let present else { return .outdated(generation: 0) }
-        return holds(for: present.generation) ? nil : .outdated(generation: present.generation)
+    /// Whether it fails on the installation as it is, or on the absence of one.
+    func fails(on present: Installation?) -> Bool {
+        present.map { !holds(for: $0.generation) } ?? true
     }
 
-    func holds(for generation: Int64) -> Bool {
+    public func holds(for generation: Int64) -> Bool {
         switch self {
         case .exists: true
         case .generation(let known): known.contains(generation)
@@ -124,7 +139,9 @@ public struct RegistrationOutcome: Hashable, Sendable {
     public let userID: UserID?
     public let lastSeenAt: Timestamp
 
-    init(status: Status, generation: Int64, state: InstallationState, userID: UserID?, lastSeenAt: Timestamp) {
+    public init(
+        status: Status, generation: Int64, state: InstallationState, userID: UserID?, lastSeenAt: Timestamp
+    ) {
         self.status = status
         self.generation = generation
         self.state = state
@@ -141,8 +158,9 @@ public struct RegistrationOutcome: Hashable, Sendable {
 
 /// Why a rule refused a caller; nothing was changed.
 public enum RegistrationRefusal: Error, Hashable, Sendable {
-    /// R8: `If-Match` does not hold. The present generation, or 0 where the installation is unknown.
-    case outdated(generation: Int64)
+    /// R8: `If-Match` does not hold. The present generation, 0 if there is no installation; nil if the caller may not
+    /// read the record.
+    case outdated(generation: Int64?)
     /// R7: the session was logged out, or the credential was issued before its user was.
     case sessionEnded
 }

@@ -24,7 +24,9 @@ public struct Removal: Sendable {
     /// Decides on the installation as it is, locked.
     public func decision(on present: Installation?, at now: Timestamp) -> Decision {
         if let present, !requester.owns(installationOf: present.owner) { return .refuse(.notFound) }
-        if case .outdated(let generation) = precondition?.refusal(of: present) {
+        if precondition?.fails(on: present) == true {
+            // Who may not read the record gets the same answer whether the installation exists or not.
+            guard let generation = requester.visibleGeneration(of: present) else { return .refuse(.notFound) }
             return .refuse(.outdated(generation: generation))
         }
         guard let present else { return .nothing }
@@ -33,7 +35,7 @@ public struct Removal: Sendable {
         after.owner = nil
         return .remove(
             TokenEvent(
-                .deleted, .deletedByCaller, by: actor, at: now, from: present, to: after,
+                .deleted, .deletedByCaller, by: actor, at: present.notBefore(now), from: present, to: after,
                 previousUserID: present.owner?.userID))
     }
 }

@@ -16,4 +16,12 @@ public enum Requester: Hashable, Sendable {
         case .anonymous: owner == nil
         }
     }
+
+    /// The generation that a refusal shows to this caller: 0 to a service if there is no installation, nil if the
+    /// caller may not read the record (fine print 6, 15, 19). A generation is a proof: the publishable key and the
+    /// present generation log out an owned installation.
+    func visibleGeneration(of present: Installation?) -> Int64? {
+        guard let present else { return self == .service ? 0 : nil }
+        return owns(installationOf: present.owner) ? present.generation : nil
+    }
 }

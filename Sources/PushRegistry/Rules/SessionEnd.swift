@@ -24,7 +24,7 @@ public struct SessionEnd: Sendable {
         guard let owner = present.owner, concerns(owner) else { return nil }
         let after = present.unbound(at: now)
         let event = TokenEvent(
-            kind, reason, by: actor, at: now, from: present, to: after, previousUserID: owner.userID)
+            kind, reason, by: actor, at: present.notBefore(now), from: present, to: after, previousUserID: owner.userID)
         return (after, event)
     }
 

@@ -45,37 +45,69 @@ public struct SignOuts: Sendable {
     public var endedSessions: [Session: Timestamp] = [:]
     /// When a user's other sessions were ended and this one was excepted.
     public var keptSessions: [Session: Timestamp] = [:]
+    /// When sessions were first seen, each with the user that the batch names it with.
+    public var seenSessions: [Session: Timestamp] = [:]
     public var installations: [OnInstallation: Timestamp] = [:]
 
     public init() {}
 
-    /// Whether the registration comes from a session that has ended, or with a credential from before a logout. What is older
-    /// than the app remembers does not count.
+    /// Whether the registration comes from a session that has ended, or with a credential from before a logout.
     func forbid(_ registration: Registration, at now: Timestamp) -> Bool {
         guard let owner = registration.owner else { return false }
-        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: registration.sessionTombstones) }
-        return ends(owner, of: registration).contains(where: isRemembered)
-            || logouts(after: registration, by: owner).contains(where: isRemembered)
+        let credential = UserCredential(owner: owner, issuedAt: registration.credentialIssuedAt)
+        return end(credential, on: registration.key, remembering: registration.sessionTombstones, at: now)
     }
 
-    /// When the session was ended: on this installation, or everywhere.
-    private func ends(_ owner: Owner, of registration: Registration) -> [Timestamp] {
+    /// Whether the credential's session has ended, or a logout came after its issue.
+    ///
+    /// - Parameters:
+    ///   - key: the installation that the call is about: its own logouts count as well.
+    ///   - tombstones: how long the app remembers logouts; older ones do not count.
+    public func end(
+        _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration,
+        at now: Timestamp
+    ) -> Bool {
+        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: tombstones) }
+        return sessionEnds(of: credential.owner, on: key).contains(where: isRemembered)
+            || logouts(after: credential, on: key).contains(where: isRemembered)
+    }
+
+    /// When the session was ended: on this installation, everywhere, or with all that the user had.
+    private func sessionEnds(of owner: Owner, on key: InstallationKey) -> [Timestamp] {
         guard let session = owner.session else { return [] }
-        let here = OnInstallation(key: registration.key, userID: owner.userID, sessionID: session.id)
-        let everywhere = Session(app: registration.key.app, sessionID: session.id)
-        return [installations[here], endedSessions[everywhere]].compactMap(\.self)
+        let here = OnInstallation(key: key, userID: owner.userID, sessionID: session.id)
+        let everywhere = Session(app: key.app, sessionID: session.id)
+        let withUser = logout(of: owner, in: key.app).flatMap { logout in
+            seenSessions[everywhere].flatMap { $0 < logout ? logout : nil }
+        }
+        return [installations[here], endedSessions[everywhere], withUser].compactMap(\.self)
     }
 
-    /// The logouts that came after the credential was issued. It says to the second when that was; one that does not is not protected.
-    private func logouts(after registration: Registration, by owner: Owner) -> [Timestamp] {
-        guard let issuedAt = registration.credentialIssuedAt else { return [] }
-        let app = registration.key.app
-        let here = installations[OnInstallation(key: registration.key, userID: owner.userID, sessionID: nil)]
+    /// When all sessions of the user were ended, unless this one was excepted.
+    private func logout(of owner: Owner, in app: AppNumber) -> Timestamp? {
         let kept = owner.session.flatMap { keptSessions[Session(app: app, sessionID: $0.id)] }
-        let everywhere = users[User(app: app, userID: owner.userID)].flatMap { logout in
+        return users[User(app: app, userID: owner.userID)].flatMap { logout in
             kept.map { $0 < logout } ?? true ? logout : nil
         }
-        return [here, everywhere].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+    }
+
+    /// The logouts that came after the credential was issued. A credential without that time has none.
+    private func logouts(after credential: UserCredential, on key: InstallationKey) -> [Timestamp] {
+        guard let issuedAt = credential.issuedAt else { return [] }
+        let owner = credential.owner
+        let here = installations[OnInstallation(key: key, userID: owner.userID, sessionID: nil)]
+        return [here, logout(of: owner, in: key.app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+    }
+}
+
+/// What a user's JWT proves: the user and session, and when it was issued (`iat`), if it names a time.
+public struct UserCredential: Hashable, Sendable {
+    public let owner: Owner
+    public let issuedAt: Timestamp?
+
+    public init(owner: Owner, issuedAt: Timestamp?) {
+        self.owner = owner
+        self.issuedAt = issuedAt
     }
 }
 

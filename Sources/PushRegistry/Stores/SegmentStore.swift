@@ -14,16 +14,18 @@ public protocol SegmentStore: Sendable {
     ///
     /// - Parameters:
     ///   - uses: the segments that it names.
-    ///   - check: sees the filters of all that it names, as they are when nobody can change one any more; what it throws saves nothing.
+    ///   - check: sees the filters of all that it names and the segment that is replaced, as they are when nobody can
+    ///     change one any more; what it throws saves nothing.
     /// - Returns: whether it is a new one.
     /// - Throws: `SegmentRefusal.tooMany`; what `check` throws.
     func put(
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>, in app: AppNumber,
-        check: ([SegmentName: String]) throws -> Void
+        check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool
 
+    /// - Parameter check: sees the segment as it is when nobody can change it any more; what it throws deletes nothing.
     /// - Throws: `SegmentRefusal.inUse`.
-    func delete(_ name: SegmentName, of app: AppNumber) async throws
+    func delete(_ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void) async throws
 }
 
 /// Why a segment is left as it is.

@@ -3,8 +3,10 @@ import HTTPTypes
 import PushRegistry
 
 extension RegistryService {
-    /// What web pages call: the resources of an app, not the app itself, which is its administrator's.
-    private static let sharedPrefix = "/v1/apps/{app}/"
+    /// What web pages call: the resources of an app. The app itself and its keys are its administrator's.
+    private static func isShared(_ route: Route) -> Bool {
+        route.pattern.hasPrefix(appPattern + "/") && !route.pattern.hasPrefix(keysPattern)
+    }
 
     /// The routes, those of an app's resources shared with the web origins of its policy.
     func sharedWithAllowedOrigins(_ routes: [Route]) -> [Route] {
@@ -15,7 +17,7 @@ extension RegistryService {
         sharing.requestFields = [.authorization, .contentType, .ifMatch, .xRequestID]
         sharing.answerFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
         let (shared, others) = routes.reduce(into: ([Route](), [Route]())) { parts, route in
-            if route.pattern.hasPrefix(Self.sharedPrefix) { parts.0.append(route) } else { parts.1.append(route) }
+            if Self.isShared(route) { parts.0.append(route) } else { parts.1.append(route) }
         }
         return sharing.share(shared) + others
     }

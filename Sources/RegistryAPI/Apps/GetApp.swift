@@ -8,7 +8,7 @@ extension RegistryService {
     var getApp: Route {
         Route(.get, Self.appPattern) { request in
             let call = try await appCall(request, allowing: [.admin])
-            return .json(PolicyJSON.text(of: call.app))
+            return .policy(call.app)
         }
     }
 }

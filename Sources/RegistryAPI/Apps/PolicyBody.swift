@@ -1,18 +1,32 @@
 import PushRegistry
 import StrictJSON
 
-/// The body of `PUT /v1/apps/{app}`: the policy's members, flat; absent ones have their defaults.
+/// The body of `PUT /v1/apps/{app}` and `PATCH /v1/apps/{app}`: the policy's members, flat.
+///
+/// An absent member is left as it is: at its default by a PUT, which begins with nothing, and as it was by a PATCH
+/// (JSON Merge Patch, RFC 7396). `null` is the default. An unknown member is a fault: a slip must not reset what it was
+/// to change.
 enum PolicyBody {
     static let originsMax = 100
-    static let keysMax = 100
 
-    /// - Parameter present: the policy that is replaced; a symmetric key sent without its secret keeps the one it has.
+    private static let members: [StaticString] = [
+        "app", "touchInterval", "staleAfter", "retention", "grace", "sessionTombstones", "storeAdvertisingId",
+        "allowedOrigins", "jwks", "jwtIssuer", "jwtAudience", "sessionExpiryClaim", "allowIncompleteTokens",
+        "rateLimits",
+    ]
+
+    /// - Parameters:
+    ///   - draft: what the body changes.
+    ///   - id: the app of the path. A body may name it, as the answer of GET does.
+    ///   - present: the policy that is replaced; a symmetric key sent without its secret keeps the one it has.
     /// - Throws: every fault of the body.
-    static func parse(_ body: [UInt8], replacing present: AppPolicy?) throws(JSONFaults) -> AppPolicy {
+    static func parse(
+        _ body: [UInt8], changing draft: AppPolicy.Draft, of id: AppID, replacing present: AppPolicy?
+    ) throws(JSONFaults) -> AppPolicy {
         // No body at all is a policy of defaults.
         let document = try JSONDocument(body.isEmpty ? Array("{}".utf8) : body)
-        var draft = AppPolicy.Draft()
-        if let root = document.root.object() { read(root, into: &draft, present) }
+        var draft = draft
+        if let root = document.root.object() { read(root, into: &draft, of: id, present) }
         let inconsistencies = draft.faults.map { fault in
             JSONFault(pointer: fault.pointer, code: .init(rawValue: fault.code), detail: fault.detail)
         }
@@ -22,64 +36,97 @@ enum PolicyBody {
         return policy
     }
 
-    private static func read(_ root: JSONObject, into draft: inout AppPolicy.Draft, _ present: AppPolicy?) {
+    private static func read(
+        _ root: JSONObject, into draft: inout AppPolicy.Draft, of id: AppID, _ present: AppPolicy?
+    ) {
+        root.refuseUnknownMembers(besides: members)
+        if let app = root.string("app", scalarsMax: Device.textScalarsMax), app != id.rawValue {
+            root.refuse("app", JSONFault.Code(rawValue: "wrong-app"), "The path names another app.")
+        }
         root.duration("touchInterval", into: &draft.touchInterval)
         root.duration("retention", into: &draft.retention)
         root.duration("grace", into: &draft.grace)
         root.duration("sessionTombstones", into: &draft.sessionTombstones)
-        if let staleness = root.object("staleAfter") { read(staleness, into: &draft.staleAfter) }
-        draft.storesAdvertisingID = root.boolean("storeAdvertisingId") ?? false
-        draft.allowedOrigins =
-            root.strings("allowedOrigins", elementsMax: originsMax, scalarsMax: Device.textScalarsMax) ?? []
-        draft.jwtIssuer = root.string("jwtIssuer", scalarsMax: Device.textScalarsMax)
-        draft.jwtAudience = root.string("jwtAudience", scalarsMax: Device.textScalarsMax)
-        draft.sessionExpiryClaim = root.string("sessionExpiryClaim", scalarsMax: Device.textScalarsMax)
-        draft.jwks = keySet(root, present)
-        if let limits = root.object("rateLimits") {
-            draft.rateLimits = AppPolicy.RateLimits(
-                perKey: limits.limit("perKey"), perAddress: limits.limit("perAddress"))
+        root.set("staleAfter", of: &draft.staleAfter, null: AppPolicy.Staleness()) { value, staleness in
+            if let object = value.object() { read(object, into: &staleness) }
+        }
+        root.set("storeAdvertisingId", of: &draft.storesAdvertisingID) { $1 = $0.boolean() }
+        root.set("allowedOrigins", of: &draft.allowedOrigins) { $1 = $0.strings(elementsMax: originsMax) }
+        root.text("jwtIssuer", into: &draft.jwtIssuer)
+        root.text("jwtAudience", into: &draft.jwtAudience)
+        root.text("sessionExpiryClaim", into: &draft.sessionExpiryClaim)
+        root.set("allowIncompleteTokens", of: &draft.allowsIncompleteTokens) { $1 = $0.boolean() }
+        root.set("jwks", of: &draft.jwks) { value, text in
+            let stored = present?.jwks.map { KeySet(stored: $0) }
+            text = value.object().flatMap { KeySet($0, replacing: stored) }?.text
+        }
+        root.set("rateLimits", of: &draft.rateLimits, null: AppPolicy.RateLimits()) { value, limits in
+            guard let object = value.object() else { return }
+            object.refuseUnknownMembers(besides: ["perKey", "perAddress"])
+            object.limit("perKey", into: &limits.perKey)
+            object.limit("perAddress", into: &limits.perAddress)
         }
     }
 
     private static func read(_ object: JSONObject, into staleness: inout AppPolicy.Staleness) {
-        object.duration("apns", into: &staleness.apns)
-        object.duration("apnsSandbox", into: &staleness.apnsSandbox)
-        object.duration("fcm", into: &staleness.fcm)
-        object.duration("huawei", into: &staleness.huawei)
-        object.duration("webPush", into: &staleness.webPush)
-    }
-
-    private static func keySet(_ root: JSONObject, _ present: AppPolicy?) -> String? {
-        guard let set = root.object("jwks"), let keys = set.array("keys", .required, elementsMax: keysMax) else {
-            return nil
-        }
-        for key in keys { _ = key.object()?.string("kty", .required, scalarsMax: Device.textScalarsMax) }
-        let sent = KeySet(text: String(decoding: set.value.rawBytes, as: UTF8.self))
-        let text = sent.text(keepingSecretsOf: KeySet(text: present?.jwks ?? "{}"))
-        let incomplete = KeySet(text: text).indicesWithoutSecret
-        for (index, key) in keys.enumerated() where incomplete.contains(index) {
-            key.object()?.refuse("k", .required, "A symmetric key needs its secret, unless it is stored already.")
-        }
-        return text
+        let names: [(StaticString, Provider)] = [
+            ("apns", .apns), ("apnsSandbox", .apnsSandbox), ("fcm", .fcm), ("huawei", .huawei), ("webPush", .webPush),
+        ]
+        object.refuseUnknownMembers(besides: names.map(\.0))
+        for (name, provider) in names { object.duration(name, into: &staleness.decided[provider]) }
     }
 }
 
 extension JSONObject {
-    fileprivate func duration(_ name: StaticString, into duration: inout ISO8601Duration) {
-        guard let text = string(name, scalarsMax: Device.textScalarsMax) else { return }
-        do throws(InvalidValue) {
-            duration = try ISO8601Duration(text)
-        } catch {
-            refuse(name, JSONFault.Code(rawValue: error.code), error.detail)
+    /// Sets what a member stands for: `null` resets it, an absent member leaves it.
+    fileprivate func set<Value>(
+        _ name: StaticString, of target: inout Value, null: Value, _ read: (JSONValue, inout Value) -> Void
+    ) {
+        if let value = value(name) {
+            read(value, &target)
+        } else if members.contains(where: { $0.name == name.description }) {
+            target = null
         }
     }
 
-    fileprivate func limit(_ name: StaticString) -> AppPolicy.RateLimit? {
-        guard let limit = object(name) else { return nil }
-        let rate = limit.double("rate", .required, in: 0...1_000_000)
-        let burst = limit.integer("burst", .required, in: 1...1_000_000)
-        guard let rate, let burst else { return nil }
-        return AppPolicy.RateLimit(rate: rate, burst: Int(burst))
+    fileprivate func set<Value>(
+        _ name: StaticString, of target: inout Value?, _ read: (JSONValue, inout Value?) -> Void
+    ) {
+        set(name, of: &target, null: nil, read)
+    }
+
+    fileprivate func text(_ name: StaticString, into text: inout String?) {
+        set(name, of: &text) { $1 = $0.string(scalarsMax: Device.textScalarsMax) }
+    }
+
+    fileprivate func duration(_ name: StaticString, into duration: inout ISO8601Duration?) {
+        set(name, of: &duration) { value, duration in
+            guard let text = value.string(scalarsMax: Device.textScalarsMax) else { return }
+            do throws(InvalidValue) {
+                duration = try ISO8601Duration(text)
+            } catch {
+                value.refuse(error)
+            }
+        }
+    }
+
+    /// Both members are needed, unless there is a limit already.
+    fileprivate func limit(_ name: StaticString, into limit: inout AppPolicy.RateLimit?) {
+        set(name, of: &limit) { value, limit in
+            guard let object = value.object() else { return }
+            object.refuseUnknownMembers(besides: ["rate", "burst"])
+            let presence: JSONPresence = limit == nil ? .required : .optional
+            let rate = object.double("rate", presence, in: 0...1_000_000) ?? limit?.rate
+            let burst = object.integer("burst", presence, in: 1...1_000_000).map { Int($0) } ?? limit?.burst
+            if let rate, let burst { limit = AppPolicy.RateLimit(rate: rate, burst: burst) }
+        }
+    }
+}
+
+extension JSONValue {
+    /// An array of strings; `null` in it is a fault.
+    fileprivate func strings(elementsMax: Int) -> [String]? {
+        array(elementsMax: elementsMax)?.compactMap { $0.string(scalarsMax: Device.textScalarsMax) }
     }
 }
 

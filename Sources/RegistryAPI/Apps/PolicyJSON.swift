@@ -28,7 +28,7 @@ enum PolicyJSON {
             writer.member("storeAdvertisingId", policy.storesAdvertisingID)
             writer.member("allowedOrigins", policy.allowedOrigins)
             writer.name("jwks")
-            if let keys = policy.jwks.map(KeySet.init(text:)) {
+            if let keys = policy.jwks.map({ KeySet(stored: $0) }) {
                 writer.raw(keys.publicText.utf8)
             } else {
                 writer.null()
@@ -36,6 +36,7 @@ enum PolicyJSON {
             writer.member("jwtIssuer", policy.jwtIssuer)
             writer.member("jwtAudience", policy.jwtAudience)
             writer.member("sessionExpiryClaim", policy.sessionExpiryClaim)
+            writer.member("allowIncompleteTokens", policy.allowsIncompleteTokens)
             writer.name("rateLimits")
             writer.object { writer in
                 writer.limit("perKey", policy.rateLimits.perKey)

@@ -19,13 +19,13 @@ struct AudienceBody<Options> {
     ) throws -> AudienceBody {
         let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
-        root.refuseMembers(otherThan: ["filter", "include"] + members)
+        root.refuseUnknownMembers(besides: ["filter", "include"] + members)
         let filter = root.required("filter").map { FilterReader(links: links).filter($0) }
         let include = root.include()
         let explains = root.boolean("explain") ?? false
         let options = try read(root)
         try document.check()
-        guard let filter, let options else { preconditionFailure("A value that is missing is a fault.") }
+        guard let filter, let options else { throw StoreError.failed("an audience body lacks a value and a fault") }
         return AudienceBody(filter: filter, include: include, explains: explains, options: options)
     }
 }

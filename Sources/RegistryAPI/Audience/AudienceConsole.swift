@@ -41,7 +41,7 @@ public struct AudienceConsole: Sendable {
                 throw Refusal(lines: ["\(name): \(error.detail)"])
             }
         }
-        let (whole, faults) = try await resolver.expanded(.allOf(parts), in: app.number)
+        let (whole, faults) = try await resolver.expanded(.all(parts), in: app.number)
         guard faults.isEmpty else {
             throw Refusal(lines: faults.map(JSONFault.init).map { "\($0.pointer): \($0.detail)" })
         }
@@ -87,7 +87,8 @@ public struct AudienceConsole: Sendable {
             format == .ndjson || known?.contains(.keys) != true
         else {
             throw Refusal(lines: [
-                "Fields are installId, provider, token, keys (not in CSV), generation, userId, cursor and those of filters."
+                "Fields are installId, provider, token, keys (in CSV p256dh and auth), generation, userId, sessionId, "
+                    + "sessionExpiresAt, keychainId, vendorId, preferredLanguages, cursor and those of filters."
             ])
         }
         return Export(
@@ -112,7 +113,7 @@ public struct AudienceConsole: Sendable {
         try await write(export.encoder.header, 0)
         try await audiences.export(audience, export.encoder.columns, after: place) { rows in
             count += rows.count
-            try await write(export.encoder.encode(rows), count)
+            try await write(try export.encoder.encode(rows), count)
         }
     }
 }

@@ -19,10 +19,13 @@ struct ConditionReader {
     private func operators(_ value: JSONValue) -> AudienceFilter {
         let members = value.object()?.members ?? []
         if members.isEmpty { value.refuse(.emptyCondition, "A condition has at least one operator.") }
-        return .allOf(
+        return .all(
             members.map { member in
                 guard let name = AudienceOperator(rawValue: member.name) else {
-                    member.value.refuse(.unknownMember, "No such operator is known.")
+                    let names = field.operators.map(\.rawValue).sorted()
+                    member.value.refuse(
+                        .unknownMember, "No operator has this name. " + NearestName.hint(for: member.name, among: names)
+                    )
                     return .everybody
                 }
                 return test(name, member.value)
@@ -32,14 +35,14 @@ struct ConditionReader {
     private func test(_ name: AudienceOperator, _ value: JSONValue) -> AudienceFilter {
         guard field.operators.contains(name) else {
             let allowed = field.operators.map(\.rawValue).sorted().joined(separator: ", ")
-            value.refuse(.operatorNotAllowed, "Of \(field.rawValue) one may ask \(allowed).")
+            value.refuse(.operatorNotAllowed, "\(field.rawValue) supports: \(allowed).")
             return .everybody
         }
         switch name {
-        case .eq: return .oneOf(field, [self.value(value)].compactMap { $0 })
-        case .ne: return .negation(.oneOf(field, [self.value(value)].compactMap { $0 }))
-        case .in: return .oneOf(field, values(value))
-        case .nin: return .negation(.oneOf(field, values(value)))
+        case .eq: return .condition(field, .oneOf([self.value(value)].compactMap { $0 }))
+        case .ne: return .not(.condition(field, .oneOf([self.value(value)].compactMap { $0 })))
+        case .in: return .condition(field, .oneOf(values(value)))
+        case .nin: return .not(.condition(field, .oneOf(values(value))))
         case .gt, .gte, .lt, .lte:
             return condition(name.order.flatMap { order in self.value(value).map { .ordered(order, $0) } })
         case .exists: return exists(value)
@@ -55,7 +58,7 @@ struct ConditionReader {
 
     private func exists(_ value: JSONValue) -> AudienceFilter {
         guard value.kind != .null, let isThere = value.boolean() else { return .everybody }
-        return isThere ? .condition(field, .exists) : .negation(.condition(field, .exists))
+        return isThere ? .condition(field, .exists) : .not(.condition(field, .exists))
     }
 }
 
@@ -102,7 +105,7 @@ extension ConditionReader {
 
     private func circle(_ value: JSONValue) -> Circle? {
         guard value.kind != .null, let object = value.object() else { return nil }
-        object.refuseMembers(otherThan: ["latitude", "longitude", "radiusKm"])
+        object.refuseUnknownMembers(besides: ["latitude", "longitude", "radiusKm"])
         let latitude = object.double("latitude", .required, in: Location.latitudes)
         let longitude = object.double("longitude", .required, in: Location.longitudes)
         let radius = object.double("radiusKm", .required, in: 0...Circle.radiusKmMax)

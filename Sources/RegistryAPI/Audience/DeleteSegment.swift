@@ -2,6 +2,7 @@
 
 import HTTPServer
 import HTTPTypes
+import Logging
 import PushRegistry
 
 extension RegistryService {
@@ -10,7 +11,9 @@ extension RegistryService {
         Route(.delete, Self.segmentPattern) { request in
             let call = try await appCall(request, allowing: [.marketing])
             if let name = try? SegmentName(request.parameters["name"]) {
-                try await segments.delete(name, of: call.app.number)
+                let precondition = try ETag.revisionPrecondition(request)
+                try await segments.delete(name, of: call.app.number) { try precondition?.check($0) }
+                audit.changed("segment deleted", ["segment": "\(name)"], by: call.caller, in: request)
             }
             return ServerResponse(.noContent)
         }

@@ -27,6 +27,15 @@ enum EscapedText {
         }
     }
 
+    /// Whether a spreadsheet would run a cell that begins so as a formula, or strip what hides one: `=`, `+`, `-`, `@`,
+    /// tab and CR.
+    static func startsFormula(_ byte: UInt8?) -> Bool {
+        switch byte {
+        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), 0x09, 0x0D: true
+        default: false
+        }
+    }
+
     /// Appends a field of RFC 4180: in quotes where it holds a comma, a quote or a line break, and where it is empty.
     ///
     /// - Parameter start: stands before the text; nothing in it needs quotes.

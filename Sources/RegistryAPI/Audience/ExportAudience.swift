@@ -14,16 +14,24 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(bytes, links: links, members: ["format", "fields", "after"]) { root in
+            let body = try AudienceBody.parse(
+                bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe"]
+            ) { root in
                 try ExportOptions(root, names, call.caller)
             }
             let (audience, options) = (try await audience(body, of: call.app), body.options)
             let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
-            let encoder = ExportEncoder(options.fields, options.format, names, ids: ids)
+            let encoder = ExportEncoder(
+                options.fields, options.format, names, ids: ids, isSpreadsheetSafe: options.isSpreadsheetSafe)
             let place = try await audiences.makeExportPlace()
             audit.read("audience export begun", options.metadata, by: call, in: request)
             return ServerResponse(
-                .ok, fields: [.contentType: options.format.mediaType, .cacheControl: "no-store"],
+                .ok,
+                fields: [
+                    .contentType: options.format.mediaType,
+                    .contentDisposition:
+                        "attachment; filename=\"\(call.app.id)-audience.\(options.format.rawValue)\"",
+                ],
                 body: .stream { writer in
                     defer { withExtendedLifetime(place) {} }
                     let rows = try await export(audience, encoder, after: options.after, to: writer)
@@ -39,28 +47,33 @@ extension RegistryService {
         var count = 0
         try await writer.write(encoder.header)
         try await audiences.export(audience, encoder.columns, after: after) { rows in
-            try await writer.write(encoder.encode(rows))
+            try await writer.write(try encoder.encode(rows))
             count += rows.count
         }
         return count
     }
 }
 
-/// The members `format`, `fields` and `after`.
+/// The members `format`, `fields`, `after` and `spreadsheetSafe`.
 struct ExportOptions: Sendable {
     let format: ExportFormat
     let fields: [ExportField]
     let after: InstallID?
+    /// Whether a spreadsheet may open the CSV: carriers and models come from strangers. True for marketing unless it
+    /// says otherwise; senders' programs get every byte as it is.
+    let isSpreadsheetSafe: Bool
 
     /// Nil where a fault was added.
     ///
-    /// - Throws: `APIError.forbidden` where the caller asks for what is kept from it.
-    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(APIError) {
+    /// - Throws: 403 if the caller asks for what is kept from it.
+    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
         let format = Self.format(root)
         let after = root.cursor("after", names)
         let fields = try Self.fields(root, format ?? .ndjson, caller)
+        let isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
         guard let format, let fields else { return nil }
         self.format = format
+        self.isSpreadsheetSafe = isSpreadsheetSafe
         self.fields = fields
         self.after = after
     }
@@ -78,7 +91,7 @@ struct ExportOptions: Sendable {
 
     private static func fields(
         _ root: JSONObject, _ format: ExportFormat, _ caller: Caller
-    ) throws(APIError) -> [ExportField]? {
+    ) throws(RefusedCall) -> [ExportField]? {
         let isSender = caller.has(any: [.sender])
         guard let value = root.value("fields") else { return ExportField.standard(sender: isSender, format) }
         guard let array = value.array(elementsMax: .max) else { return nil }
@@ -86,14 +99,19 @@ struct ExportOptions: Sendable {
         for element in array {
             guard let name = element.text() else { continue }
             guard let field = ExportField(name), field != .id || caller.has(any: [.marketing]) else {
-                element.refuse(.unknownField, "No such field is known.")
+                let names = ExportField.names
+                element.refuse(.unknownField, "No field has this name. " + NearestName.hint(for: name, among: names))
                 continue
             }
             guard isSender || !field.isForSenders else {
-                throw .forbidden(
-                    "The fields token, keys, installId, generation and userId need a key with the role sender.")
+                throw RefusedCall(
+                    .forbidden(
+                        "The field \(name) needs a key with the role sender: it tells who or where somebody is."),
+                    caller)
             }
-            if field == .keys, format == .csv { element.refuse(.unknownField, "Keys are in NDJSON only.") }
+            if field == .keys, format == .csv {
+                element.refuse(.unknownField, "In CSV ask for p256dh and auth instead.")
+            }
             if fields.contains(field) { element.refuse(.duplicateMember, "The field is named before.") }
             fields.append(field)
         }

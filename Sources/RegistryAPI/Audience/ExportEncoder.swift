@@ -22,6 +22,7 @@ struct ExportEncoder: Sendable {
     let columns: [ExportColumn]
     private let fields: [ExportField]
     private let format: ExportFormat
+    private let isSpreadsheetSafe: Bool
     private let names: InstallationNames
     private let ids: OpaqueNames?
     private let cursorStart: [UInt8]
@@ -32,8 +33,14 @@ struct ExportEncoder: Sendable {
     /// - Parameters:
     ///   - fields: in CSV the cursor is moved to the end.
     ///   - ids: what makes the field `id`; needed where it is among the fields.
-    init(_ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil) {
+    ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe before
+    ///     them.
+    init(
+        _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil,
+        isSpreadsheetSafe: Bool = false
+    ) {
         self.format = format
+        self.isSpreadsheetSafe = isSpreadsheetSafe && format == .csv
         self.names = names
         self.ids = ids
         cursorStart = names.cursorStart
@@ -79,33 +86,38 @@ struct ExportEncoder: Sendable {
     }
 
     /// The rows as text, a line each.
-    func encode(_ rows: ExportRows) -> [UInt8] {
-        var bytes: [UInt8] = []
+    ///
+    /// - Throws: `StoreError.failed` if an id or a cursor cannot be made.
+    func encode(_ rows: ExportRows) throws(StoreError) -> [UInt8] {
+        var (bytes, isWhole) = ([UInt8](), true)
         bytes.reserveCapacity(rows.bytes.count + rows.count * (prefixes.count + Self.spareBytesPerRow))
         prefixes.withUnsafeBytes { prefixes in
             rows.withEachRow { content, cells in
                 for part in parts {
                     bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: prefixes[part.prefix]))
-                    append(part, content, cells, to: &bytes)
+                    append(part, content, cells, to: &bytes, &isWhole)
                 }
                 bytes.append(contentsOf: end)
             }
         }
+        guard isWhole else { throw .failed("an export's ids and cursors cannot be made") }
         return bytes
     }
 
     /// For quotes and a cursor, so that the buffer is hardly ever too small.
     private static let spareBytesPerRow = 64
 
-    private func append(_ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8]) {
+    private func append(
+        _ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8], _ isWhole: inout Bool
+    ) {
         let cell = cells[part.cell]
         guard cell.count >= 0 else { return appendNothing(to: &bytes) }
         switch part.content {
         case .cell(.text): cell.withBytes(of: content) { append($0, to: &bytes) }
         case .cell(let kind): cell.withBytes(of: content) { append($0, kind, to: &bytes) }
         case .keys: appendKeys(cell, cells[part.cell + 1], content, to: &bytes)
-        case .id: cell.withBytes(of: content) { id in appendID(id, to: &bytes) }
-        case .cursor: cell.withBytes(of: content) { id in appendCursor(id, to: &bytes) }
+        case .id: cell.withBytes(of: content) { id in appendID(id, to: &bytes, &isWhole) }
+        case .cursor: cell.withBytes(of: content) { id in appendCursor(id, to: &bytes, &isWhole) }
         }
     }
 
@@ -121,6 +133,8 @@ extension ExportEncoder {
     private func append(_ text: UnsafeRawBufferPointer, after start: [UInt8] = [], to bytes: inout [UInt8]) {
         switch format {
         case .ndjson: EscapedText.appendJSON(text, after: start, to: &bytes)
+        case .csv where isSpreadsheetSafe && EscapedText.startsFormula(start.first ?? text.first):
+            EscapedText.appendCSV(text, after: [UInt8(ascii: "'")] + start, to: &bytes)
         case .csv: EscapedText.appendCSV(text, after: start, to: &bytes)
         }
     }
@@ -135,6 +149,8 @@ extension ExportEncoder {
             var text = time.description
             text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
         case .location: appendLocation(cell, to: &bytes)
+        case .json where format == .ndjson: bytes.append(contentsOf: cell)
+        case .json: append(cell, to: &bytes)
         }
     }
 
@@ -180,15 +196,23 @@ extension ExportEncoder {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    private func appendID(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        guard let ids else { preconditionFailure("ids are made with the app's key") }
+    private func appendID(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isWhole: inout Bool) {
+        guard let ids else {
+            isWhole = false
+            return
+        }
         ids.id(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
     }
 
-    private func appendCursor(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+    private func appendCursor(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isWhole: inout Bool) {
         switch names {
         case .open: append(installID, after: cursorStart, to: &bytes)
-        case .opaque(let names): names.cursor(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
+        case .opaque(let names):
+            guard let cursor = try? names.cursor(Array(installID)) else {
+                isWhole = false
+                return
+            }
+            cursor.withUnsafeBytes { append($0, to: &bytes) }
         }
     }
 }

@@ -15,6 +15,13 @@ enum ExportField: Hashable, Sendable {
         case "token": self = .column(.token)
         case "generation": self = .column(.generation)
         case "userId": self = .column(.userID)
+        case "keychainId": self = .column(.keychainID)
+        case "vendorId": self = .column(.vendorID)
+        case "preferredLanguages": self = .column(.languages)
+        case "sessionId": self = .column(.sessionID)
+        case "sessionExpiresAt": self = .column(.sessionExpiresAt)
+        case "p256dh": self = .column(.p256dh)
+        case "auth": self = .column(.auth)
         case "keys": self = .keys
         case "id": self = .id
         case "cursor": self = .cursor
@@ -24,6 +31,14 @@ enum ExportField: Hashable, Sendable {
         }
     }
 
+    /// The names of all fields.
+    static let names =
+        [
+            "installId", "token", "generation", "userId", "keys", "id", "cursor", "keychainId", "vendorId",
+            "preferredLanguages",
+            "sessionId", "sessionExpiresAt", "p256dh", "auth",
+        ] + AudienceField.allCases.map(\.rawValue)
+
     /// As `init` reads it.
     var name: String {
         switch self {
@@ -31,7 +46,14 @@ enum ExportField: Hashable, Sendable {
         case .column(.token): "token"
         case .column(.generation): "generation"
         case .column(.userID): "userId"
-        case .column(.p256dh), .column(.auth), .keys: "keys"
+        case .column(.keychainID): "keychainId"
+        case .column(.vendorID): "vendorId"
+        case .column(.languages): "preferredLanguages"
+        case .column(.sessionID): "sessionId"
+        case .column(.sessionExpiresAt): "sessionExpiresAt"
+        case .column(.p256dh): "p256dh"
+        case .column(.auth): "auth"
+        case .keys: "keys"
         case .column(.field(let field)): field.rawValue
         case .id: "id"
         case .cursor: "cursor"
@@ -50,8 +72,8 @@ enum ExportField: Hashable, Sendable {
     /// What is kept from marketing: who somebody is, and what reaches them (R14).
     var isForSenders: Bool {
         switch self {
-        case .keys, .column(.installID), .column(.token), .column(.generation), .column(.userID): true
-        case .id, .cursor, .column: false
+        case .id, .cursor, .column(.field): false
+        case .keys, .column: true
         }
     }
 

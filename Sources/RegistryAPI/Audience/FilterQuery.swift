@@ -21,7 +21,7 @@ struct FilterQuery {
             if values[item.name] == nil { names.append(item.name) }
             values[item.name, default: []].append(item.value)
         }
-        filter = .allOf(names.map { parameter($0, values[$0] ?? []) })
+        filter = .all(names.map { parameter($0, values[$0] ?? []) })
         if filter.width > AudienceFilter.widthMax {
             refuse(
                 "", InvalidValue(code: "too-wide", detail: "A filter has at most \(AudienceFilter.widthMax) values."))
@@ -32,17 +32,24 @@ struct FilterQuery {
     private mutating func parameter(_ name: String, _ values: [String]) -> AudienceFilter {
         switch name {
         case "include": return include(values)
-        case "segment": return .allOf(values.map { segment($0) })
+        case "segment": return .all(values.map { segment($0) })
         default:
             let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
             guard let field = AudienceField(rawValue: String(parts[0])),
                 let test = parts.count == 1 ? .eq : AudienceOperator(rawValue: String(parts[1])), test != .near
-            else { return refuse(name, "unknown-parameter", "No such parameter is known.") }
+            else { return refuse(name, "unknown-parameter", unknown(name)) }
             guard field.operators.contains(test) else {
                 return refuse(name, "operator-not-allowed", "This cannot be asked of \(field.rawValue).")
             }
             return condition(field, test, name, values)
         }
+    }
+
+    private func unknown(_ name: String) -> String {
+        let names = ["include", "segment"] + AudienceField.allCases.map(\.rawValue)
+        let field = name.prefix { $0 != "." }
+        if AudienceField(rawValue: String(field)) != nil { return "This field has no such operator in a query." }
+        return "No parameter has this name. " + NearestName.hint(for: String(field), among: names)
     }
 
     private mutating func include(_ values: [String]) -> AudienceFilter {
@@ -63,10 +70,10 @@ struct FilterQuery {
         _ field: AudienceField, _ test: AudienceOperator, _ name: String, _ values: [String]
     ) -> AudienceFilter {
         switch test {
-        case .eq: return .oneOf(field, list(field, name, values))
-        case .ne: return .negation(.oneOf(field, list(field, name, values)))
-        case .in: return .oneOf(field, list(field, name, values.flatMap(Self.elements)))
-        case .nin: return .negation(.oneOf(field, list(field, name, values.flatMap(Self.elements))))
+        case .eq: return .condition(field, .oneOf(list(field, name, values)))
+        case .ne: return .not(.condition(field, .oneOf(list(field, name, values))))
+        case .in: return .condition(field, .oneOf(list(field, name, values.flatMap(Self.elements))))
+        case .nin: return .not(.condition(field, .oneOf(list(field, name, values.flatMap(Self.elements)))))
         case .near: return .everybody
         case .gt, .gte, .lt, .lte, .exists, .within, .between:
             guard values.count == 1 else {
@@ -84,7 +91,7 @@ struct FilterQuery {
             switch test {
             case .exists:
                 let condition = AudienceFilter.condition(field, .exists)
-                return try AudienceField.flag(text) ? condition : .negation(condition)
+                return try AudienceField.flag(text) ? condition : .not(condition)
             case .within: return .condition(field, .within(try ISO8601Duration(text)))
             case .between:
                 let bounds = Self.elements(text)

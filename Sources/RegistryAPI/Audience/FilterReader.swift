@@ -6,7 +6,8 @@ import StrictJSON
 struct FilterReader {
     let links: TimeZoneLinks
 
-    /// The filter at a value; of no meaning once the document has a fault.
+    /// The filter at a value as it was sent, nothing simplified: what a simplification would drop is checked like the
+    /// rest. Of no meaning once the document has a fault.
     func filter(_ value: JSONValue) -> AudienceFilter {
         let filter = filter(value, depth: 1)
         if filter.width > AudienceFilter.widthMax {
@@ -21,18 +22,19 @@ struct FilterReader {
             value.refuse(.tooDeep, "Filters nest at most \(AudienceFilter.depthMax) deep.")
             return .everybody
         }
-        return .allOf(object.members.map { member($0.name, $0.value, depth) })
+        return .all(object.members.map { member($0.name, $0.value, depth) })
     }
 
     private func member(_ name: String, _ value: JSONValue, _ depth: Int) -> AudienceFilter {
         switch name {
-        case "all": return .allOf(filters(value, depth))
-        case "any": return .anyOf(filters(value, depth))
-        case "not": return .negation(filter(value, depth: depth + 1))
+        case "all": return .all(filters(value, depth))
+        case "any": return .any(filters(value, depth))
+        case "not": return .not(filter(value, depth: depth + 1))
         case "segment": return segment(value)
         default:
             guard let field = AudienceField(rawValue: name) else {
-                value.refuse(.unknownMember, "No such field is known.")
+                let names = ["all", "any", "not", "segment"] + AudienceField.allCases.map(\.rawValue)
+                value.refuse(.unknownMember, "No field has this name. " + NearestName.hint(for: name, among: names))
                 return .everybody
             }
             return ConditionReader(field: field, links: links).condition(value)
@@ -52,13 +54,6 @@ struct FilterReader {
             value.refuse(error)
             return .everybody
         }
-    }
-}
-
-extension AudienceFilter {
-    /// The field's value is one of these.
-    static func oneOf(_ field: AudienceField, _ values: [AudienceValue]) -> AudienceFilter {
-        values.isEmpty ? .nobody : .condition(field, .oneOf(values))
     }
 }
 

@@ -6,12 +6,12 @@ struct FilterResolver: Sendable {
     let segments: any SegmentStore
     let links: TimeZoneLinks
 
-    /// The filter without names of segments, and what was wrong with these.
+    /// The filter simplified and without names of segments, and what was wrong with these.
     func expanded(
         _ filter: AudienceFilter, in app: AppNumber
     ) async throws -> (filter: AudienceFilter, faults: [SegmentExpansion.Fault]) {
         let names = Set(filter.segments.map(\.name))
-        guard !names.isEmpty else { return (filter, []) }
+        guard !names.isEmpty else { return (filter.simplified, []) }
         let definitions = try await segments.definitions(of: names, in: app)
         var expansion = SegmentExpansion(try definitions.mapValues(saved))
         return expansion.expand(filter)

@@ -12,7 +12,7 @@ extension RegistryService {
             guard let name = try? SegmentName(request.parameters["name"]),
                 let segment = try await segments.segment(name, of: call.app.number)
             else { throw APIError.unknownSegment }
-            return .json(JSONWriter(segment))
+            return .segment(segment)
         }
     }
 }

@@ -9,10 +9,12 @@ enum InstallationNames {
     case opaque(OpaqueNames)
 
     /// The place behind an installation, to go on from.
-    func cursor(_ installID: some ContiguousBytes) -> [UInt8] {
+    ///
+    /// - Throws: `StoreError.failed`.
+    func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {
         switch self {
         case .open: cursorStart + installID.withUnsafeBytes { Array($0) }
-        case .opaque(let names): names.cursor(installID)
+        case .opaque(let names): try names.cursor(installID)
         }
     }
 
@@ -22,7 +24,9 @@ enum InstallationNames {
     }
 
     /// Nil for what is no cursor of this app and this kind of caller.
-    func installID(at cursor: String) -> InstallID? {
+    func installID(at text: String) -> InstallID? {
+        // In a CSV for spreadsheets it may have got an apostrophe.
+        let cursor = text.hasPrefix("'") ? String(text.dropFirst()) : text
         switch self {
         case .open(let app):
             let prefix = "\(app.rawValue)."
@@ -36,15 +40,19 @@ enum InstallationNames {
 struct OpaqueNames {
     /// 128 bits of the digest: no two installations of a fleet share them.
     private static let idBytes = 16
+    /// What AES-GCM takes.
+    private static let nonceBytes = 12
 
     private let idKey: SymmetricKey
     private let cursorKey: SymmetricKey
+    private let nonceKey: SymmetricKey
 
     /// - Parameter key: the app's, known to the service and to nobody else.
     init(key: [UInt8]) {
         let key = SymmetricKey(data: key)
         idKey = Self.derived(key, for: "installation id")
         cursorKey = Self.derived(key, for: "cursor")
+        nonceKey = Self.derived(key, for: "cursor nonce")
     }
 
     private static func derived(_ key: SymmetricKey, for use: String) -> SymmetricKey {
@@ -58,10 +66,17 @@ struct OpaqueNames {
         return digest.prefix(Self.idBytes).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// The installation's id, sealed.
-    func cursor(_ installID: some ContiguousBytes) -> [UInt8] {
-        let sealed = installID.withUnsafeBytes { try? AES.GCM.seal($0, using: cursorKey).combined }
-        guard let sealed else { preconditionFailure("a key of 256 bits seals everything") }
+    /// The installation's id, sealed. The nonce is a digest of the id: random ones would begin to repeat under this one
+    /// key after some 2^32 rows, a few years of exports.
+    ///
+    /// - Throws: `StoreError.failed`.
+    func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {
+        let sealed = try installID.withUnsafeBytes { bytes in
+            let digest = HMAC<SHA256>.authenticationCode(for: bytes, using: nonceKey)
+            let nonce = try AES.GCM.Nonce(data: Array(digest).prefix(Self.nonceBytes))
+            return try AES.GCM.seal(bytes, using: cursorKey, nonce: nonce).combined
+        }
+        guard let sealed else { throw StoreError.failed("a cursor cannot be sealed") }
         return Base64URL.text(of: sealed)
     }
 

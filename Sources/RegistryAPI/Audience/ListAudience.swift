@@ -19,7 +19,7 @@ extension RegistryService {
                 try await audience(body, of: call.app), after: body.options.after, limit: body.options.limit,
                 explains: body.explains)
             audit.read("audience listed", ["installations": "\(page.items.count)"], by: call, in: request)
-            return .json(JSONWriter(page, names))
+            return .json(try JSONWriter(page, names))
         }
     }
 }
@@ -44,7 +44,7 @@ extension JSONObject {
             return nil
         }
         guard let place = names.installID(at: text) else {
-            value.refuse(.invalidCursor, "This is no cursor of this list.")
+            value.refuse(.invalidCursor, "Not a cursor of this list.")
             return nil
         }
         return place
@@ -53,7 +53,11 @@ extension JSONObject {
 
 extension JSONWriter {
     /// `{asOf, installations: […], next}`.
-    fileprivate init(_ page: AudiencePage, _ names: InstallationNames) {
+    fileprivate init(_ page: AudiencePage, _ names: InstallationNames) throws {
+        let last = page.hasMore ? page.items.last : nil
+        let next = try last.map {
+            String(decoding: try names.cursor(Array($0.installID.rawValue.utf8)), as: UTF8.self)
+        }
         self.init(capacity: 256 * (page.items.count + 1))
         object { writer in
             writer.member("asOf", page.asOf.description)
@@ -61,10 +65,7 @@ extension JSONWriter {
             writer.array { writer in
                 for item in page.items { writer.item(item, names) }
             }
-            let last = page.hasMore ? page.items.last : nil
-            writer.member(
-                "next",
-                last.map { String(decoding: names.cursor(Array($0.installID.rawValue.utf8)), as: UTF8.self) })
+            writer.member("next", next)
             writer.member(page.plan)
         }
     }

@@ -1,7 +1,9 @@
 // PUT /v1/apps/{app}/segments/{name}
 
+import Crypto
 import HTTPServer
 import HTTPTypes
+import Logging
 import PushRegistry
 import StrictJSON
 
@@ -15,16 +17,19 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.marketing])
             let body = try SegmentBody.parse(try request.jsonBody(), links: links)
             let name = try request.identifier("name", SegmentName.init)
+            let precondition = try ETag.revisionPrecondition(request)
             let isNew = try await segments.put(
                 name, filter: body.text, description: body.description, uses: Set(body.filter.segments.map(\.name)),
                 in: call.app.number
-            ) { definitions in
+            ) { definitions, present in
                 try check(body.filter, savedAs: name, definitions)
+                try precondition?.check(present)
             }
+            audit.changed("segment saved", ["segment": "\(name)"], by: call.caller, in: request)
             guard let segment = try await segments.segment(name, of: call.app.number) else {
                 throw APIError.unknownSegment
             }
-            return .json(JSONWriter(segment), status: isNew ? .created : .ok)
+            return .segment(segment, status: isNew ? .created : .ok)
         }
     }
 
@@ -36,6 +41,28 @@ extension RegistryService {
         let faults = expansion.expand(filter, savedAs: name).faults.map(JSONFault.init)
         if faults.contains(where: { $0.code == .segmentCycle }) { throw APIError.segmentCycle(faults) }
         if !faults.isEmpty { throw JSONFaults(faults) }
+    }
+}
+
+extension ServerResponse {
+    static func segment(_ segment: Segment, status: HTTPResponse.Status = .ok) -> ServerResponse {
+        .json(JSONWriter(segment), status: status, fields: [.eTag: ETag.make(segment.revision)])
+    }
+}
+
+extension Segment {
+    /// Names the filter and its description, for conditional changes: another filter has another revision.
+    var revision: String {
+        let digest = SHA256.hash(data: Array("\(filter)\u{0}\(description ?? "")".utf8))
+        return digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension RevisionPrecondition {
+    /// - Throws: `APIError.changedMeanwhile`.
+    func check(_ present: Segment?) throws(APIError) {
+        guard !holds(for: present?.revision) else { return }
+        throw .changedMeanwhile(revision: present?.revision)
     }
 }
 
@@ -51,12 +78,12 @@ private struct SegmentBody {
     static func parse(_ body: [UInt8], links: TimeZoneLinks) throws -> SegmentBody {
         let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
-        root.refuseMembers(otherThan: ["filter", "description"])
+        root.refuseUnknownMembers(besides: ["filter", "description"])
         let value = root.required("filter")
         let filter = value.map { FilterReader(links: links).filter($0) }
         let description = root.string("description", scalarsMax: descriptionScalarsMax)
         try document.check()
-        guard let value, let filter else { preconditionFailure("A filter that is missing is a fault.") }
+        guard let value, let filter else { throw StoreError.failed("a segment's body lacks a filter and a fault") }
         return SegmentBody(
             filter: filter, text: String(decoding: value.rawBytes, as: UTF8.self), description: description)
     }

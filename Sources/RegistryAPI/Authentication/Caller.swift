@@ -6,7 +6,7 @@ import PushRegistry
 /// Who calls, as far as the credential tells.
 struct Caller {
     /// The admin key's holder has all roles on all apps.
-    let isMaster: Bool
+    let isServerAdmin: Bool
     let roles: Set<Role>
     /// The app that the credential belongs to; nil for the admin key.
     let app: AppNumber?
@@ -14,26 +14,35 @@ struct Caller {
     let keyID: String?
     /// Whom a JWT proves; nil for a key, which proves nobody.
     let user: UserToken?
+    /// The first of the key's own roles, by which events and the audit log name it.
+    private let namedRole: Role
 
-    static let master = Caller(isMaster: true, roles: Set(Role.allCases), app: nil, keyID: nil, user: nil)
+    static let serverAdmin = Caller(
+        isServerAdmin: true, roles: Set(Role.allCases), app: nil, keyID: nil, user: nil, namedRole: .admin)
 
     init(_ key: APIKey) {
         // An app's admin may do everything on its app.
         self.init(
-            isMaster: false, roles: key.roles.contains(.admin) ? Set(Role.allCases) : key.roles, app: key.app,
-            keyID: key.id, user: nil)
+            isServerAdmin: false, roles: key.roles.contains(.admin) ? Set(Role.allCases) : key.roles, app: key.app,
+            keyID: key.id, user: nil,
+            namedRole: [Role.admin, .service, .client, .sender, .marketing].first(where: key.roles.contains) ?? .client)
     }
 
     init(_ token: UserToken, of app: AppNumber) {
-        self.init(isMaster: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token)
+        self.init(
+            isServerAdmin: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token,
+            namedRole: .client)
     }
 
-    private init(isMaster: Bool, roles: Set<Role>, app: AppNumber?, keyID: String?, user: UserToken?) {
-        self.isMaster = isMaster
+    private init(
+        isServerAdmin: Bool, roles: Set<Role>, app: AppNumber?, keyID: String?, user: UserToken?, namedRole: Role
+    ) {
+        self.isServerAdmin = isServerAdmin
         self.roles = roles
         self.app = app
         self.keyID = keyID
         self.user = user
+        self.namedRole = namedRole
     }
 
     func has(any wanted: Set<Role>) -> Bool { !roles.isDisjoint(with: wanted) }
@@ -43,9 +52,7 @@ struct Caller {
 
     /// Whom an event names: role and key, never the user.
     var actor: String {
-        guard let keyID else { return "admin" }
-        let role = [Role.service, .client, .sender, .marketing].first(where: roles.contains) ?? .client
-        return "\(role.rawValue):\(keyID)"
+        keyID.map { "\(namedRole.rawValue):\($0)" } ?? "admin"
     }
 }
 
@@ -62,10 +69,15 @@ extension RegistryService {
     /// - Parameters:
     ///   - appID: the app that the path names, whose users' JWTs are credentials.
     ///   - lateness: how long after its expiry a JWT still is one.
-    /// - Throws: `APIError.missingCredential`, `.invalidCredential`, `.invalidUserToken`; `StoreError`.
+    /// - Throws: `APIError.tooManyFailedAuthentications`, which is asked before anything is compared: a flood of
+    ///   guesses learns nothing and costs nothing; `.missingCredential`, `.invalidCredential`, `.invalidUserToken`;
+    ///   `StoreError`.
     func caller(
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> (Caller, DirectorySnapshot) {
+        guard limits.mayAuthenticate(from: request.clientAddress) else {
+            throw APIError.tooManyFailedAuthentications
+        }
         let credential = try credential(request)
         let directory = try await directory.current()
         if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
@@ -73,12 +85,12 @@ extension RegistryService {
         {
             return (Caller(key), directory)
         }
-        if admin.matches(credential) { return (.master, directory) }
-        guard let app = appID.flatMap({ directory.apps[$0] }), credential.contains(".") else {
-            throw APIError.invalidCredential
-        }
+        if admin.matches(credential) { return (.serverAdmin, directory) }
+        guard credential.contains(".") else { throw APIError.invalidCredential }
+        if let unusable = appID.flatMap({ directory.unusable[$0] }) { throw APIError.unusablePolicy(unusable.reason) }
+        guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
         do throws(UserTokenFault) {
-            let verifier = await userTokens.verifier(of: app)
+            let verifier = userTokens.verifier(of: app)
             return (Caller(try verifier.verify(credential, at: .now(), lateness: lateness), of: app.number), directory)
         } catch {
             throw APIError.invalidUserToken(error)
@@ -93,12 +105,16 @@ extension RegistryService {
     ) async throws -> AppCall {
         let id = try? AppID(request.parameters["app"])
         let (caller, directory) = try await caller(request, on: id, lateness: lateness)
-        guard let id, let app = directory.apps[id], caller.isMaster || caller.app == app.number else {
-            throw APIError.unknownApp
+        let number = id.flatMap { directory.apps[$0]?.number ?? directory.unusable[$0]?.number }
+        guard let id, let number, caller.isServerAdmin || caller.app == number else {
+            throw RefusedCall(.unknownApp, caller)
         }
         guard caller.has(any: roles) else {
             let names = roles.map(\.rawValue).sorted().joined(separator: " or ")
-            throw APIError.forbidden("This needs a key with the role \(names).")
+            throw RefusedCall(.forbidden("This needs a key with the role \(names)."), caller)
+        }
+        guard let app = directory.apps[id] else {
+            throw APIError.unusablePolicy(directory.unusable[id]?.reason ?? "")
         }
         try limits.admit(caller, from: request.clientAddress, to: app)
         return AppCall(app: app, caller: caller, directory: directory)

@@ -12,7 +12,8 @@ struct UserToken: Sendable {
 
 /// Why a JWT proves nobody. It goes to the audit log and, as a sentence, to the client; it quotes nothing of the token.
 enum UserTokenFault: String, Error, Sendable {
-    case malformed, noKeys, unsupportedAlgorithm, unknownKey, badSignature
+    case malformed, noKeys, unsupportedAlgorithm, unknownKey, ambiguousKey, badSignature, missingExpiry
+    case missingIssueTime
     case expired, notYetValid, wrongIssuer, wrongAudience, invalidUser, invalidSession
 
     var detail: String {
@@ -21,6 +22,10 @@ enum UserTokenFault: String, Error, Sendable {
         case .noKeys: "The app's policy has no keys for users' JWTs."
         case .unsupportedAlgorithm: "A JWT must be signed with HS256, RS256 or ES256."
         case .unknownKey: "The app's policy has no key that fits the JWT's kid and alg."
+        case .ambiguousKey:
+            "The JWT names no kid, and the app's policy has more than \(UserTokenKeys.candidatesMax) keys of its alg."
+        case .missingExpiry: "The JWT lacks exp: it would be good for ever."
+        case .missingIssueTime: "The JWT lacks iat or sid: no logout could end it."
         case .badSignature: "The JWT's signature does not fit."
         case .expired: "The JWT has expired."
         case .notYetValid: "The JWT is not valid yet."

@@ -5,11 +5,11 @@ import Synchronization
 final class UserTokenCache: Sendable {
     private let verifiers = Mutex<[AppNumber: UserTokenVerifier]>([:])
 
-    func verifier(of app: App) async -> UserTokenVerifier {
+    func verifier(of app: App) -> UserTokenVerifier {
         if let known = verifiers.withLock({ $0[app.number] }), known.policy.hasKeysAndClaims(of: app.policy) {
             return known
         }
-        let verifier = UserTokenVerifier(keys: await UserTokenKeys(app.policy.jwks), policy: app.policy)
+        let verifier = UserTokenVerifier(keys: UserTokenKeys(app.policy.jwks), policy: app.policy)
         verifiers.withLock { $0[app.number] = verifier }
         return verifier
     }
@@ -20,5 +20,6 @@ extension AppPolicy {
     fileprivate func hasKeysAndClaims(of other: AppPolicy) -> Bool {
         jwks == other.jwks && jwtIssuer == other.jwtIssuer && jwtAudience == other.jwtAudience
             && sessionExpiryClaim == other.sessionExpiryClaim
+            && allowsIncompleteTokens == other.allowsIncompleteTokens
     }
 }

@@ -10,7 +10,8 @@ extension RegistryService {
         Route(.get, Self.installationPattern + "/history") { request in
             let call = try await appCall(request, allowing: [.service])
             let page = try PageRequest(request, ofEventsOf: call.app.number)
-            let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
+            let (key, requester) = try await installation(of: request, in: call)
+            try await checkOwner(of: key, for: requester)
             guard let found = try await events.events(of: key, before: page.after, limit: page.limit) else {
                 throw APIError.unknownInstallation
             }

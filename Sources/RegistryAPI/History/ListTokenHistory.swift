@@ -23,11 +23,11 @@ extension RegistryService {
 
 /// `{token, provider}`.
 private enum TokenBody {
-    static func parse(_ body: [UInt8]) throws(JSONFaults) -> Token {
+    static func parse(_ body: [UInt8]) throws -> Token {
         let document = try JSONDocument(body)
         let token = document.root.object()?.token().token
         try document.check()
-        guard let token else { preconditionFailure("A token that is missing is a fault.") }
+        guard let token else { throw StoreError.failed("a token query lacks a token and a fault") }
         return token
     }
 }

@@ -8,10 +8,9 @@ extension RegistryService {
     var deleteInstallation: Route {
         Route(.delete, Self.installationPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service])
-            try call.caller.checkNaming(in: request)
+            let (key, requester) = try await installation(of: request, in: call)
             let removal = Removal(
-                key: InstallationKey(app: call.app.number, installID: try InstallID(request)),
-                requester: Requester(call.caller), precondition: try ETag.precondition(request),
+                key: key, requester: requester, precondition: try ETag.precondition(request),
                 actor: call.caller.actor)
             try await store.remove(removal)
             return ServerResponse(.noContent)

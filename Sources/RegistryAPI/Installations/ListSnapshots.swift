@@ -10,7 +10,8 @@ extension RegistryService {
         Route(.get, Self.installationPattern + "/snapshots") { request in
             let call = try await appCall(request, allowing: [.service])
             let page = try PageRequest<Int64>(request)
-            let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
+            let (key, requester) = try await installation(of: request, in: call)
+            try await checkOwner(of: key, for: requester)
             guard let found = try await store.snapshots(of: key, before: page.after, limit: page.limit) else {
                 throw APIError.unknownInstallation
             }

@@ -20,15 +20,27 @@ extension RegistryService {
             let requester = try Logout.Requester(request, by: call.caller)
             let logout = Logout(
                 key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
-                keepsAnonymous: try LogoutBody.keepsAnonymous(body),
+                reader: call.caller.isService ? .service : nil, keepsAnonymous: try LogoutBody.keepsAnonymous(body),
                 precondition: try ETag.precondition(request), actor: call.caller.actor)
-            let (status, generation) = try await users.logOut(logout)
+            let (status, generation) = try await logOut(logout, by: call.caller)
             var writer = JSONWriter()
             writer.object { writer in
                 writer.member("status", status.rawValue)
-                writer.member("generation", generation)
+                if let generation { writer.member("generation", generation) }
             }
-            return .json(writer, fields: [.eTag: ETag.make(generation)])
+            return .json(writer, fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
+        }
+    }
+}
+
+extension RegistryService {
+    private func logOut(
+        _ logout: Logout, by caller: Caller
+    ) async throws -> (status: Logout.Status, generation: Int64?) {
+        do {
+            return try await users.logOut(logout)
+        } catch Logout.Refusal.unproven {
+            throw RefusedCall(.unprovenLogout, caller)
         }
     }
 }

@@ -20,7 +20,8 @@ extension RegistryService {
                     body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,
                     links: links),
                 of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
-                precondition: try ETag.precondition(request), actor: call.caller.actor,
+                precondition: try ETag.precondition(request), reader: call.caller.isService ? .service : nil,
+                actor: call.caller.actor,
                 sha256: { Array(SHA256.hash(data: $0)) })
             let outcome = try await store.register(registration)
             return response(outcome, to: registration, of: call.app)

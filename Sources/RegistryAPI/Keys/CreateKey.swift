@@ -16,7 +16,12 @@ extension RegistryService {
             let (name, roles) = try KeyBody.parse(try request.jsonBody())
             let new = NewKey(of: call.app, name: name, roles: roles)
             try await directory.add(new.key)
-            logger.notice("key created", metadata: ["keyId": "\(new.key.id)", "app": "\(call.app.id)"])
+            audit.changed(
+                "key created",
+                [
+                    "keyId": "\(new.key.id)", "name": "\(name)",
+                    "roles": "\(roles.map(\.rawValue).sorted().joined(separator: ","))",
+                ], by: call.caller, in: request)
             var writer = JSONWriter()
             writer.object { writer in
                 writer.member("id", new.key.id)

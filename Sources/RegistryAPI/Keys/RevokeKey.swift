@@ -11,7 +11,7 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.admin])
             let id = request.parameters["keyId"]
             guard try await directory.revokeKey(id, of: call.app.number) else { throw APIError.unknownKey }
-            logger.notice("key revoked", metadata: ["keyId": "\(id)", "app": "\(call.app.id)"])
+            audit.changed("key revoked", ["keyId": "\(id)"], by: call.caller, in: request)
             return ServerResponse(.noContent)
         }
     }

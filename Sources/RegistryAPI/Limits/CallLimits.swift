@@ -50,11 +50,16 @@ public final class CallLimits: Sendable {
         throw .tooManyRequests(retryAfter: wait)
     }
 
-    /// Counts a failed authentication. Good credentials of the same address stay good: many clients share one address.
-    ///
-    /// - Returns: whether it is one too many.
-    func isOneTooMany(from address: IPAddress) -> Bool {
+    /// Whether a credential of the address is looked at: not once it failed too often, and then no good one either,
+    /// since the answer would tell a right guess from a wrong one.
+    func mayAuthenticate(from address: IPAddress) -> Bool {
         let now = ContinuousClock.now - start
-        return failed.withLock { $0.take(address.network, limit: failures, at: now) } != nil
+        return failed.withLock { $0.has(address.network, limit: failures, at: now) }
+    }
+
+    /// Counts a failed authentication.
+    func countFailure(from address: IPAddress) {
+        let now = ContinuousClock.now - start
+        failed.withLock { _ = $0.take(address.network, limit: failures, at: now) }
     }
 }

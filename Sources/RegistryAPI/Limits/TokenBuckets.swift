@@ -22,15 +22,27 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
 
     var count: Int { young.count + old.count }
 
-    /// Takes one call out of the bucket.
+    /// Whether the bucket holds a call; takes none.
     ///
     /// - Parameter now: the time of a clock that does not go back.
-    /// - Returns: nil, or how long there will be none where there is none.
-    mutating func take(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Duration? {
+    func has(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Bool {
+        bucket(name, limit, at: now).level >= 1
+    }
+
+    private func bucket(_ name: Name, _ limit: AppPolicy.RateLimit, at now: Duration) -> Bucket {
         var bucket = young[name] ?? old[name] ?? Bucket(level: Double(limit.burst), filledAt: now)
         let gained = max(0, (now - bucket.filledAt) / .seconds(1)) * limit.rate
         bucket.level = min(Double(limit.burst), bucket.level + gained)
         bucket.filledAt = max(now, bucket.filledAt)
+        return bucket
+    }
+
+    /// Takes one call out of the bucket.
+    ///
+    /// - Parameter now: the time of a clock that does not go back.
+    /// - Returns: nil if the call is admitted, else the wait until the next one is.
+    mutating func take(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Duration? {
+        var bucket = bucket(name, limit, at: now)
         defer { keep(bucket, name) }
         guard bucket.level >= 1 else { return .seconds((1 - bucket.level) / max(limit.rate, 1e-6)) }
         bucket.level -= 1

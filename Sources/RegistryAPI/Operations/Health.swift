@@ -8,11 +8,23 @@ import StrictJSON
 
 /// Whether the service can do its work.
 public struct ReadinessCheck: Sendable {
-    /// What stands in the way, empty if nothing does.
-    public let obstacles: @Sendable () async -> [String]
+    /// What a look found.
+    public struct Finding: Sendable {
+        /// What keeps the service from serving; empty if nothing does.
+        public var obstacles: [String]
+        /// What keeps it from a part of its work, such as audiences; it goes on with the rest.
+        public var degraded: [String]
 
-    public init(obstacles: @escaping @Sendable () async -> [String]) {
-        self.obstacles = obstacles
+        public init(obstacles: [String], degraded: [String] = []) {
+            self.obstacles = obstacles
+            self.degraded = degraded
+        }
+    }
+
+    public let look: @Sendable () async -> Finding
+
+    public init(look: @escaping @Sendable () async -> Finding) {
+        self.look = look
     }
 }
 
@@ -26,13 +38,14 @@ extension RegistryService {
 
     var ready: Route {
         Route(.get, "/readyz") { _ in
-            let obstacles = await readiness.obstacles()
+            let finding = await readiness.look()
             var writer = JSONWriter()
             writer.object { writer in
-                writer.member("status", obstacles.isEmpty ? "ready" : "unavailable")
-                writer.member("obstacles", obstacles)
+                writer.member("status", finding.obstacles.isEmpty ? "ready" : "unavailable")
+                writer.member("obstacles", finding.obstacles)
+                writer.member("degraded", finding.degraded)
             }
-            return .json(writer, status: obstacles.isEmpty ? .ok : .serviceUnavailable)
+            return .json(writer, status: finding.obstacles.isEmpty ? .ok : .serviceUnavailable)
         }
     }
 

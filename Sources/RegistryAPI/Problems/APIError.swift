@@ -8,6 +8,8 @@ enum APIError: Error {
     case missingCredential
     case invalidCredential
     case invalidUserToken(UserTokenFault)
+    /// R7: a JWT from before a logout of its user, or of a session that has ended.
+    case endedCredential
     case tooManyFailedAuthentications
     case tooManyRequests(retryAfter: Duration)
     /// There is no such app, or it is none of the caller's.
@@ -24,8 +26,13 @@ enum APIError: Error {
     case tooManyItems(max: Int)
     /// The feed or a history cannot go on from the cursor.
     case cursorExpired
-    /// R8: the present generation, 0 where the installation is unknown.
-    case outdated(generation: Int64)
+    /// R8: the present generation, 0 if there is no installation; nil if the caller may not read the record.
+    case outdated(generation: Int64?)
+    /// A conditional change of a policy or segment that another change came before. The present revision, if there is
+    /// one.
+    case changedMeanwhile(revision: String?)
+    /// The app's stored policy cannot be used by this version of the service.
+    case unusablePolicy(String)
     /// R7.
     case sessionEnded
     case unknownSegment
@@ -55,11 +62,17 @@ extension APIError {
                 fields: [.wwwAuthenticate: "Bearer"])
         case .invalidCredential:
             Problem(
-                .unauthorized, code: "invalid-credential", detail: "This key is not known, or was revoked.",
+                .unauthorized, code: "invalid-credential",
+                detail: "No key or JWT of this app: it is not known, or was revoked.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .invalidUserToken(let fault):
             Problem(
                 .unauthorized, code: "invalid-credential", detail: fault.detail,
+                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        case .endedCredential:
+            Problem(
+                .unauthorized, code: "credential-ended",
+                detail: "The user was logged out after this JWT was issued. Sign in again.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .tooManyRequests(let wait):
             Problem(
@@ -105,7 +118,17 @@ extension APIError {
             Problem(
                 .preconditionFailed, code: "outdated",
                 detail: "If-Match names another generation than the present one.",
-                fields: [.eTag: ETag.make(generation)])
+                fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
+        case .changedMeanwhile(let revision):
+            Problem(
+                .preconditionFailed, code: "outdated",
+                detail: "If-Match names another version than the present one. Read it again, and decide anew.",
+                fields: revision.map { [.eTag: ETag.make($0)] } ?? [:])
+        case .unusablePolicy(let reason):
+            Problem(
+                .serviceUnavailable, code: "unusable-policy",
+                detail: "The app's stored policy cannot be used (\(reason)) PUT /v1/apps/{app} replaces it.",
+                fields: [.retryAfter: "60"])
         case .sessionEnded:
             Problem(
                 .conflict, code: "session-ended", detail: "This session was logged out. Sign in and register again.")
@@ -140,6 +163,7 @@ extension APIError {
     init?(_ error: any Error) {
         switch error {
         case let error as APIError: self = error
+        case let refused as RefusedCall: self = refused.error
         case let error as StoreError: self = .store(error)
         case let error as JSONFaults: self = .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
@@ -147,6 +171,7 @@ extension APIError {
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case PolicyRefusal.outdated(let revision): self = .changedMeanwhile(revision: revision)
         case EventRefusal.cursorExpired: self = .cursorExpired
         case RemovalRefusal.notFound: self = .unknownInstallation
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
@@ -162,5 +187,16 @@ extension Duration {
     fileprivate var wholeSecondsUp: String {
         let seconds = self / .seconds(1)
         return String(Int(min(max(1, seconds.rounded(.up)), 86_400)))
+    }
+}
+
+/// An error that is a matter of who called, with the caller for the audit log.
+struct RefusedCall: Error {
+    let error: APIError
+    let caller: Caller
+
+    init(_ error: APIError, _ caller: Caller) {
+        self.error = error
+        self.caller = caller
     }
 }

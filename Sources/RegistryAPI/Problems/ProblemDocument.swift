@@ -9,7 +9,7 @@ enum ProblemDocument {
             switch error {
             case .invalidBody(let faults), .segmentCycle(let faults): writer.faults(faults)
             case .invalidParameters(let faults): writer.faults(faults)
-            case .outdated(let generation): writer.member("generation", generation)
+            case .outdated(let generation?): writer.member("generation", generation)
             default: break
             }
         }
@@ -34,6 +34,8 @@ enum ProblemDocument {
         }
         var fields = problem.fields
         fields[.contentType] = "application/problem+json"
+        fields[.cacheControl] = "no-store"
+        fields[.xContentTypeOptions] = "nosniff"
         return ServerResponse(problem.status, fields: fields, body: .bytes(writer.bytes))
     }
 }

@@ -13,7 +13,7 @@ enum RegistrationBody {
     /// - Throws: every fault of the body.
     static func parse(
         _ body: [UInt8], installID: InstallID, storesAdvertisingID: Bool, links: TimeZoneLinks
-    ) throws(JSONFaults) -> RegistrationRequest {
+    ) throws -> RegistrationRequest {
         let document = try JSONDocument(body)
         let root = document.root.object()
         let (token, keys) = root?.tokenAndKeys() ?? (nil, nil)
@@ -24,7 +24,7 @@ enum RegistrationBody {
             device: device?.device(installID, storesAdvertisingID: storesAdvertisingID, links: links))
         try document.check()
         guard let token, let snapshot else {
-            preconditionFailure("A value that is missing is a fault.")
+            throw StoreError.failed("a registration lacks a value and a fault")
         }
         return RegistrationRequest(token: token, keys: keys, snapshot: snapshot)
     }

@@ -7,24 +7,50 @@ import PushRegistry
 enum ETag {
     static func make(_ generation: Int64) -> String { "\"\(generation)\"" }
 
+    static func make(_ revision: String) -> String { "\"\(revision)\"" }
+
     /// The precondition of `If-Match`: `*`, or a list of entity tags. A weak one never matches, since `If-Match` compares strongly: a
     /// proxy that weakened the tag it passed on no longer vouches for it.
     ///
     /// - Throws: `APIError.invalidParameters` for what is neither.
     static func precondition(_ request: ServerRequest) throws(APIError) -> Precondition? {
+        switch try tags(request, generation) {
+        case nil: nil
+        case .any: .exists
+        case .list(let generations): .generation(generations)
+        }
+    }
+
+    /// The precondition of a policy, likewise.
+    static func revisionPrecondition(_ request: ServerRequest) throws(APIError) -> RevisionPrecondition? {
+        switch try tags(request, revision) {
+        case nil: nil
+        case .any: .exists
+        case .list(let revisions): .revisions(revisions)
+        }
+    }
+
+    private enum Tags<Value> {
+        case any
+        case list([Value])
+    }
+
+    private static func tags<Value>(
+        _ request: ServerRequest, _ read: (Substring) -> Value?
+    ) throws(APIError) -> Tags<Value>? {
         guard let field = request.head[.ifMatch] else { return nil }
         let elements = field.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
-        if elements == ["*"] { return .exists }
+        if elements == ["*"] { return .any }
         let strong = elements.filter { !isWeak($0) }
-        let generations = strong.compactMap(generation)
-        guard !elements.isEmpty, generations.count == strong.count else {
+        let values = strong.compactMap(read)
+        guard !elements.isEmpty, values.count == strong.count else {
             throw .invalidParameters([
                 ParameterFault(
                     parameter: "If-Match", code: "invalid-header",
                     detail: "This must be * or the ETag of an earlier answer, quotes included.")
             ])
         }
-        return .generation(generations)
+        return .list(values)
     }
 
     /// RFC 9110, section 5.6.1: white space around the elements of a list does not count, nor do empty elements.
@@ -39,8 +65,18 @@ enum ETag {
     }
 
     private static func generation(_ tag: Substring) -> Int64? {
+        quoted(tag).flatMap(number)
+    }
+
+    /// Hexadecimal digits, as the service writes them.
+    private static func revision(_ tag: Substring) -> String? {
+        guard let text = quoted(tag), text.utf8.count <= 64, text.allSatisfy(\.isHexDigit) else { return nil }
+        return String(text)
+    }
+
+    private static func quoted(_ tag: Substring) -> Substring? {
         guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
-        return number(tag.dropFirst().dropLast())
+        return tag.dropFirst().dropLast()
     }
 
     private static func number(_ digits: Substring) -> Int64? {

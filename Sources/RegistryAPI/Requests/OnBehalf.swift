@@ -11,10 +11,10 @@ extension HTTPField.Name {
 
 extension Caller {
     /// - Throws: 403 where a client names somebody.
-    func checkNaming(in request: ServerRequest) throws(APIError) {
+    func checkNaming(in request: ServerRequest) throws(RefusedCall) {
         let names: [HTTPField.Name] = [.userID, .sessionID, .sessionExpiresAt]
         guard isService || names.allSatisfy({ request.head[$0] == nil }) else {
-            throw .forbidden("Only a key with the role service may name a user or a session.")
+            throw RefusedCall(.forbidden("Only a key with the role service may name a user or a session."), self)
         }
     }
 }

@@ -23,7 +23,7 @@ struct PageRequest<Cursor> {
                 }
             case "after":
                 after = cursor(item.value)
-                if after == nil { faults.append(.query("after", "invalid-cursor", "This is no cursor of this list.")) }
+                if after == nil { faults.append(.query("after", "invalid-cursor", "Not a cursor of this list.")) }
             default:
                 faults.append(.query(item.name, "unknown-parameter", "No such parameter is known."))
             }

@@ -5,11 +5,14 @@ import HTTPWire
 extension ServerRequest {
     /// The body of a JSON call.
     ///
+    /// - Parameter other: another Content-Type that the call accepts.
     /// - Throws: 413 as `Problem`, 415 as `APIError` for a Content-Type other than JSON; absent is accepted.
-    func jsonBody() throws -> [UInt8] {
+    func jsonBody(orAs other: StaticString? = nil) throws -> [UInt8] {
         let body = try body
         guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return body }
-        throw APIError.unsupportedMediaType("application/json")
+        if let other, mediaType.equalsIgnoringCase(other) { return body }
+        throw APIError.unsupportedMediaType(
+            ["application/json", other?.description].compactMap(\.self).joined(separator: ", "))
     }
 
     /// The body of a call that takes one JSON text or one a line (NDJSON), and whether it says that it is lines.

@@ -2,7 +2,8 @@ import PostgresClient
 import PushRegistry
 
 extension AudienceField {
-    /// The column of `installation`, and of the roll-up where it has one, that holds the field; nil for what is made of several.
+    /// The column of `installation`, and of the roll-up where it has one, that holds the field; nil for what is made of
+    /// several, and for settings, which share one.
     var column: PostgresSQL? {
         switch self {
         case .provider: "provider"
@@ -16,37 +17,16 @@ extension AudienceField {
         case .deviceModel: "device_model"
         case .carrier: "carrier"
         case .appStore: "app_store"
-        case .authorizationStatus: "authorization_status"
-        case .soundSetting: "sound_setting"
-        case .badgeSetting: "badge_setting"
-        case .alertSetting: "alert_setting"
-        case .notificationCenterSetting: "notification_center_setting"
-        case .lockScreenSetting: "lock_screen_setting"
-        case .carPlaySetting: "car_play_setting"
-        case .criticalAlertSetting: "critical_alert_setting"
-        case .announcementSetting: "announcement_setting"
-        case .alertStyle: "alert_style"
-        case .showPreviewsSetting: "show_previews_setting"
-        case .providesAppNotificationSettings: "provides_app_notification_settings"
         case .userID: "user_id"
         case .lastSeenAt: "last_seen_at"
         case .createdAt: "created_at"
-        case .utcOffset, .localTime, .location: nil
+        default: nil
         }
     }
 
-    /// The SQL enum of a closed list.
-    var enumType: PostgresSQL? {
-        switch self {
-        case .provider: "provider"
-        case .authorizationStatus: "authorization_status"
-        case .soundSetting, .badgeSetting, .alertSetting, .notificationCenterSetting, .lockScreenSetting,
-            .carPlaySetting, .criticalAlertSetting, .announcementSetting:
-            "notification_setting"
-        case .alertStyle: "alert_style"
-        case .showPreviewsSetting: "show_previews_setting"
-        default: nil
-        }
+    /// The code of a setting in a row of `installation`; nil for what is no setting.
+    var settingCode: PostgresSQL? {
+        PackedSettings.digit(of: self).map { "(settings >> \(sql: PostgresSQL(trusted: "\(4 * $0)")) & 15)" }
     }
 
     /// The dimensions of the roll-up that tell the field; nil where only the installations themselves do.

@@ -35,9 +35,7 @@ struct AudiencePredicate {
         }
     }
 
-    private func column(_ field: AudienceField) -> PostgresSQL {
-        field.column ?? ZoneOffsets.utcOffset
-    }
+    private func column(_ field: AudienceField) -> PostgresSQL { source.column(field) }
 
     private func versionKey(_ field: AudienceField) -> PostgresSQL {
         source.versionKey(of: column(field))
@@ -47,6 +45,8 @@ struct AudiencePredicate {
         switch field.kind {
         case .version: "\(sql: versionKey(field)) IS NOT NULL"
         case .location: "latitude IS NOT NULL"
+        // Code 0 is no value.
+        case .flag: "\(sql: column(field)) <> 0"
         default: "\(sql: column(field)) IS NOT NULL"
         }
     }
@@ -57,22 +57,31 @@ struct AudiencePredicate {
 extension AudiencePredicate {
     private func oneOf(_ field: AudienceField, _ values: [AudienceValue]) -> PostgresSQL {
         switch field.kind {
-        case .choice:
-            let type = field.enumType ?? "text"
-            return "\(sql: column(field)) = ANY (\(values.texts)::text[]::\(sql: type)[])"
+        case .choice: return choice(field, values.texts)
         case .locale: return lies(in: values.locales)
         case .version:
             // As texts: an array of arrays would have to be of one length.
             return "array_to_string(\(sql: versionKey(field)), '.') = ANY (\(values.versions.map(\.text)))"
         case .offset: return "\(sql: column(field)) = ANY (\(values.offsets))"
         case .time: return "\(sql: column(field)) = ANY (\(values.times))"
-        case .flag: return "\(sql: column(field)) = ANY (\(values.flags))"
+        case .flag: return "\(sql: column(field)) = ANY (\(values.flags.map { $0 ? 2 : 1 as Int64 }))"
         case .text, .timeZone, .presence, .localTime, .location:
             return "\(sql: column(field)) = ANY (\(values.texts))"
         }
     }
 
-    /// The locale is one of these or lies in one. What was kept as sent because it is no locale lies in none: it is told by its form.
+    /// Settings are compared by their codes. What no column of the roll-up has is one.
+    private func choice(_ field: AudienceField, _ names: [String]) -> PostgresSQL {
+        if field == .provider { return "provider = ANY (\(names)::text[]::provider[])" }
+        if source.rollUp != nil {
+            return "\(sql: column(field)) = ANY (\(names)::text[]::authorization_status[])"
+        }
+        let codes = names.compactMap { PackedSettings.names(of: field)?.firstIndex(of: $0) }.map(Int64.init)
+        return "\(sql: column(field)) = ANY (\(codes))"
+    }
+
+    /// The locale is one of these or lies in one. What was kept as sent because it is no locale lies in none: it is
+    /// told by its form.
     private func lies(in locales: [LocaleIdentifier]) -> PostgresSQL {
         let exact: PostgresSQL = "locale = ANY (\(locales.map(\.text)))"
         let prefixes = locales.filter(\.isParsed).map { $0.text + "_" }

@@ -35,6 +35,13 @@ public struct AudienceStoreLimits: Sendable {
     }
 }
 
+/// What a question sees.
+struct AudienceMoment {
+    let asOf: Timestamp
+    /// Whether there are installations of the app of which the roll-up tells no more than provider and authorization.
+    let overflows: Bool
+}
+
 /// Moments of the database, lent for reading.
 struct AudienceSessions {
     let postgres: PostgresClient
@@ -43,18 +50,25 @@ struct AudienceSessions {
     private static let begin = PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     static let commit = PreparedSQL("COMMIT")
 
-    /// The time of the data: a standby that lags shows what was.
-    private static let asOf = PreparedSQL(
+    /// Every audience call (R7, R13): the time of the data, which a standby that lags has from the past. No sweep of
+    /// expired sessions that the snapshot has was later than the registry's clock. And whether installations of the app
+    /// are counted in overflow cells.
+    private static let moment = PreparedSQL(
         """
-        SELECT CASE
+        SELECT greatest((SELECT latest FROM registry_clock), CASE
             WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN now()
-            ELSE coalesce(pg_last_xact_replay_timestamp(), now()) END
+            ELSE coalesce(pg_last_xact_replay_timestamp(), now()) END),
+            EXISTS (
+                SELECT FROM rollup_cell c
+                WHERE c.app_id = $1 AND c.locale_number = 0 AND (
+                    EXISTS (SELECT FROM rollup_cube b WHERE b.app_id = $1 AND b.cell = c.number)
+                    OR EXISTS (SELECT FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
         """)
 
-    /// Lends a connection within a transaction that sees one moment. Whatever fails, and cancelling, closes the connection: the
-    /// server notices, and stops what it does for it, within a second.
+    /// Lends a connection within a transaction that sees one moment. Whatever fails, and cancelling, closes the
+    /// connection: the server notices, and stops what it does for it, within a second.
     func withMoment<Value>(
-        _ body: (PostgresConnection, Timestamp) async throws -> Value
+        of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
     ) async throws -> Value {
         do {
             return try await postgres.withConnection { connection in
@@ -63,8 +77,11 @@ struct AudienceSessions {
                     defer { loan.end() }
                     do {
                         let opened = try await connection.execute(
-                            [PostgresStatement(Self.begin), PostgresStatement(Self.asOf)], timeout: timeout)
-                        return try await body(connection, Timestamp(try opened[1][0].decode(0)))
+                            [PostgresStatement(Self.begin), PostgresStatement(Self.moment, app.rawValue)],
+                            timeout: timeout)
+                        let moment = AudienceMoment(
+                            asOf: Timestamp(try opened[1][0].decode(0)), overflows: try opened[1][0].decode(1))
+                        return try await body(connection, moment)
                     } catch {
                         await connection.close()
                         throw error

@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Where an audience is found: rows with the columns of `installation`, each of which stands for a number of installations.
+/// Where an audience is found: rows with the columns of `installation`, each of which stands for a number of
+/// installations.
 struct AudienceSource {
     /// Nil where the installations themselves are read.
     let rollUp: RollUp?
@@ -17,13 +18,21 @@ struct AudienceSource {
         rollUp == nil ? "version_key(\(sql: column))" : "system_version_key"
     }
 
+    /// What holds a field: for a setting of `installation`, its code.
+    func column(_ field: AudienceField) -> PostgresSQL {
+        if rollUp != nil, field == .authorizationStatus { return "authorization_status" }
+        return field.settingCode ?? field.column ?? ZoneOffsets.utcOffset
+    }
+
     /// Where these fields are found, the filter's among them: in the roll-up if it tells them all.
     static func counting(
-        _ audience: Audience, by fields: Set<AudienceField>, at asOf: Timestamp
+        _ audience: Audience, by fields: Set<AudienceField>, at moment: AudienceMoment
     ) -> AudienceSource {
         let used = audience.filter.fields.union(fields)
-        guard let dimensions = RollUpDimensions(of: used) else { return installations(audience, at: asOf) }
-        let rollUp = RollUp(of: audience.app, scope: .init(audience.include), asOf: asOf.postgres)
+        guard let dimensions = RollUpDimensions(of: used),
+            !moment.overflows || dimensions.isSubset(of: [.provider, .authorization])
+        else { return installations(audience, at: moment.asOf) }
+        let rollUp = RollUp(of: audience.app, scope: .init(audience.include), asOf: moment.asOf.postgres)
         return AudienceSource(
             rollUp: rollUp, from: "\(sql: rollUp.relation(by: dimensions)) AS cell", condition: "true",
             count: "sum_counts(count)")
@@ -45,10 +54,18 @@ struct AudienceSource {
         case .reachable:
             """
              AND state = 'active' AND (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres)) AND \
-            (authorization_status IN ('authorized', 'provisional', 'ephemeral') \
-            OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))
+            (settings & 15 IN (\(sql: codes(of: [.authorized, .provisional, .ephemeral]))) \
+            OR settings & 15 = \(sql: codes(of: [.unknown])) AND provider NOT IN ('apns', 'apnsSandbox'))
             """
         }
+    }
+}
+
+extension AudienceSource {
+    private static func codes(of statuses: [AuthorizationStatus]) -> PostgresSQL {
+        PostgresSQL(
+            trusted: statuses.compactMap(AuthorizationStatus.allCases.firstIndex).map(String.init).joined(
+                separator: ", "))
     }
 }
 

@@ -31,7 +31,7 @@ struct AudienceStatements {
             let key = groupKey(field)
             return "\(sql: key) AS \(sql: keys[number]), \(sql: groupText(field, key)) AS \(sql: texts[number])"
         }
-        let order = fields.indices.map { self.order(of: fields[$0], keys[$0]) }.joined(separator: ", ")
+        let order = fields.indices.map { self.order(of: fields[$0], keys[$0], texts[$0]) }.joined(separator: ", ")
         let grouped: PostgresSQL = """
             grouped AS (
                 SELECT \(sql: values.joined(separator: ", ")), \(sql: source.count) AS number \(sql: matching(used))
@@ -110,20 +110,32 @@ extension AudienceStatements {
 
     /// What makes a group: equal versions are one, however they are written.
     private func groupKey(_ field: AudienceField) -> PostgresSQL {
-        let column = field.column ?? ZoneOffsets.utcOffset
+        let column = source.column(field)
         return field.kind == .version ? source.versionKey(of: column) : column
     }
 
-    /// What a group is shown as: of several spellings of a version the first, which is the shortest one with nothing behind the number.
+    /// What a group is shown as: of several spellings of a version the first, which is the shortest one with nothing
+    /// behind the number.
     private func groupText(_ field: AudienceField, _ key: PostgresSQL) -> PostgresSQL {
+        if field.settingCode != nil { return Self.settingName(field, key) }
         guard field.kind == .version, let column = field.column else { return "(\(sql: key))::text" }
         return "min(\(sql: column)) FILTER (WHERE \(sql: key) IS NOT NULL)"
     }
 
+    /// The name of a setting's code; NULL where it has no value.
+    private static func settingName(_ field: AudienceField, _ code: PostgresSQL) -> PostgresSQL {
+        guard let names = PackedSettings.names(of: field) else {
+            return "CASE \(sql: code) WHEN 1 THEN 'false' WHEN 2 THEN 'true' END"
+        }
+        let list = names.map { PostgresSQL(literal: $0) }.joined(separator: ", ")
+        return "(ARRAY[\(sql: list)])[\(sql: code) + 1]"
+    }
+
     /// Versions and numbers in their own order, the rest as texts.
-    private func order(of field: AudienceField, _ name: PostgresSQL) -> PostgresSQL {
+    private func order(of field: AudienceField, _ name: PostgresSQL, _ text: PostgresSQL) -> PostgresSQL {
         switch field.kind {
-        case .version, .offset, .flag: "\(sql: name) NULLS LAST"
+        case .version, .offset: "\(sql: name) NULLS LAST"
+        case .choice, .flag: "\(sql: text) COLLATE \"C\" NULLS LAST"
         default: "\(sql: name)::text COLLATE \"C\" NULLS LAST"
         }
     }
@@ -137,12 +149,21 @@ extension AudienceStatements {
         case .userID: "user_id"
         case .p256dh: "p256dh"
         case .auth: "auth"
+        case .keychainID: "keychain_id"
+        case .vendorID: "vendor_id"
+        case .languages: "array_to_json(languages)::text"
+        case .sessionID: "session_id"
+        case .sessionExpiresAt: "session_expires_at"
         case .field(.location): "latitude || ' ' || longitude"
         case .field(.localTime):
             """
-            to_char(\(asOf.postgres) AT TIME ZONE 'UTC' + \(sql: ZoneOffsets.utcOffset) * interval '1 second', 'HH24:MI')
+            to_char(
+                \(asOf.postgres) AT TIME ZONE 'UTC' + \(sql: ZoneOffsets.utcOffset) * interval '1 second', 'HH24:MI')
             """
-        case .field(let field): field.column ?? ZoneOffsets.utcOffset
+        case .field(.providesAppNotificationSettings):
+            "nullif(\(sql: source.column(.providesAppNotificationSettings)), 0) = 2"
+        case .field(let field) where field.settingCode != nil: Self.settingName(field, source.column(field))
+        case .field(let field): source.column(field)
         }
     }
 }

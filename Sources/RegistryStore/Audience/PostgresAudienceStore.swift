@@ -67,7 +67,7 @@ public struct PostgresAudienceStore: AudienceStore {
     }
 
     public func identityKey(of app: AppNumber) async throws -> [UInt8] {
-        try await sessions.withMoment { connection, _ in
+        try await sessions.withMoment(of: app) { connection, _ in
             let results = try await connection.execute([
                 PostgresStatement(Self.identityKey, app.rawValue), PostgresStatement(AudienceSessions.commit),
             ])
@@ -89,9 +89,10 @@ public struct PostgresAudienceStore: AudienceStore {
         _ question: (AudienceStatements) -> PostgresSQL,
         decode: (PostgresResult, Timestamp, AudiencePlan?) throws -> Value
     ) async throws -> Value {
-        try await sessions.withMoment { connection, asOf in
+        try await sessions.withMoment(of: audience.app) { connection, moment in
+            let asOf = moment.asOf
             let source: AudienceSource =
-                readsRows ? .installations(audience, at: asOf) : .counting(audience, by: Set(fields), at: asOf)
+                readsRows ? .installations(audience, at: asOf) : .counting(audience, by: Set(fields), at: moment)
             let sql = question(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.statement(sql)] : []
             let results = try await connection.execute(
@@ -119,7 +120,8 @@ extension PostgresAudienceStore {
         _ consume: (ExportRows) async throws -> Void
     ) async throws {
         let deadline = sessions.limits.exportDeadline
-        try await sessions.withMoment { connection, asOf in
+        try await sessions.withMoment(of: audience.app) { connection, moment in
+            let asOf = moment.asOf
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
             let copy = ExportCopy(connection: connection, deadline: deadline)
             try await copy.read(statements.export(columns, after: after), consume)

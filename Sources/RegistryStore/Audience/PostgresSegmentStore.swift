@@ -36,7 +36,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func put(
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>, in app: AppNumber,
-        check: ([SegmentName: String]) throws -> Void
+        check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool {
         let used = uses.map(\.rawValue)
         return try await storing {
@@ -44,8 +44,9 @@ public struct PostgresSegmentStore: SegmentStore {
                 let found = try await transaction.execute([
                     PostgresStatement(SegmentStatements.lock, app.rawValue), Self.statement(uses, app),
                     PostgresStatement(SegmentStatements.countOfOthers, app.rawValue, name.rawValue),
+                    PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
                 ])
-                try check(try Self.definitions(found[1]))
+                try check(try Self.definitions(found[1]), try found[3].first.map(Segment.init))
                 guard try found[2][0].decode(0, as: Int64.self) < Self.segmentsMax else { throw SegmentRefusal.tooMany }
                 let results = try await transaction.commit(after: [
                     PostgresStatement(SegmentStatements.put, app.rawValue, name.rawValue, filter, description),
@@ -57,13 +58,17 @@ public struct PostgresSegmentStore: SegmentStore {
         }
     }
 
-    public func delete(_ name: SegmentName, of app: AppNumber) async throws {
+    public func delete(
+        _ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void
+    ) async throws {
         try await storing {
             try await postgres.withTransaction { transaction in
                 let found = try await transaction.execute([
                     PostgresStatement(SegmentStatements.lock, app.rawValue),
                     PostgresStatement(SegmentStatements.isUsed, app.rawValue, name.rawValue),
+                    PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
                 ])
+                try check(try found[2].first.map(Segment.init))
                 guard found[1].isEmpty else { throw SegmentRefusal.inUse }
                 try await transaction.commit(after: [
                     PostgresStatement(SegmentStatements.delete, app.rawValue, name.rawValue)

@@ -1,15 +1,16 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job: retires what is due by the apps' policies, purges what was retired long ago, and keeps history and its partitions.
+/// The night job: retires what is due by the apps' policies, purges what was retired long ago, and keeps history and
+/// its partitions.
 ///
-/// A batch is one statement and so one transaction: it does everything that it does or nothing. A run that is cut short has done its
+/// A batch is one transaction: it does everything that it does or nothing. A run that is cut short has done its
 /// batches, and the next run finds the rest due: nothing has to be resumed.
 public struct CleanUp: Sendable {
     public struct Options: Sendable {
         /// Changes nothing.
         public var isDryRun = false
-        /// Only these, and no history, which all apps share; all of them where there is none.
+        /// Only these, and no history, which all apps share. Empty: all of them.
         public var apps: Set<AppID> = []
         public var breaker = CleanUpBreaker()
         /// How long events and settings snapshots are kept.
@@ -32,8 +33,8 @@ public struct CleanUp: Sendable {
 
     let configuration: PostgresConfiguration
 
-    /// - Parameter configuration: a session of its own with the planner's normal settings; no pooler that hands it on between
-    ///   transactions.
+    /// - Parameter configuration: a session of its own with the planner's normal settings; no pooler that hands it on
+    ///   between transactions.
     public init(_ configuration: PostgresConfiguration) {
         self.configuration = configuration
     }
@@ -46,16 +47,18 @@ public struct CleanUp: Sendable {
             try session.run(script: Self.sessionSettings)
             let ledger = CleanUpLedger(session: session)
             if !options.isDryRun { try ledger.lock() }
+            defer { if !options.isDryRun { ledger.unlock() } }
             let plan = try CleanUpPlan(session, options, progress)
             let historyBefore = options.apps.isEmpty ? plan.asOf.preceding(by: options.historyRetention) : nil
             if options.isDryRun { return try Self.forecast(session, plan, historyBefore) }
-            let run = try ledger.begin(process: options.process, maxShare: options.breaker.maxShare)
+            let run = try ledger.begin(
+                process: options.process, apps: options.apps, maxShare: options.breaker.maxShare)
             let work = CleanUpWork(session: session, ledger: ledger, run: run)
             do {
                 try work.begin(plan)
                 try work.retire(plan, progress)
                 progress(.upkeep)
-                try work.keepUp(historyBefore: historyBefore)
+                try work.keepUp(plan, historyBefore: historyBefore)
                 try ledger.end(run, plan.isRefused ? "refused" : "done")
                 return try ledger.report(of: run)
             } catch {
@@ -70,18 +73,19 @@ public struct CleanUp: Sendable {
         try await PostgresSession.withSession(configuration) { try CleanUpLedger(session: $0).runs(limit: limit) }
     }
 
-    /// Who is in the way for long is tried again.
-    static let sessionSettings = "SET lock_timeout = '5s'; SET jit = off; SET max_parallel_workers_per_gather = 0"
+    /// A batch that meets a locked row waits this long, and its neighbours with it. Then it is tried again.
+    static let sessionSettings =
+        "SET lock_timeout = '200ms'; SET jit = off; SET max_parallel_workers_per_gather = 0"
 
     private static func forecast(
         _ session: PostgresSession, _ plan: CleanUpPlan, _ historyBefore: Timestamp?
     ) throws -> CleanUpReport {
-        let upkeep = CleanUpUpkeep(session: session)
-        let months = try historyBefore.map { try upkeep.expiredMonths(before: $0) } ?? []
+        let history = HistoryMonths(session: session)
+        let months = try historyBefore.map { try history.expired(before: $0) } ?? []
         return CleanUpReport(
-            runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(),
-            partitionsMade: historyBefore == nil ? 0 : try upkeep.countMissingPartitions(),
+            runID: nil, apps: plan.results, tombstones: try CleanUpUpkeep(session: session, plan).countTombstones(),
+            partitionsMade: historyBefore == nil ? 0 : try HistoryPartitions.missing(session),
             partitionsDropped: months.reduce(0) { $0 + $1.partitions.count },
-            historyRemoved: try months.last.map { try upkeep.countDefaults(before: $0.end) } ?? 0)
+            historyRemoved: try months.last.map { try history.countInDefaults(before: $0.end) } ?? 0)
     }
 }

@@ -1,15 +1,15 @@
 import Glibc
 import PostgresClient
 
-/// How much the night job does at a time, and how long it rests in between: it hurries while nobody else works, and otherwise leaves the
-/// database to others for at least as long as it had it.
+/// How much the night job does at a time, and how long it rests in between. It hurries while nobody else works;
+/// otherwise it leaves the database to others for at least as long as it had it.
 struct CleanUpPace {
-    /// Beyond so many sessions at work the rests grow no longer.
+    /// Beyond this number of busy sessions the rests grow no longer.
     private static let busyMax = 3
     private static let restMax = Duration.seconds(2)
 
     private let session: PostgresSession
-    /// Other sessions that were at work when the last batch was done.
+    /// Other sessions that were busy when the last batch ended.
     private var busy: Int
 
     init(_ session: PostgresSession) throws {
@@ -17,35 +17,33 @@ struct CleanUpPace {
         busy = try Self.busySessions(session)
     }
 
-    /// Installations of one transaction, whose rows are locked for some 200 ms, or 5 ms while somebody may want them.
+    /// Installations of one transaction. Their rows are locked for some 200 ms, or 5 ms while others are busy.
     var batch: Int { Self.batch(beside: busy) }
 
-    /// Carries a batch, and rests.
+    /// Runs a batch, and rests.
     ///
     /// - Throws: what `batch` throws; `PostgresError`, `cancelled` among them if the task was cancelled.
-    mutating func carry(_ batch: () throws -> Void) throws {
-        let took = try ContinuousClock().measure(batch)
+    mutating func run<Value>(_ batch: () throws -> Value) throws -> Value {
+        let start = ContinuousClock.now
+        let value = try batch()
+        let took = start.duration(to: .now)
         try session.checkCancellation()
         busy = try Self.busySessions(session)
         Self.sleep(Self.rest(after: took, beside: busy))
+        return value
     }
 
     static func batch(beside busy: Int) -> Int {
         busy == 0 ? 5_000 : 100
     }
 
-    /// For each of them as long as the batch took.
+    /// Rests the batch's duration once per busy session.
     static func rest(after took: Duration, beside busy: Int) -> Duration {
         min(took * min(busy, busyMax), restMax)
     }
 
     private static func busySessions(_ session: PostgresSession) throws -> Int {
-        try session.execute(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active'
-                AND backend_type = 'client backend'
-            """)[0].decode(0)
+        try session.execute(PostgresStatement(CleanUpStatements.busySessions))[0].decode(0)
     }
 
     /// **Blocks** the thread.

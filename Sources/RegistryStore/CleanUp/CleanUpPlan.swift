@@ -1,84 +1,103 @@
 import PostgresClient
 import PushRegistry
 
-/// What is due, and where; what the breaker holds back is not among it.
+/// What is due, and where; without the apps that the breaker holds back.
 ///
-/// It is made by reading alone, a range of pages at a time. So it does not see one moment of the table: an installation that moves between
-/// two ranges meanwhile may be overlooked until the next night, or be counted although it registered. What is done to it is decided
-/// when its row is locked.
+/// It only reads, a range of pages at a time, so it does not see one moment of the table: an installation that moves
+/// between two ranges meanwhile may be overlooked until the next night, or be counted although it registered. A batch
+/// writes only what is as it was read.
 struct CleanUpPlan {
+    struct Entry {
+        let app: AppNumber
+        /// Nil if the app's policy cannot be used.
+        let bounds: CleanUpBounds?
+        let result: CleanUpReport.AppResult
+    }
+
     let asOf: Timestamp
-    let entries: [(app: AppNumber, result: CleanUpReport.AppResult)]
-    let stretches: CleanUpStretches
+    let entries: [Entry]
+    /// Where something is due.
+    let ranges: [PageRange]
 
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
     var isRefused: Bool { results.contains(where: \.isRefused) }
+    /// The apps that are cleaned up.
+    var admitted: [(app: AppNumber, bounds: CleanUpBounds)] {
+        entries.compactMap { entry in entry.result.isRefused ? nil : entry.bounds.map { (entry.app, $0) } }
+    }
+    /// Installations that are due.
+    var count: Int { entries.reduce(0) { $0 + ($1.result.isRefused ? 0 : $1.result.counts.total) } }
 
     /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.
     init(_ session: PostgresSession, _ options: CleanUp.Options, _ progress: (CleanUp.Progress) -> Void) throws {
-        asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
-        let apps = try Self.apps(session, options)
-        _ = try session.execute(CleanUpStatements.createBounds)
-        _ = try session.execute(
-            CleanUpStatements.addBounds(apps.map { [asOf] in ($0.number, CleanUpBounds($0.policy, asOf: asOf)) }))
-        _ = try session.execute("ANALYZE cleanup_bounds")
-        let read = try Self.read(session, options.pagesPerRead, progress)
-        var stretches = read.found
-        let inUse = try Self.inUse(session)
-        entries = apps.map { app in
-            let counts = read.counts[app.number, default: CleanUpCounts()]
-            let (leaving, all) = (counts.judgements, inUse[app.number, default: 0])
-            let isRefused = options.breaker.refuses(leaving: leaving, of: all)
-            return (
-                app.number,
-                CleanUpReport.AppResult(
-                    app: app.id.rawValue, active: all, leaving: leaving, isRefused: isRefused,
-                    counts: isRefused ? CleanUpCounts() : counts)
-            )
-        }
-        let refused = Set(entries.filter(\.result.isRefused).map(\.app))
-        _ = try session.execute(CleanUpStatements.withhold(refused.map(\.rawValue)))
-        stretches.remove(refused)
-        self.stretches = stretches
-    }
-
-    private static func apps(_ session: PostgresSession, _ options: CleanUp.Options) throws -> [App] {
-        let all = try session.execute(CleanUpStatements.apps).map { row in
-            App(
-                number: AppNumber(try row.decode(0)), id: try AppID(row.decode(1)),
-                policy: try PolicyDocument(text: row.decode(2)).policy())
-        }
-        guard !options.apps.isEmpty else { return all }
-        if let unknown = options.apps.subtracting(all.map(\.id)).map(\.rawValue).min() {
-            throw CleanUpRefusal.unknownApp(unknown)
-        }
-        return all.filter { options.apps.contains($0.id) }
-    }
-
-    private static func read(
-        _ session: PostgresSession, _ size: Int64, _ progress: (CleanUp.Progress) -> Void
-    ) throws -> (counts: [AppNumber: CleanUpCounts], found: CleanUpStretches) {
-        var counts: [AppNumber: CleanUpCounts] = [:]
-        var found = CleanUpStretches()
+        let asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
+        let (usable, unusable) = try Self.apps(session, options)
+        let apps = usable.map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
+        let bounds = CleanUpStatements.bounds(apps.map { ($0.number, $1) })
+        var counts: [AppNumber: (active: Int, due: CleanUpCounts)] = [:]
+        var ranges: [(range: PageRange, apps: Set<AppNumber>)] = []
+        let all = try PageRange.all(of: "installation", by: options.pagesPerRead, session)
         var pace = try CleanUpPace(session)
-        let ranges = try TablePages.all(of: "installation", by: size, session)
-        for (number, pages) in ranges.enumerated() {
-            progress(.reading(number, of: ranges.count))
-            try pace.carry {
-                for row in try session.execute(CleanUpStatements.read(pages).unprepared()) {
-                    let (app, count) = (AppNumber(try row.decode(1)), try row.decode(3, as: Int.self))
-                    guard let step = CleanUpStep(rawValue: try row.decode(2)) else { continue }
-                    counts[app, default: CleanUpCounts()][step] += count
-                    found.add(count, of: app, in: try row.decode(0))
-                }
+        for (number, range) in all.enumerated() {
+            progress(.reading(number, of: all.count))
+            let rows = try pace.run { try session.execute(CleanUpStatements.count(range, bounds).unprepared()) }
+            var found = Set<AppNumber>()
+            for row in rows {
+                let app = AppNumber(try row.decode(0))
+                counts[app, default: (0, CleanUpCounts())].active += try row.decode(3, as: Int.self)
+                guard let step = try row.decode(1, as: String?.self).flatMap(CleanUpStep.init) else { continue }
+                counts[app]?.due[step] += try row.decode(2, as: Int.self)
+                found.insert(app)
+            }
+            if !found.isEmpty { ranges.append((range, found)) }
+        }
+        let entries =
+            apps.map { app, bounds in
+                Entry(
+                    app: app.number, bounds: bounds,
+                    result: Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
+            } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
+        let refused = Set(entries.filter(\.result.isRefused).map(\.app))
+        self.asOf = asOf
+        self.entries = entries
+        self.ranges = ranges.filter { !$0.apps.isSubset(of: refused) }.map(\.range)
+    }
+
+    private static func result(
+        _ app: App, _ count: (active: Int, due: CleanUpCounts), _ breaker: CleanUpBreaker
+    ) -> CleanUpReport.AppResult {
+        let leaving = count.due.judgements
+        let isRefused = breaker.refuses(leaving: leaving, of: count.active)
+        return CleanUpReport.AppResult(
+            app: app.id.rawValue, active: count.active, leaving: leaving, isRefused: isRefused,
+            counts: isRefused ? CleanUpCounts() : count.due)
+    }
+
+    private static func result(_ app: UnusableApp) -> CleanUpReport.AppResult {
+        CleanUpReport.AppResult(
+            app: app.id.rawValue, active: 0, leaving: 0, isRefused: true, counts: CleanUpCounts(),
+            policyFault: app.reason)
+    }
+
+    /// The apps that the run is about. One whose policy cannot be used is left alone, and reported.
+    private static func apps(
+        _ session: PostgresSession, _ options: CleanUp.Options
+    ) throws -> (apps: [App], unusable: [UnusableApp]) {
+        var (apps, unusable): ([App], [UnusableApp]) = ([], [])
+        for row in try session.execute(CleanUpStatements.apps) {
+            let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
+            switch PolicyDocument.policy(ofStored: try row.decode(2)) {
+            case .success(let policy): apps.append(App(number: number, id: id, policy: policy))
+            case .failure(let error):
+                unusable.append(UnusableApp(number: number, id: id, revision: "", reason: error.reason))
             }
         }
-        return (counts, found)
-    }
-
-    /// Active and suspect installations of each app.
-    private static func inUse(_ session: PostgresSession) throws -> [AppNumber: Int] {
-        let rows = try session.execute(CleanUpStatements.inUse)
-        return Dictionary(uniqueKeysWithValues: try rows.map { (AppNumber(try $0.decode(0)), try $0.decode(1)) })
+        guard !options.apps.isEmpty else { return (apps, unusable) }
+        if let unknown = options.apps.subtracting(apps.map(\.id) + unusable.map(\.id)).map(\.rawValue).min() {
+            throw CleanUpRefusal.unknownApp(unknown)
+        }
+        return (
+            apps.filter { options.apps.contains($0.id) }, unusable.filter { options.apps.contains($0.id) }
+        )
     }
 }

@@ -11,6 +11,8 @@ public struct CleanUpReport: Sendable {
         /// The breaker held the app back: nothing of it was touched.
         public let isRefused: Bool
         public let counts: CleanUpCounts
+        /// Why the app's policy cannot be used, if that is what held the app back.
+        public var policyFault: String?
     }
 
     /// Nil for a dry run, which is not recorded.
@@ -30,6 +32,8 @@ public struct CleanUpRun: Sendable {
     public let id: Int
     /// The run that this one undid.
     public let undoes: Int?
+    /// The apps that it was limited to; nil: all apps, and history.
+    public let apps: [String]?
     public let startedAt: Timestamp
     public let finishedAt: Timestamp?
     /// `running`, `done`, `refused`, `failed` or `interrupted`.

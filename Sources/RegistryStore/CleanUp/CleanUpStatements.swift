@@ -1,187 +1,245 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the night job. A run first counts what is due, and where (`read`), and then goes through those stretches of the table in
-/// batches, each of which holds every row to the same rules again, locked.
+/// The SQL of the night job, `push-registry cleanup`. A run counts what is due (`count`), then reads the keys of it
+/// (`read`), range by range, and writes them in batches (`batch`).
 enum CleanUpStatements {
-    /// What is due, by the rules of `CleanUpStep`; NULL where nothing is. The one definition, for counting and for doing.
-    ///
-    /// - Parameters:
-    ///   - i: an installation.
-    ///   - p: what has the bounds of its app and provider.
-    private static func step(of i: PostgresSQL, by p: PostgresSQL) -> PostgresSQL {
-        """
-        CASE
-            WHEN \(sql: i).state NOT IN ('active', 'suspect') AND \(sql: i).state_changed_at <= \(sql: p).changed_since THEN 'purged'
-            WHEN \(sql: i).state IN ('active', 'suspect') AND \(sql: i).probably_replaced_by IS NOT NULL
-                AND \(sql: i).last_seen_at <= \(sql: p).silent_since THEN 'superseded'
-            WHEN \(sql: i).state = 'suspect'
-                AND greatest(\(sql: i).last_seen_at, \(sql: i).state_changed_at) <= \(sql: p).silent_since THEN 'unregistered'
-            WHEN \(sql: i).session_expires_at <= \(sql: p).as_of THEN 'sessionEnded'
-            WHEN \(sql: i).state = 'active' AND \(sql: i).last_seen_at <= \(sql: p).unseen_since THEN 'stale'
-        END
-        """
-    }
-
-    private static let step = step(of: "i", by: "p")
-
-    static let now: PostgresStatement = "SELECT clock_timestamp()"
+    /// Clean-up: the time of the registry.
+    static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
+
+    /// Clean-up: how many other sessions are busy. What a session of another role does is hidden from a role that may
+    /// not read all statistics, so such a session counts as busy.
+    static let busySessions = PreparedSQL(
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND (state = 'active' AND backend_type = 'client backend' OR state IS NULL AND usesysid IS NOT NULL)
+        """)
 
     // MARK: Plan
 
-    static let createBounds: PostgresStatement = """
-        CREATE TEMPORARY TABLE cleanup_bounds (
-            app_id integer, provider provider, as_of timestamptz, unseen_since timestamptz, silent_since timestamptz,
-            changed_since timestamptz, logged_out_since timestamptz, PRIMARY KEY (app_id, provider))
-        """
-
-    static func addBounds(_ bounds: [(app: AppNumber, bounds: CleanUpBounds)]) -> PostgresStatement {
+    /// The apps' bounds as a FROM item named `p`, a row for each app and provider.
+    static func bounds(_ bounds: [(app: AppNumber, bounds: CleanUpBounds)]) -> PostgresSQL {
         let rows = bounds.flatMap { app, bounds in Provider.allCases.map { (app, $0, bounds) } }
         return """
-            INSERT INTO cleanup_bounds
-            SELECT k.app_id, k.provider::provider, k.as_of, k.unseen_since, k.silent_since, k.changed_since, k.logged_out_since
-            FROM unnest(\(rows.map(\.0.rawValue))::integer[], \(rows.map(\.1.rawValue))::text[],
-                \(rows.map(\.2.asOf.postgres))::timestamptz[], \(rows.map { $2.unseenSince($1).postgres })::timestamptz[],
+            unnest(\(rows.map(\.0.rawValue))::integer[], \(rows.map(\.1.rawValue))::text[]::provider[],
+                \(rows.map(\.2.asOf.postgres))::timestamptz[],
+                \(rows.map { $2.unseenSince($1).postgres })::timestamptz[],
                 \(rows.map(\.2.silentSince.postgres))::timestamptz[],
-                \(rows.map(\.2.changedSince.postgres))::timestamptz[],
-                \(rows.map(\.2.loggedOutSince.postgres))::timestamptz[])
-                AS k (app_id, provider, as_of, unseen_since, silent_since, changed_since, logged_out_since)
+                \(rows.map(\.2.changedSince.postgres))::timestamptz[])
+                AS p (app_id, provider, as_of, unseen_since, silent_since, changed_since)
             """
     }
 
-    /// How many are due on these pages, by block, app and step; in the order of blocks.
-    static func read(_ pages: TablePages) -> PostgresStatement {
+    /// What is due of an installation (R5, R7, R9, R11), by the rules of `CleanUpStep`; NULL where nothing is. This is
+    /// the one definition: a batch writes what is as it was read.
+    private static let step: PostgresSQL = """
+        CASE
+            WHEN i.state NOT IN ('active', 'suspect') AND i.state_changed_at <= p.changed_since THEN 'purged'
+            WHEN i.state IN ('active', 'suspect') AND i.probably_replaced_by IS NOT NULL
+                AND i.last_seen_at <= p.silent_since THEN 'superseded'
+            WHEN i.state = 'suspect' AND greatest(i.last_seen_at, i.state_changed_at) <= p.silent_since
+                THEN 'unregistered'
+            WHEN i.session_expires_at <= p.as_of THEN 'sessionEnded'
+            WHEN i.state = 'active' AND i.last_seen_at <= p.unseen_since THEN 'stale'
+        END
         """
-        SELECT \(sql: TablePages.number("i")) / \(CleanUpStretches.pagesPerBlock), i.app_id, \(sql: step), count(*)
-        FROM installation i JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider
-        WHERE \(sql: pages.hold("i")) AND \(sql: step) IS NOT NULL
-        GROUP BY 1, 2, 3 ORDER BY 1
+
+    /// Clean-up, plan: by app and step, how many installations of these pages are due, and how many are active or
+    /// suspect.
+    static func count(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
+        """
+        SELECT i.app_id, \(sql: step) AS step, count(*), count(*) FILTER (WHERE i.state IN ('active', 'suspect'))
+        FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
+        WHERE \(sql: range.contains("i"))
+        GROUP BY 1, 2
         """
     }
 
-    /// Active and suspect installations, from the roll-up, which is exact (R13).
-    static let inUse: PostgresStatement = """
-        SELECT app_id, sum(count)::bigint
-        FROM (
-            SELECT app_id, installations AS count FROM rollup_cell_128 WHERE state IN ('active', 'suspect')
-            UNION ALL
-            SELECT app_id, count FROM rollup_pending WHERE state IN ('active', 'suspect')) AS c
-        GROUP BY app_id
+    /// Clean-up: what is due on these pages.
+    static func read(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
         """
-
-    /// Without bounds nothing of an app is due, be it an installation or a logout.
-    static func withhold(_ apps: [Int32]) -> PostgresStatement {
-        "DELETE FROM cleanup_bounds WHERE app_id = ANY (\(apps))"
+        SELECT i.app_id, \(sql: step) AS step, i.install_id, i.revision
+        FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
+        WHERE \(sql: range.contains("i")) AND \(sql: step) IS NOT NULL
+        """
     }
 
     // MARK: Batch
 
-    /// A stretch of the table: changes what is due there and removes what is, each in the order in which registrations lock, and tells it.
+    /// Clean-up: makes the step of these installations (`$4`), of one app, where they have these revisions (`$5`)
+    /// still: whoever registered meanwhile is left alone. The events, the counts and the run's own record go along.
     ///
-    /// A row that somebody holds is waited for, and if it was changed its newest version is held to the rules again (PostgreSQL's
-    /// EvalPlanQual): whoever registered is left alone. All that is told is told of rows that were changed.
-    static func batch(of run: Int32, on pages: TablePages) -> PostgresStatement {
+    /// `$1` is the app, `$2` the time, `$3` the run. The ids are sorted, and the rows are locked in this order.
+    static func batch(_ step: CleanUpStep) -> PreparedSQL {
+        switch step {
+        case .stale: stale
+        case .unregistered: unregistered
+        case .superseded: superseded
+        case .sessionEnded: sessionEnded
+        case .purged: purged
+        }
+    }
+
+    /// R11. The roll-up counts them as not active.
+    private static let stale = PreparedSQL(
         """
-        WITH due AS MATERIALIZED (
-            SELECT i.ctid AS place, i.state, i.generation, i.token, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id,
-                i.session_expires_at, i.credential_issued_at, p.*, \(sql: step) AS step
-            FROM installation i JOIN cleanup_bounds p ON p.app_id = i.app_id AND p.provider = i.provider
-            WHERE \(sql: pages.hold("i")) AND \(sql: step) IS NOT NULL
-            ORDER BY i.app_id, i.install_id
-        ), changed AS (
-            \(sql: change)
-        ), removed AS (
-            DELETE FROM installation i USING due d WHERE d.step = 'purged' AND \(sql: isStillDue)
-            RETURNING i.app_id, i.install_id, d.step, i.provider, i.token_sha256, i.user_id, i.state, i.generation
-        ), forgotten AS (
-            DELETE FROM settings_snapshot s USING removed r
-            WHERE s.app_id = r.app_id AND s.install_id = r.install_id
-        ), told AS (
-            \(sql: tell)
-        ), kept AS (
-            \(sql: keep(run))
-        ), counted AS (
-            SELECT app_id, \(sql: namedCountsByStep)
-            FROM (SELECT app_id, step FROM changed UNION ALL SELECT app_id, step FROM removed) AS done GROUP BY app_id
+        WITH changed AS (
+            UPDATE installation i SET state = 'stale', \(sql: stepped)
+            FROM \(sql: keys) WHERE \(sql: isUnchanged)
+            RETURNING \(sql: kept), i.token_sha256, i.session_expires_at AS expires_at, -1 AS active
+        ), \(sql: record(.stale)), \(sql: counted)
+        \(sql: result(.stale))
+        """)
+
+    /// R9.
+    private static let unregistered = PreparedSQL(
+        """
+        WITH changed AS (
+            UPDATE installation i SET state = 'unregistered', \(sql: stepped)
+            FROM \(sql: keys) WHERE \(sql: isUnchanged)
+            RETURNING \(sql: kept), i.token_sha256
+        ), \(sql: record(.unregistered))
+        \(sql: result(.unregistered))
+        """)
+
+    /// R5: the token goes, and is kept for an undo. The transaction has locked the tokens.
+    private static let superseded = PreparedSQL(
+        """
+        WITH changed AS (
+            UPDATE installation i
+            SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded', \(sql: stepped)
+            FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
+            RETURNING \(sql: kept), \(sql: lost), o.token, o.token_sha256, o.p256dh, o.auth
+        ), \(sql: released), \(sql: record(.superseded)), \(sql: counted), preserved AS (
+            INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, token,
+                token_sha256, p256dh, auth)
+            SELECT $1, install_id, $3, 'superseded', generation, previous_state, token, token_sha256, p256dh, auth
+            FROM changed
+            \(sql: replaceChange)
         )
-        UPDATE cleanup_result r
-        SET superseded = r.superseded + c.superseded, unregistered = r.unregistered + c.unregistered,
-            session_ended = r.session_ended + c.session_ended, stale = r.stale + c.stale, purged = r.purged + c.purged
-        FROM counted c WHERE r.run_id = \(run) AND r.app_id = c.app_id
+        \(sql: result(.superseded))
+        """)
+
+    /// R7: the binding goes, and is kept for an undo.
+    private static let sessionEnded = PreparedSQL(
+        """
+        WITH changed AS (
+            UPDATE installation i
+            SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
+                state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
+                state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
+                generation = i.generation + 1, revision = i.revision + 1
+            FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
+            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, o.user_id AS previous_user_id, i.state,
+                i.generation, \(sql: time) AS at, i.cell, \(sql: lost), o.session_id, o.session_expires_at,
+                o.credential_issued_at
+        ), \(sql: left), \(sql: record(.sessionEnded)), \(sql: counted), preserved AS (
+            INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, session_id,
+                session_expires_at, credential_issued_at)
+            SELECT $1, install_id, $3, 'sessionEnded', generation, previous_state, session_id, session_expires_at,
+                credential_issued_at
+            FROM changed
+            \(sql: replaceChange)
+        )
+        \(sql: result(.sessionEnded))
+        """)
+
+    /// R11: the installation goes; its history stays. The transaction has locked the tokens.
+    private static let purged = PreparedSQL(
+        """
+        WITH changed AS (
+            DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
+            RETURNING i.install_id, i.provider, i.token_sha256, NULL AS user_id, i.user_id AS previous_user_id, i.state,
+                i.generation + 1 AS generation, \(sql: time) AS at, i.cell
+        ), \(sql: released), \(sql: left), \(sql: record(.purged)), counted AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+            SELECT $1, \(sql: RollUpDelta.transactionID), cell, NULL, 0, -count(*) FROM changed GROUP BY cell
+        ), snapshots_deleted AS (
+            DELETE FROM settings_snapshot s USING changed c WHERE s.app_id = $1 AND s.install_id = c.install_id
+        ), changes_deleted AS (
+            DELETE FROM cleanup_change u USING changed c WHERE u.app_id = $1 AND u.install_id = c.install_id
+        )
+        \(sql: result(.purged))
+        """)
+
+    // MARK: Parts of a batch
+
+    private static let keys: PostgresSQL = "unnest($4::text[], $5::bigint[]) AS k (install_id, revision)"
+    private static let isUnchanged: PostgresSQL =
+        "i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision"
+    /// The row as it is before the statement.
+    private static let isOld: PostgresSQL =
+        "o.app_id = $1 AND o.install_id = k.install_id AND o.revision = k.revision"
+    /// An installation's times never go back.
+    private static let time: PostgresSQL = "greatest(i.state_changed_at, i.last_seen_at, $2)"
+    private static let stepped: PostgresSQL = """
+        generation = i.generation + 1, revision = i.revision + 1, state_changed_at = \(sql: time)
+        """
+    /// Of a step that leaves the owner.
+    private static let kept: PostgresSQL = """
+        i.install_id, i.provider, i.user_id, i.user_id AS previous_user_id, i.state, i.generation,
+                i.state_changed_at AS at, i.cell
+        """
+    /// What the roll-up no longer counts.
+    private static let lost: PostgresSQL = """
+        o.state AS previous_state, CASE WHEN o.state = 'active' THEN o.session_expires_at END AS expires_at,
+                CASE WHEN o.state = 'active' THEN -1 ELSE 0 END AS active
+        """
+
+    private static let released: PostgresSQL = """
+        released AS (
+            UPDATE token_holder h SET install_id = NULL FROM changed c
+            WHERE h.app_id = $1 AND h.provider = c.provider AND h.token_sha256 = c.token_sha256
+        )
+        """
+
+    private static let left: PostgresSQL = """
+        left_behind AS (
+            UPDATE installation_owner w SET left_at = c.at FROM changed c
+            WHERE w.app_id = $1 AND w.user_id = c.previous_user_id AND w.install_id = c.install_id
+        )
+        """
+
+    private static func record(_ step: CleanUpStep) -> PostgresSQL {
+        """
+        recorded AS (
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
+                user_id, previous_user_id, state, generation_before, generation_after)
+            SELECT (SELECT \(sql: EventStatements.position)), at, $1, install_id, \(literal: step.event.rawValue),
+                \(literal: step.reason.rawValue), \(literal: actor), provider, token_sha256, user_id, previous_user_id,
+                state, generation - 1, generation
+            FROM changed
+        )
         """
     }
 
-    private static let namedCountsByStep = CleanUpStep.allCases
-        .map { "count(*) FILTER (WHERE step = \(literal: $0.rawValue)) AS \(identifier: $0.column)" as PostgresSQL }
-        .joined(separator: ", ")
-
-    private static let change: PostgresSQL = """
-        UPDATE installation i
-        SET state = CASE
-                WHEN d.step <> 'sessionEnded' THEN d.step::installation_state
-                WHEN i.state = 'active' THEN 'loggedOut' ELSE i.state END,
-            generation = i.generation + 1,
-            state_changed_at = CASE WHEN d.step = 'sessionEnded' AND i.state <> 'active' THEN i.state_changed_at
-                ELSE clock_timestamp() END,
-            token = CASE WHEN d.step <> 'superseded' THEN i.token END,
-            token_sha256 = CASE WHEN d.step <> 'superseded' THEN i.token_sha256 END,
-            p256dh = CASE WHEN d.step <> 'superseded' THEN i.p256dh END,
-            auth = CASE WHEN d.step <> 'superseded' THEN i.auth END,
-            user_id = CASE WHEN d.step <> 'sessionEnded' THEN i.user_id END,
-            session_id = CASE WHEN d.step <> 'sessionEnded' THEN i.session_id END,
-            session_expires_at = CASE WHEN d.step <> 'sessionEnded' THEN i.session_expires_at END,
-            credential_issued_at = CASE WHEN d.step <> 'sessionEnded' THEN i.credential_issued_at END
-        FROM due d WHERE d.step <> 'purged' AND \(sql: isStillDue)
-        RETURNING i.app_id, i.install_id, i.provider, i.user_id, i.state, i.generation, d.step, d.state AS previous_state,
-            d.user_id AS previous_user_id, d.token, d.token_sha256, d.p256dh, d.auth, d.session_id, d.session_expires_at,
-            d.credential_issued_at
+    private static let counted: PostgresSQL = """
+        counted AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+            SELECT $1, \(sql: RollUpDelta.transactionID), cell, expires_at, sum(active), 0
+            FROM changed WHERE active <> 0 GROUP BY cell, expires_at
+        )
         """
 
-    private static let isStillDue: PostgresSQL = """
-        i.ctid = d.place AND i.generation = d.generation AND \(sql: step(of: "i", by: "d")) = d.step
-        """
-
-    private static let tell: PostgresSQL = """
-        INSERT INTO token_event (at, app_id, install_id, event, reason, actor, provider, token_sha256, user_id,
-            previous_user_id, state, generation_before, generation_after)
-        SELECT clock_timestamp(), app_id, install_id, (\(sql: words { $0.event.rawValue }))::event_kind,
-            \(sql: words { $0.reason.rawValue }), \(literal: actor), provider, token_sha256, user_id, previous_user_id, state,
-            generation - 1, generation
-        FROM (
-            SELECT app_id, install_id, step, provider, token_sha256, user_id, previous_user_id, state, generation FROM changed
-            UNION ALL
-            SELECT app_id, install_id, step, provider, token_sha256, NULL, user_id, state, generation + 1 FROM removed) AS c
-        """
-
-    /// What `cleanup undo` needs.
-    private static func keep(_ run: Int32) -> PostgresSQL {
-        """
-        INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, token, token_sha256,
-            p256dh, auth, session_id, session_expires_at, credential_issued_at)
-        SELECT app_id, install_id, \(run), step, generation, previous_state,
-            CASE WHEN step = 'superseded' THEN token END, CASE WHEN step = 'superseded' THEN token_sha256 END,
-            CASE WHEN step = 'superseded' THEN p256dh END, CASE WHEN step = 'superseded' THEN auth END,
-            CASE WHEN step = 'sessionEnded' THEN session_id END,
-            CASE WHEN step = 'sessionEnded' THEN session_expires_at END,
-            CASE WHEN step = 'sessionEnded' THEN credential_issued_at END
-        FROM changed
+    private static let replaceChange: PostgresSQL = """
         ON CONFLICT (app_id, install_id) DO UPDATE
-        SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
-            previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
-            p256dh = excluded.p256dh, auth = excluded.auth, session_id = excluded.session_id,
-            session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at
+            SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
+                previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
+                p256dh = excluded.p256dh, auth = excluded.auth, session_id = excluded.session_id,
+                session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at
         """
+
+    private static func result(_ step: CleanUpStep) -> PostgresSQL {
+        let column = PostgresSQL(identifier: step.column)
+        return """
+            UPDATE cleanup_result SET \(sql: column) = \(sql: column) + (SELECT count(*) FROM changed)
+            WHERE run_id = $3 AND app_id = $1
+            """
     }
 
-    /// A word for each step.
-    private static func words(_ word: (CleanUpStep) -> String) -> PostgresSQL {
-        let cases = CleanUpStep.allCases
-            .map { "WHEN \(literal: $0.rawValue) THEN \(literal: word($0))" as PostgresSQL }
-        return "CASE step \(sql: cases.joined(separator: " ")) END"
-    }
-
-    /// Who the events say it was.
+    /// The actor of the events.
     static let actor = "job:cleanup"
 }
 
@@ -190,4 +248,7 @@ extension CleanUpStep {
     var column: String {
         self == .sessionEnded ? "session_ended" : rawValue
     }
+
+    /// Whether the installation gives up its token.
+    var releasesToken: Bool { self == .superseded || self == .purged }
 }

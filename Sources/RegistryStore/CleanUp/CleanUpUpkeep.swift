@@ -1,196 +1,85 @@
 import PostgresClient
 import PushRegistry
 
-/// What the night job does besides installations: it forgets old logouts, makes the partitions of the months to come, and drops those
-/// that are older than history is kept.
+/// What the night job does besides installations: it forgets old logouts, tokens that nobody holds, former owners and
+/// what cannot be undone any more, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
+    /// Until when the tombstones of each app are forgotten.
+    private let apps: [(app: AppNumber, since: Timestamp)]
 
-    /// How many months ahead partitions are made.
-    private static let monthsAhead: Int32 = 3
-    /// Of tables of small rows: some thousand rows are looked at, and those that are old removed, in one transaction.
-    private static let pagesPerBatch: Int64 = 128
-    private static let historyPerBatch: Int64 = 5_000
-    /// The larger, the cheaper: most cells are met again and again. A service folds meanwhile and leaves little; if there is none, a
-    /// million takes some ten seconds.
-    private static let foldsPerBatch: Int32 = 1_000_000
+    /// Pages of small rows that one statement reads.
+    private static let pagesPerRead: Int64 = 1_024
 
-    // MARK: Tombstones
-
-    /// What is past its app's `sessionTombstones`. A session that an installation is bound to stays, and so does one that was seen since.
-    /// Of a user who was not logged out the row is only where registrations and logouts meet: whoever needs it makes it again.
-    private static let tombstones: [(table: String, condition: PostgresSQL)] = [
-        (
-            "session",
-            """
-            greatest(t.ended_at, t.kept_at, t.seen_at) <= b.logged_out_since AND NOT EXISTS (
-                SELECT FROM installation i WHERE i.app_id = t.app_id AND i.session_id = t.session_id)
-            """
-        ),
-        (
-            "user_guard",
-            """
-            (t.refused_before <= b.logged_out_since
-                OR t.refused_before IS NULL AND t.added_at <= b.logged_out_since AND NOT EXISTS (
-                    SELECT FROM session s
-                    WHERE s.app_id = t.app_id AND s.user_sha256 = t.user_sha256 AND s.ended_at IS NULL))
-            """
-        ),
-        ("installation_logout", "t.logged_out_at <= b.logged_out_since"),
-    ]
-
-    private static func old(_ table: String, _ condition: PostgresSQL) -> PostgresSQL {
-        """
-        FROM \(identifier: table) t JOIN cleanup_bounds b ON b.app_id = t.app_id AND b.provider = 'apns'
-        WHERE \(sql: condition)
-        """
+    init(session: PostgresSession, _ plan: CleanUpPlan) {
+        self.session = session
+        apps = plan.admitted.map { ($0.app, $0.bounds.loggedOutSince) }
     }
 
+    /// Logouts and users that would be forgotten.
     func countTombstones() throws -> Int {
-        try Self.tombstones.reduce(0) { sum, kind in
-            let count = PostgresStatement("SELECT count(*) \(sql: Self.old(kind.table, kind.condition))").unprepared()
-            return sum + (try session.execute(count)[0].decode(0) as Int)
-        }
-    }
-
-    /// Some pages at a time. What somebody holds just now waits for the next night.
-    func purgeTombstones(_ removed: (Int) throws -> Void) throws {
-        for (table, condition) in Self.tombstones {
-            try forEachBatch(of: table) { pages in
-                let count = try purge(table, "\(sql: condition) AND \(sql: pages.hold("t"))")
-                if count > 0 { try removed(count) }
-            }
-        }
-    }
-
-    /// A row is locked before it is told again whether it is old: a registration that held it until then may have bound an installation
-    /// under it, which the statement that waited for the lock would not see. Who comes later finds it gone and makes it again.
-    private func purge(_ table: String, _ condition: PostgresSQL) throws -> Int {
-        try session.withTransaction {
-            let locked = try session.execute(
-                PostgresStatement("SELECT t.ctid::text \(sql: Self.old(table, condition)) FOR UPDATE OF t SKIP LOCKED")
-                    .unprepared())
-            guard !locked.isEmpty else { return 0 }
-            let rows = try locked.map { try $0.decode(0, as: String.self) }
-            return try session.execute(
-                PostgresStatement(
-                    """
-                    DELETE FROM \(identifier: table)
-                    WHERE ctid = ANY (ARRAY(
-                        SELECT t.ctid \(sql: Self.old(table, condition)) AND t.ctid = ANY (\(rows)::text[]::tid[])))
-                    """
-                ).unprepared()
-            ).affectedRows
-        }
-    }
-
-    private func forEachBatch(of table: String, _ body: (TablePages) throws -> Void) throws {
-        var pace = try CleanUpPace(session)
-        for pages in try TablePages.all(of: table, by: Self.pagesPerBatch, session) {
-            try pace.carry { try body(pages) }
-        }
-    }
-
-    // MARK: History
-
-    /// A month of which every day is older than history is kept.
-    struct ExpiredMonth {
-        /// Where the next one begins.
-        let end: PostgresTimestamp
-        /// By name.
-        let partitions: [String]
-    }
-
-    /// The months that have partitions, the oldest first, and in the end the last one, be it that it has none.
-    func expiredMonths(before: Timestamp) throws -> [ExpiredMonth] {
-        try session.execute(
-            """
-            WITH expired AS (
-                SELECT date_trunc('month', \(before.postgres)::timestamptz AT TIME ZONE 'UTC') AS day),
-            partition AS (
-                SELECT c.relname::text, to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' AS day
-                FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhrelid
-                WHERE h.inhparent IN ('token_event'::regclass, 'settings_snapshot'::regclass)
-                    AND c.relname ~ '_[0-9]{4}_[0-9]{2}$')
-            SELECT day AT TIME ZONE 'UTC', coalesce(array_agg(relname ORDER BY relname) FILTER (WHERE relname IS NOT NULL), '{}')
-            FROM (SELECT * FROM partition UNION ALL SELECT NULL, day FROM expired) AS month
-            WHERE day <= (SELECT day FROM expired)
-            GROUP BY day ORDER BY day
-            """
-        ).map { ExpiredMonth(end: try $0.decode(0), partitions: try $0.decode(1)) }
-    }
-
-    func makePartitions() throws -> Int {
-        try session.execute("SELECT make_history_partitions(\(Self.monthsAhead))")[0].decode(0)
-    }
-
-    /// Of how many that `makePartitions` would make.
-    func countMissingPartitions() throws -> Int {
-        try session.execute(
-            """
-            SELECT count(*)
-            FROM generate_series(0, \(Self.monthsAhead)) AS ahead
-            CROSS JOIN (VALUES ('token_event'), ('settings_snapshot')) AS history (name)
-            WHERE to_regclass(name || to_char(
-                date_trunc('month', now() AT TIME ZONE 'UTC') + ahead * interval '1 month', '_YYYY_MM')) IS NULL
-            """)[0].decode(0)
-    }
-
-    func dropPartition(_ name: String) throws {
-        _ = try session.execute(PostgresStatement("DROP TABLE \(identifier: name)").unprepared())
-    }
-
-    private static let defaults = ["token_event_default", "settings_snapshot_default"]
-
-    /// Rows of default partitions: there are none unless partitions were once missing. A batch at a time and the oldest first, as readers
-    /// of changes count on.
-    func removeFromDefaults(before end: PostgresTimestamp, _ removed: (Int) throws -> Void) throws {
-        for table in Self.defaults {
-            let statement: PostgresStatement = """
-                DELETE FROM \(identifier: table) WHERE ctid = ANY (ARRAY(
-                    SELECT ctid FROM \(identifier: table) WHERE at < \(end)
-                    ORDER BY \(sql: table == "token_event_default" ? "transaction_id, id" : "id") LIMIT \(Self.historyPerBatch)))
-                """
-            var pace = try CleanUpPace(session)
-            var count = 0
-            repeat {
-                try pace.carry { count = try session.execute(statement.unprepared()).affectedRows }
-                if count > 0 { try removed(count) }
-            } while count == Self.historyPerBatch
-        }
-    }
-
-    func countDefaults(before end: PostgresTimestamp) throws -> Int {
-        try Self.defaults.reduce(0) { sum, table in
-            let count: PostgresStatement = "SELECT count(*) FROM \(identifier: table) WHERE at < \(end)"
+        try OldRows.tombstones.reduce(0) { sum, rows in
+            let count = rows.count(before: apps.map { ($0.app, $0.since) })
             return sum + (try session.execute(count.unprepared())[0].decode(0) as Int)
         }
     }
 
-    // MARK: Undoing
+    /// - Parameters:
+    ///   - historyBefore: former owners who left before are forgotten; nil: none.
+    ///   - forgotten: called with how many logouts and users were forgotten.
+    func purge(historyBefore: Timestamp?, _ forgotten: (Int) throws -> Void) throws {
+        for rows in OldRows.tombstones { try purge(rows, before: apps, forgotten) }
+        for rows in [OldRows.holders, .changes] { try purge(rows, before: apps) { _ in } }
+        guard let historyBefore else { return }
+        try purge(.owners, before: apps.map { ($0.app, historyBefore) }) { _ in }
+    }
 
-    /// What changed since it was cleaned up is not restored any more: no token or session is kept for that.
-    func forgetOutdatedChanges() throws {
-        try forEachBatch(of: "cleanup_change") { pages in
-            _ = try session.execute(
-                PostgresStatement(
-                    """
-                    DELETE FROM cleanup_change c USING installation i
-                    WHERE \(sql: pages.hold("c")) AND (c.token IS NOT NULL OR c.session_id IS NOT NULL) AND i.app_id = c.app_id AND i.install_id = c.install_id
-                        AND i.generation <> c.generation
-                    """
-                ).unprepared())
+    /// What somebody holds just now waits for the next night.
+    private func purge(
+        _ rows: OldRows, before bounds: [(app: AppNumber, since: Timestamp)], _ removed: (Int) throws -> Void
+    ) throws {
+        let since = Dictionary(uniqueKeysWithValues: bounds.map { ($0.app, $0.since) })
+        var pace = try CleanUpPace(session)
+        for range in try PageRange.all(of: rows.table, by: Self.pagesPerRead, session) {
+            let found = try pace.run { try read(rows, range, bounds) }
+            for (app, keys) in found {
+                guard let since = since[app] else { continue }
+                var rest = keys[...]
+                while !rest.isEmpty {
+                    let batch = rest.prefix(pace.batch)
+                    rest = rest.dropFirst(batch.count)
+                    let count = try pace.run { try purge(rows, Array(batch), of: app, before: since) }
+                    if count > 0 { try removed(count) }
+                }
+            }
         }
     }
 
-    // MARK: Roll-up
-
-    /// Folds what the run appended, unless a service is at it.
-    func foldRollUp() throws {
-        while let folded: Int32 = try session.execute(RollUpStatements.fold(Self.foldsPerBatch))[0].decode(0),
-            folded == Self.foldsPerBatch
-        {
-            try session.checkCancellation()
+    private func read(
+        _ rows: OldRows, _ range: PageRange, _ bounds: [(app: AppNumber, since: Timestamp)]
+    ) throws -> [AppNumber: [OldRows.Key]] {
+        var keys: [AppNumber: [OldRows.Key]] = [:]
+        for row in try session.execute(rows.read(range, before: bounds).unprepared()) {
+            keys[AppNumber(try row.decode(0)), default: []].append(try rows.decode(row, from: 1))
         }
+        return keys
+    }
+
+    /// A row is locked before it is checked again whether it is old: a registration that held it until then may have
+    /// bound an installation under it, which the statement that waits for the lock would not see. A registration that
+    /// comes later finds it gone and adds it again.
+    private func purge(
+        _ rows: OldRows, _ keys: [OldRows.Key], of app: AppNumber, before since: Timestamp
+    ) throws -> Int {
+        try session.withTransaction(attemptsMax: 5) {
+            let locked = try session.execute(rows.lock(keys, of: app, before: since)).map { try rows.decode($0) }
+            guard !locked.isEmpty else { return 0 }
+            return try session.execute(rows.delete(locked, of: app, before: since)).affectedRows
+        }
+    }
+
+    /// Folds what the run appended, unless a service does.
+    func foldRollUp() throws {
+        try RollUpFold.runAll(in: session)
     }
 }

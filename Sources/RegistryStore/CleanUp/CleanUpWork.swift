@@ -7,68 +7,129 @@ struct CleanUpWork {
     let ledger: CleanUpLedger
     let run: Int32
 
+    /// How often a batch is tried that meets a locked row or loses a race.
     private static let attemptsMax = 5
+
+    /// Installations of one app that make the same step, sorted by id: the order in which they are locked.
+    struct Batch {
+        let app: AppNumber
+        let step: CleanUpStep
+        var rows: [(installID: String, revision: Int64)]
+    }
 
     /// Records what was found in each app.
     func begin(_ plan: CleanUpPlan) throws {
-        for (app, result) in plan.entries {
-            try ledger.add(
-                app, active: result.active, leaving: result.leaving, isRefused: result.isRefused, to: run)
-        }
+        for entry in plan.entries { try ledger.add(entry.result, of: entry.app, to: run) }
     }
 
-    /// Goes through the plan.
+    /// Does what is due, range by range.
     func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
-        // Whatever the planner thinks of tables that it has just seen for the first time: a batch reads its pages, and no other table
-        // as a whole.
-        try session.run(script: "SET enable_seqscan = off; SET enable_mergejoin = off")
-        var stretches = plan.stretches
-        let total = stretches.count
-        var done = 0
+        let bounds = CleanUpStatements.bounds(plan.admitted.map { ($0.app, $0.bounds) })
         var pace = try CleanUpPace(session)
-        while let stretch = stretches.next(of: pace.batch) {
-            progress(.retiring(done, of: total))
-            try pace.carry {
-                try attempt {
-                    _ = try session.execute(CleanUpStatements.batch(of: run, on: stretch.pages).unprepared())
+        var done = 0
+        for range in plan.ranges {
+            let due = try pace.run { try read(range, bounds) }
+            try session.run(script: Self.writeSettings)
+            for batch in due {
+                var rest = batch.rows[...]
+                while !rest.isEmpty {
+                    progress(.retiring(done, of: plan.count))
+                    let part = Batch(app: batch.app, step: batch.step, rows: Array(rest.prefix(pace.batch)))
+                    rest = rest.dropFirst(part.rows.count)
+                    try pace.run { try write(part) }
+                    done += part.rows.count
                 }
             }
-            done += stretch.count
-        }
-        try session.run(script: "RESET enable_seqscan; RESET enable_mergejoin")
-    }
-
-    /// - Parameter historyBefore: what is older goes; nil: history stays.
-    func keepUp(historyBefore: Timestamp?) throws {
-        let upkeep = CleanUpUpkeep(session: session)
-        try upkeep.purgeTombstones { try ledger.count(tombstones: $0, of: run) }
-        try upkeep.forgetOutdatedChanges()
-        if let historyBefore { try keepHistory(since: historyBefore, upkeep) }
-        try upkeep.foldRollUp()
-    }
-
-    private func keepHistory(since: Timestamp, _ upkeep: CleanUpUpkeep) throws {
-        // Whoever waits for such a lock makes all that come after it wait as well.
-        try session.run(script: "SET lock_timeout = '500ms'")
-        try attempt { try ledger.count(partitionsMade: upkeep.makePartitions(), of: run) }
-        for month in try upkeep.expiredMonths(before: since) {
-            try upkeep.removeFromDefaults(before: month.end) { try ledger.count(historyRemoved: $0, of: run) }
-            for name in month.partitions {
-                try attempt { try upkeep.dropPartition(name) }
-                try ledger.count(partitionsDropped: 1, of: run)
-            }
+            try session.run(script: Self.readSettings)
         }
     }
 
-    /// Tries again after what another try may heal: a deadlock, or somebody who held a lock for too long.
-    private func attempt(_ body: () throws -> Void) throws {
-        for number in 1... {
+    /// A batch finds its rows by key, whatever the planner believes of a table that has just grown.
+    private static let writeSettings =
+        "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
+    private static let readSettings = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin"
+
+    private func read(_ range: PageRange, _ bounds: PostgresSQL) throws -> [Batch] {
+        struct Kind: Hashable {
+            let app: AppNumber
+            let step: CleanUpStep
+        }
+        var batches: [Kind: Batch] = [:]
+        for row in try session.execute(CleanUpStatements.read(range, bounds).unprepared()) {
+            guard let step = CleanUpStep(rawValue: try row.decode(1)) else { continue }
+            let kind = Kind(app: AppNumber(try row.decode(0)), step: step)
+            batches[kind, default: Batch(app: kind.app, step: step, rows: [])].rows
+                .append((try row.decode(2), try row.decode(3)))
+        }
+        return batches.values.map { batch in
+            Batch(app: batch.app, step: batch.step, rows: batch.rows.sorted { $0.installID < $1.installID })
+        }
+    }
+
+    /// Writes a batch. Where somebody holds one of its rows for long, the others go on without it, and the next night
+    /// finds it due.
+    private func write(_ batch: Batch) throws {
+        for number in 1..<Self.attemptsMax {
             do {
-                return try body()
-            } catch let error as PostgresError where error.retry == .yes && number < Self.attemptsMax {
+                return try writeOnce(batch)
+            } catch let error where error.isLostRace || error.isLockTimeout {
                 try session.checkCancellation()
                 CleanUpPace.sleep(.milliseconds(200 * number))
             }
         }
+        try writeWhatIsFree(batch)
     }
+
+    private func writeWhatIsFree(_ batch: Batch) throws {
+        do {
+            try writeOnce(batch)
+        } catch let error where error.isLostRace || error.isLockTimeout {
+            try session.checkCancellation()
+            guard batch.rows.count > 1 else { return }
+            for half in [batch.rows.prefix(batch.rows.count / 2), batch.rows.dropFirst(batch.rows.count / 2)] {
+                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, rows: Array(half)))
+            }
+        }
+    }
+
+    private func writeOnce(_ batch: Batch) throws {
+        let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
+        let ids = batch.rows.map(\.installID)
+        let statement = PostgresStatement(
+            CleanUpStatements.batch(batch.step), batch.app.rawValue, now, run, ids, batch.rows.map(\.revision))
+        guard batch.step.releasesToken else {
+            _ = try session.execute(statement)
+            return
+        }
+        try session.withTransaction {
+            _ = try session.execute(HolderStatements.lock(of: ids.map { try InstallID($0) }, in: batch.app))
+            _ = try session.execute(statement)
+        }
+    }
+
+    /// - Parameter historyBefore: what is older goes; nil: history stays.
+    func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
+        let upkeep = CleanUpUpkeep(session: session, plan)
+        try upkeep.purge(historyBefore: historyBefore) { try ledger.count(tombstones: $0, of: run) }
+        if let historyBefore { try keepHistory(since: historyBefore) }
+        try upkeep.foldRollUp()
+    }
+
+    /// Whoever waits for the lock of a table makes all that come after it wait as well. A table that is in use all the
+    /// time waits for the next night.
+    private func keepHistory(since: Timestamp) throws {
+        try ledger.count(partitionsMade: HistoryPartitions.make(session), of: run)
+        let history = HistoryMonths(session: session)
+        for month in try history.expired(before: since) {
+            try history.recordDropped(month)
+            try history.removeFromDefaults(before: month.end) { try ledger.count(historyRemoved: $0, of: run) }
+            for name in month.partitions where try history.drop(name) {
+                try ledger.count(partitionsDropped: 1, of: run)
+            }
+        }
+    }
+}
+
+extension Error {
+    var isLockTimeout: Bool { (self as? PostgresError)?.kind == .lockTimeout }
 }

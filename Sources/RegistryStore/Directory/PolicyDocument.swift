@@ -2,7 +2,8 @@ import Foundation
 import PushRegistry
 
 /// A policy as the column `app.policy` keeps it: the members of the API under their names, durations in ISO 8601, which
-/// PostgreSQL reads as intervals. A member that an older binary did not write has its default.
+/// PostgreSQL reads as intervals. It has what the administrator decided and nothing else: an absent member has its
+/// default.
 struct PolicyDocument: Codable {
     var touchInterval: String?
     var staleAfter: [String: String]?
@@ -16,6 +17,7 @@ struct PolicyDocument: Codable {
     var jwtIssuer: String?
     var jwtAudience: String?
     var sessionExpiryClaim: String?
+    var allowIncompleteTokens: Bool?
     var perKey: Limit?
     var perAddress: Limit?
 
@@ -25,20 +27,22 @@ struct PolicyDocument: Codable {
     }
 
     init(_ policy: AppPolicy) {
-        touchInterval = policy.touchInterval.description
-        staleAfter = Dictionary(
-            uniqueKeysWithValues: Provider.allCases.map { ($0.rawValue, policy.staleAfter[$0].description) })
-        retention = policy.retention.description
-        grace = policy.grace.description
-        sessionTombstones = policy.sessionTombstones.description
-        storeAdvertisingId = policy.storesAdvertisingID
-        allowedOrigins = policy.allowedOrigins
-        jwks = policy.jwks
-        jwtIssuer = policy.jwtIssuer
-        jwtAudience = policy.jwtAudience
-        sessionExpiryClaim = policy.sessionExpiryClaim
-        perKey = policy.rateLimits.perKey.map { Limit(rate: $0.rate, burst: $0.burst) }
-        perAddress = policy.rateLimits.perAddress.map { Limit(rate: $0.rate, burst: $0.burst) }
+        let draft = policy.draft
+        touchInterval = draft.touchInterval?.description
+        let staleness = draft.staleAfter.decided.map { ($0.key.rawValue, $0.value.description) }
+        staleAfter = staleness.isEmpty ? nil : Dictionary(uniqueKeysWithValues: staleness)
+        retention = draft.retention?.description
+        grace = draft.grace?.description
+        sessionTombstones = draft.sessionTombstones?.description
+        storeAdvertisingId = draft.storesAdvertisingID
+        allowedOrigins = draft.allowedOrigins
+        jwks = draft.jwks
+        jwtIssuer = draft.jwtIssuer
+        jwtAudience = draft.jwtAudience
+        sessionExpiryClaim = draft.sessionExpiryClaim
+        allowIncompleteTokens = draft.allowsIncompleteTokens
+        perKey = draft.rateLimits.perKey.map { Limit(rate: $0.rate, burst: $0.burst) }
+        perAddress = draft.rateLimits.perAddress.map { Limit(rate: $0.rate, burst: $0.burst) }
     }
 
     init(text: String) throws {
@@ -51,25 +55,50 @@ struct PolicyDocument: Codable {
 
     func policy() throws -> AppPolicy {
         var draft = AppPolicy.Draft()
-        if let touchInterval { draft.touchInterval = try ISO8601Duration(touchInterval) }
+        draft.touchInterval = try touchInterval.map { try ISO8601Duration($0) }
         for (name, duration) in staleAfter ?? [:] {
             guard let provider = Provider(rawValue: name) else { continue }
             draft.staleAfter[provider] = try ISO8601Duration(duration)
         }
-        if let retention { draft.retention = try ISO8601Duration(retention) }
-        if let grace { draft.grace = try ISO8601Duration(grace) }
-        if let sessionTombstones { draft.sessionTombstones = try ISO8601Duration(sessionTombstones) }
-        draft.storesAdvertisingID = storeAdvertisingId ?? draft.storesAdvertisingID
-        draft.allowedOrigins = allowedOrigins ?? draft.allowedOrigins
+        draft.retention = try retention.map { try ISO8601Duration($0) }
+        draft.grace = try grace.map { try ISO8601Duration($0) }
+        draft.sessionTombstones = try sessionTombstones.map { try ISO8601Duration($0) }
+        draft.storesAdvertisingID = storeAdvertisingId
+        draft.allowedOrigins = allowedOrigins
         draft.jwks = jwks
         draft.jwtIssuer = jwtIssuer
         draft.jwtAudience = jwtAudience
         draft.sessionExpiryClaim = sessionExpiryClaim
+        draft.allowsIncompleteTokens = allowIncompleteTokens
         draft.rateLimits = AppPolicy.RateLimits(perKey: perKey.map(Self.limit), perAddress: perAddress.map(Self.limit))
         return try AppPolicy(draft)
+    }
+
+    /// The policy of a stored text, or why it cannot be used: names of members, and nothing of their values.
+    static func policy(ofStored text: String) -> Result<AppPolicy, UnusablePolicy> {
+        do {
+            return .success(try PolicyDocument(text: text).policy())
+        } catch let error as AppPolicy.InconsistentPolicy {
+            return .failure(
+                UnusablePolicy(reason: error.faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")))
+        } catch let error as InvalidValue {
+            return .failure(UnusablePolicy(reason: error.detail))
+        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context)
+        {
+            let path = context.codingPath.map { "/" + $0.stringValue }.joined()
+            return .failure(UnusablePolicy(reason: "\(path): this is not of the expected type."))
+        } catch {
+            return .failure(UnusablePolicy(reason: "it cannot be read"))
+        }
     }
 
     private static func limit(_ limit: Limit) -> AppPolicy.RateLimit {
         AppPolicy.RateLimit(rate: limit.rate, burst: limit.burst)
     }
+}
+
+/// Why a stored policy cannot be used by this version of the service.
+struct UnusablePolicy: Error {
+    let reason: String
 }

@@ -71,20 +71,50 @@ public actor PostgresAppDirectory: AppDirectory {
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
                 PostgresStatement(DirectoryStatements.keys),
             ])
+            var (apps, unusable): ([App], [UnusableApp]) = ([], [])
+            for row in results[1] { try Self.read(row, into: &apps, &unusable) }
             return DirectorySnapshot(
-                version: try results[0][0].decode(0), apps: try results[1].map(App.init),
+                version: try results[0][0].decode(0), apps: apps, unusable: unusable,
                 keys: try results[2].map(APIKey.init))
         }
     }
 
-    public func put(_ id: AppID, policy: AppPolicy) async throws -> (app: App, isNew: Bool) {
+    /// An app whose policy cannot be used stops nobody else's.
+    private static func read(_ row: PostgresRow, into apps: inout [App], _ unusable: inout [UnusableApp]) throws {
+        let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
+        let revision = try row.decode(3, as: String.self)
+        switch PolicyDocument.policy(ofStored: try row.decode(2)) {
+        case .success(let policy): apps.append(App(number: number, id: id, policy: policy, revision: revision))
+        case .failure(let error):
+            unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
+        }
+    }
+
+    public func put(
+        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
+    ) async throws -> (app: App, isNew: Bool) {
         do {
-            let rows = try await postgres.execute(
-                PostgresStatement(DirectoryStatements.putApp, id.rawValue, PolicyDocument(policy).text()))
-            let number = AppNumber(try rows[0].decode(0))
-            return (App(number: number, id: id, policy: policy), try rows[0].decode(1))
+            let text = try PolicyDocument(policy).text()
+            guard let row = try await postgres.execute(statement(id, text, precondition)).first else {
+                let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
+                throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
+            }
+            let app = App(number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
+            return (app, try row.decode(1))
+        } catch let refusal as PolicyRefusal {
+            throw refusal
         } catch {
             throw StoreError(error)
+        }
+    }
+
+    private func statement(
+        _ id: AppID, _ text: String, _ precondition: RevisionPrecondition?
+    ) -> PostgresStatement {
+        switch precondition {
+        case nil: PostgresStatement(DirectoryStatements.putApp, id.rawValue, text)
+        case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
+        case .revisions(let known): PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
         }
     }
 
@@ -112,7 +142,13 @@ public actor PostgresAppDirectory: AppDirectory {
 private enum DirectoryStatements {
     static let version = PreparedSQL("SELECT version FROM directory_version")
 
-    static let apps = PreparedSQL("SELECT id, identifier, policy FROM app")
+    /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
+    private static let revisionOfPolicy: PostgresSQL =
+        "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
+
+    static let apps = PreparedSQL("SELECT id, identifier, policy, \(sql: revisionOfPolicy) FROM app")
+
+    static let revision = PreparedSQL("SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
 
     static let keys = PreparedSQL(
         "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at FROM api_key")
@@ -121,7 +157,15 @@ private enum DirectoryStatements {
         """
         INSERT INTO app (identifier, policy) VALUES ($1, $2::jsonb)
         ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
-        RETURNING id, xmax = 0
+        RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
+        """)
+
+    /// PUT and PATCH `/v1/apps/{app}` with `If-Match`.
+    static let replacePolicy = PreparedSQL(
+        """
+        UPDATE app SET policy = $2::jsonb, updated_at = now()
+        WHERE identifier = $1 AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
+        RETURNING id, false, \(sql: revisionOfPolicy)
         """)
 
     static let addKey = PreparedSQL(
@@ -134,14 +178,6 @@ private enum DirectoryStatements {
         """
         UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 AND app_id = $2 RETURNING id
         """)
-}
-
-extension App {
-    fileprivate init(_ row: PostgresRow) throws {
-        self.init(
-            number: AppNumber(try row.decode(0)), id: try AppID(row.decode(1)),
-            policy: try PolicyDocument(text: row.decode(2)).policy())
-    }
 }
 
 extension APIKey {

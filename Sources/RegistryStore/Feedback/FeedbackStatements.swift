@@ -1,164 +1,163 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of feedback, set-based.
+/// The SQL of `POST …/feedback`, set-based: a statement serves a whole call. `$1` is the app.
 enum FeedbackStatements {
-    /// How the installations that feedback is about are read.
-    enum Hold {
-        /// As they are at one moment. Whoever writes then sees to it that they still are so.
-        case none
-        /// Locked, in the order of their keys as registrations do.
-        case locks
+    // MARK: Reading
 
-        fileprivate var clause: PostgresSQL {
-            switch self {
-            case .none: ""
-            case .locks: "ORDER BY i.app_id, i.install_id FOR UPDATE OF i"
-            }
-        }
-    }
+    /// POST …/feedback: the time, of which evidence without one is.
+    static let now = PreparedSQL("SELECT clock_timestamp()")
 
-    /// The installations that are named and those that hold the tokens, each once.
-    private static func select(_ hold: Hold) -> PreparedSQL {
-        PreparedSQL(
-            """
-            WITH wanted AS MATERIALIZED (
-                SELECT i.install_id FROM unnest($2::text[], $3::bytea[]) AS t (provider, token_sha256)
-                JOIN installation i ON \(sql: holdsToken)
-                UNION
-                SELECT i.install_id FROM unnest($4::text[]) AS k (install_id)
-                JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-            )
-            SELECT \(sql: columns)
-            FROM wanted w JOIN installation i ON i.app_id = $1 AND i.install_id = w.install_id
-            \(sql: hold.clause)
-            """)
-    }
+    /// POST …/feedback (R9): the installations that hold these tokens (`$2`, `$3`), as they are at one moment.
+    private static let readHolders = PreparedSQL("SELECT \(sql: columns) \(sql: holders)")
 
-    /// The same where no installation is named, as in most feedback: without a second look-up of each row.
-    private static func selectHolders(_ hold: Hold) -> PreparedSQL {
-        PreparedSQL(
-            """
-            SELECT \(sql: columns)
-            FROM unnest($2::text[], $3::bytea[]) AS t (provider, token_sha256)
-            JOIN installation i ON \(sql: holdsToken)
-            \(sql: hold.clause)
-            """)
-    }
+    /// The same, and the installations with these ids (`$4`), each once.
+    private static let read = PreparedSQL(
+        "SELECT \(sql: columns) FROM (\(sql: wanted)) AS w JOIN installation i ON \(sql: isWanted)")
 
-    private static let (read, readHolders) = (select(.none), selectHolders(.none))
-    private static let (lock, lockHolders) = (select(.locks), selectHolders(.locks))
-
-    /// Whether there is any of these, named or by its token.
-    private static let existsSQL = PreparedSQL(
+    /// POST …/feedback, after a lost race: the same installations, locked in the order of their ids. The transaction
+    /// has locked their tokens (`RegistrationStatements.lockHolders`), so that none of them moves meanwhile.
+    private static let lock = PreparedSQL(
         """
-        SELECT EXISTS (
-                SELECT FROM unnest($2::text[]) AS k (install_id)
-                JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id)
-            OR EXISTS (
-                SELECT FROM unnest($3::text[], $4::bytea[]) AS t (provider, token_sha256)
-                JOIN installation i ON \(sql: holdsToken))
+        SELECT i.*
+        FROM (\(sql: wanted) ORDER BY install_id) AS w
+        CROSS JOIN LATERAL (SELECT \(sql: columns) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
         """)
 
-    private static let holdsToken: PostgresSQL =
-        "i.app_id = $1 AND i.provider = t.provider::provider AND i.token_sha256 = t.token_sha256"
-
-    /// As `JudgedInstallation` reads them.
-    private static let columns: PostgresSQL = """
-        i.install_id, i.provider, i.token_sha256, i.user_id, i.state, i.generation, i.registration_generation, \
-        i.probably_replaced_by IS NOT NULL, i.last_seen_at
+    private static let holders: PostgresSQL = """
+        FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
+            JOIN token_holder h ON h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
+            JOIN installation i ON i.app_id = $1 AND i.install_id = h.install_id
         """
 
-    /// R9, R12: the verdicts' states with a new generation, and the events that tell them, where the installations are what they were.
-    /// The registration's generation stays.
+    private static let wanted: PostgresSQL = """
+        SELECT i.install_id \(sql: holders) UNION SELECT k.install_id FROM unnest($4::text[]) AS k (install_id)
+        """
+
+    private static let isWanted: PostgresSQL = "i.app_id = $1 AND i.install_id = w.install_id"
+
+    /// As `FoundInstallation` reads them.
+    private static let columns: PostgresSQL = """
+        i.install_id, i.provider, i.token_sha256, i.state, i.generation, i.registration_generation,
+            i.probably_replaced_by IS NOT NULL, i.last_seen_at, i.revision
+        """
+
+    // MARK: Writing
+
+    /// POST …/feedback (R9, R12): one step of these installations (`$7`), with its events, where they have these
+    /// revisions (`$8`) still. The registration's generation stays. Answers how many they were.
     ///
-    /// Of verdicts of one step, which nearly all are; `LockedFeedback` says the same of the event as the installation does, so that
-    /// it need not be sent.
-    private static let judgeSQL = PreparedSQL(
+    /// `$2` is the time, `$3` the actor, `$4` the new state, `$5` the reason, `$6` whether the former state is
+    /// `active`.
+    private static let judge = PreparedSQL(
         """
         WITH judged AS (
-            UPDATE installation i
-            SET state = k.state::installation_state, generation = k.generation + 1, state_changed_at = $2
-            FROM unnest($4::text[], $5::bigint[], $6::timestamptz[], $7::text[], $8::text[])
-                AS k (install_id, generation, last_seen_at, state, reason)
+            UPDATE installation i SET \(sql: step)
+            FROM unnest($7::text[], $8::bigint[]) AS k (install_id, revision)
             WHERE \(sql: isUnchanged)
-            RETURNING i.install_id, k.state, k.reason, i.provider, i.token_sha256, i.user_id, k.generation
-        )
-        INSERT INTO token_event (app_id, install_id, event, reason, actor, at, provider, token_sha256, user_id,
-            previous_user_id, state, generation_before, generation_after)
-        SELECT $1, install_id, state::event_kind, reason, $3, $2, provider, token_sha256, user_id, user_id,
-            state::installation_state, generation, generation + 1
-        FROM judged
+            RETURNING \(sql: judged), i.token_sha256
+        ), \(sql: recorded)
+        SELECT count(*) FROM judged
         """)
 
-    /// Of verdicts of several steps, and of installations that give up their token (R5). Their events are sent.
-    private static let changeSQL = PreparedSQL(
+    /// POST …/feedback (R5, fine print 11): the same of installations that give up their tokens (`$9`, the digests).
+    /// The transaction has locked the tokens.
+    private static let retire = PreparedSQL(
         """
-        UPDATE installation i
-        SET state = k.state::installation_state, generation = k.generation_after, state_changed_at = $2,
-            token = CASE WHEN k.state <> 'superseded' THEN i.token END,
-            token_sha256 = CASE WHEN k.state <> 'superseded' THEN i.token_sha256 END,
-            p256dh = CASE WHEN k.state <> 'superseded' THEN i.p256dh END,
-            auth = CASE WHEN k.state <> 'superseded' THEN i.auth END
-        FROM unnest($3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::bigint[])
-            AS k (install_id, generation, last_seen_at, state, generation_after)
-        WHERE \(sql: isUnchanged)
+        WITH judged AS (
+            UPDATE installation i SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, \(sql: step)
+            FROM unnest($7::text[], $8::bigint[], $9::bytea[]) AS k (install_id, revision, token_sha256)
+            WHERE \(sql: isUnchanged)
+            RETURNING \(sql: judged), k.token_sha256
+        ), released AS (
+            UPDATE token_holder h SET install_id = NULL FROM judged j
+            WHERE h.app_id = $1 AND h.provider = j.provider AND h.token_sha256 = j.token_sha256
+        ), \(sql: recorded)
+        SELECT count(*) FROM judged
         """)
 
-    /// A registration either raises the generation or, where it only was seen again, moves the sight.
+    private static let step: PostgresSQL = """
+        state = $4::text::installation_state, generation = i.generation + 1, revision = i.revision + 1,
+            state_changed_at = greatest(i.state_changed_at, $2)
+        """
+
     private static let isUnchanged: PostgresSQL = """
-        i.app_id = $1 AND i.install_id = k.install_id AND i.generation = k.generation AND i.last_seen_at = k.last_seen_at
+        i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
         """
+
+    private static let judged: PostgresSQL = """
+        i.install_id, i.provider, i.user_id, i.generation, i.state_changed_at, i.cell, i.session_expires_at
+        """
+
+    private static let recorded: PostgresSQL = """
+        recorded AS (
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
+                user_id, previous_user_id, state, generation_before, generation_after)
+            SELECT (SELECT \(sql: EventStatements.position)), state_changed_at, $1, install_id, $4::text::event_kind,
+                $5, $3, provider, token_sha256, user_id, user_id, $4::text::installation_state, generation - 1,
+                generation
+            FROM judged
+        ), counted AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+            SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, -count(*), 0
+            FROM judged WHERE $6 GROUP BY cell, session_expires_at
+        )
+        """
+
+    // MARK: Statements
 
     /// What can change nothing costs no look-up, and a token that occurs twice costs one.
-    static func select(_ feedback: Feedback, _ hold: Hold) -> PostgresStatement {
+    static func read(_ feedback: Feedback) -> PostgresStatement {
+        let (app, providers, digests, ids) = subjects(of: feedback)
+        return feedback.namesInstallations
+            ? PostgresStatement(read, app, providers, digests, ids)
+            : PostgresStatement(readHolders, app, providers, digests)
+    }
+
+    /// Locks tokens, then installations.
+    static func lock(_ feedback: Feedback) -> [PostgresStatement] {
+        let (app, providers, digests, ids) = subjects(of: feedback)
+        return [
+            PostgresStatement(RegistrationStatements.lockHolders, app, providers, digests, ids),
+            PostgresStatement(lock, app, providers, digests, ids),
+        ]
+    }
+
+    private static func subjects(of feedback: Feedback) -> (Int32, [String], [[UInt8]], [String]) {
         let items = feedback.items.filter(\.canMatter)
         let addresses = Array(Set(items.flatMap(\.addresses)))
-        let (providers, digests) = (addresses.map(\.provider.rawValue), addresses.map(\.sha256))
-        guard feedback.namesInstallations else {
-            return PostgresStatement(
-                hold == .none ? readHolders : lockHolders, feedback.app.rawValue, providers, digests)
+        return (
+            feedback.app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256),
+            Array(Set(items.compactMap { $0.installID?.rawValue }))
+        )
+    }
+
+    static func write(_ step: FeedbackWrite.SharedStep, of feedback: Feedback, at now: Timestamp) -> PostgresStatement {
+        PostgresStatement(step.step.to == .superseded ? retire : judge) { binds in
+            binds.bind(feedback.app.rawValue)
+            binds.bind(now.postgres)
+            binds.bind(feedback.actor)
+            binds.bind(step.step.to.rawValue)
+            binds.bind(step.step.reason.rawValue)
+            binds.bind(step.step.from == .active)
+            binds.bind(step.installIDs.map(\.rawValue))
+            binds.bind(step.revisions)
+            if step.step.to == .superseded { binds.bind(step.digests) }
         }
-        return PostgresStatement(
-            hold == .none ? read : lock, feedback.app.rawValue, providers, digests,
-            items.compactMap { $0.installID?.rawValue })
-    }
-
-    /// Whether anything is there of what was not found.
-    static func exists(_ missing: MissingSubjects, in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            existsSQL, app.rawValue, missing.installIDs.map(\.rawValue), missing.addresses.map(\.provider.rawValue),
-            missing.addresses.map(\.sha256))
-    }
-
-    /// Affects a row for each change.
-    static func judge(
-        _ changes: [LockedFeedback.Change], of feedback: Feedback, at now: Timestamp
-    ) -> PostgresStatement {
-        PostgresStatement(
-            judgeSQL, feedback.app.rawValue, now.postgres, feedback.actor, changes.map(\.before.installID.rawValue),
-            changes.map(\.before.generation), changes.map(\.before.lastSeenAt.postgres),
-            changes.map(\.after.state.rawValue), changes.map { $0.events[0].reason.rawValue })
-    }
-
-    /// Affects a row for each change.
-    static func change(
-        _ changes: [LockedFeedback.Change], of feedback: Feedback, at now: Timestamp
-    ) -> PostgresStatement {
-        PostgresStatement(
-            changeSQL, feedback.app.rawValue, now.postgres, changes.map(\.before.installID.rawValue),
-            changes.map(\.before.generation), changes.map(\.before.lastSeenAt.postgres),
-            changes.map(\.after.state.rawValue), changes.map(\.after.generation))
     }
 }
 
-extension JudgedInstallation {
+/// An installation as feedback reads it.
+struct FoundInstallation: Sendable {
+    let judged: JudgedInstallation
+    let revision: Int64
+
     init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
-        self.init(
+        judged = JudgedInstallation(
             installID: try InstallID(reader.next()), provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
-            userID: try reader.next(String?.self).map { try UserID($0) }, state: try reader.nextLabel(),
-            generation: try reader.next(), registrationGeneration: try reader.next(),
+            state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
             isProbablyReplaced: try reader.next(), lastSeenAt: try reader.nextTimestamp())
+        revision = try reader.next()
     }
 }

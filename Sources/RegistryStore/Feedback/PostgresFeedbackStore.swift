@@ -1,154 +1,119 @@
 import PostgresClient
 import PushRegistry
 
-/// Providers' feedback against PostgreSQL, one transaction however many items there are (R9, R15).
+/// Providers' feedback in PostgreSQL, one transaction however many items a call has (R9, R15). One lives on each event
+/// loop.
 ///
-/// It is read without locks, in one round trip, and what changes nothing is answered from that. What has to be written is written in
-/// another, on condition that the installations still are what they were read as. Where one is not, all is done again with locks,
-/// which then nobody can get ahead of.
+/// A call reads without locks, and is answered from that if nothing changes. Otherwise it writes on condition that the
+/// installations are what was read. If one is not, or somebody holds one, the call starts over with locks.
 public struct PostgresFeedbackStore: FeedbackStore {
-    /// How often feedback that lost a race is tried again. Registrations lock in the same order, so this is rare.
-    static let attemptsMax = 10
+    /// How often a transaction is tried that loses races.
+    private static let attemptsMax = 20
+    /// Calls that wait for their turn; more are refused. Each may hold 8 MiB.
+    static let waitingMax = 32
 
-    private let postgres: PostgresClient
-    private let turns: FeedbackTurns
+    private let resources: LoopResources
+    /// One call at a time has one of the loop's connections.
+    private let turns: Turns
 
-    public init(postgres: PostgresClient) {
-        self.postgres = postgres
-        turns = FeedbackTurns(loop: postgres.loop)
+    public init(_ resources: LoopResources) {
+        self.resources = resources
+        turns = Turns(loop: resources.loop, count: 1, waitingMax: Self.waitingMax)
     }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
-        try await turns.begin()
         do {
-            let counts = try await attempt(feedback, .none)
-            await turns.end()
-            return counts
+            return try await turns.withTurn {
+                do {
+                    return try await applyUnlocked(feedback)
+                } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
+                    return try await applyLocked(feedback)
+                }
+            }
         } catch {
-            await turns.end()
             throw StoreError(error)
         }
     }
 
-    /// - Parameter hold: how it is read the first time.
-    func attempt(_ feedback: Feedback, _ hold: FeedbackStatements.Hold) async throws -> FeedbackCounts {
-        var hold = hold
-        for _ in 1...Self.attemptsMax {
-            do {
-                return try await transaction(feedback, hold)
-            } catch let error as PostgresError where error.isLostRace {
-                hold = .locks
-            } catch is FeedbackOvertaken {
-                hold = .locks
+    func applyUnlocked(_ feedback: Feedback) async throws -> FeedbackCounts {
+        let waited = feedback.arrivedAt.duration(to: .now)
+        let results = try await resources.postgres.execute([
+            PostgresStatement(FeedbackStatements.now), FeedbackStatements.read(feedback),
+        ])
+        let now = try time(results[0])
+        let write = try await decide(feedback, on: results[1], receivedAt: now.preceding(by: waited))
+        guard !write.steps.isEmpty else { return write.counts }
+        try await resources.postgres.withTransaction(.readCommitted) { transaction in
+            if !write.retired.isEmpty {
+                let ids = write.retired.map(\.before.installID)
+                _ = try await transaction.execute(HolderStatements.lock(of: ids, in: feedback.app))
             }
+            try await carryOut(write, of: feedback, at: now, transaction)
         }
-        throw StoreError.overloaded
+        return write.counts
     }
 
-    private func transaction(_ feedback: Feedback, _ hold: FeedbackStatements.Hold) async throws -> FeedbackCounts {
-        try await postgres.withTransaction { transaction in
+    func applyLocked(_ feedback: Feedback) async throws -> FeedbackCounts {
+        try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
-            let results = try await transaction.execute([
-                PostgresStatement(RegistrationStatements.now), FeedbackStatements.select(feedback, hold),
-                // Again: what is written now comes after what was read, for which the statement may have waited.
-                PostgresStatement(RegistrationStatements.now),
-            ])
-            let (asked, now) = (try Timestamp(told: results[0]), try Timestamp(told: results[2]))
-            let write = try await FeedbackWrite.decide(
-                feedback, on: results[1], receivedAt: asked.preceding(by: waited), now: now)
-            if hold == .locks { try await check(write.missing, in: feedback.app, transaction) }
-            try await carryOut(write, transaction)
-            EventMeters.count(write.events)
+            let now = PostgresStatement(FeedbackStatements.now)
+            let setUp = LockTimeout.statements(.alone) + [now]
+            let results = try await transaction.execute(setUp + FeedbackStatements.lock(feedback) + [now])
+            let receivedAt = try time(results[setUp.count - 1]).preceding(by: waited)
+            let write = try await decide(feedback, on: results[setUp.count + 1], receivedAt: receivedAt)
+            try check(write.retired, locked: results[setUp.count])
+            try await carryOut(write, of: feedback, at: time(results[setUp.count + 2]), transaction)
             return write.counts
         }
     }
 
-    /// One statement sees a token where it was or where it went; one that waited for a lock may have seen it in neither place.
-    private func check(
-        _ missing: MissingSubjects, in app: AppNumber, _ transaction: PostgresTransaction
-    ) async throws {
-        guard !missing.isEmpty else { return }
-        let found = try await transaction.execute(FeedbackStatements.exists(missing, in: app))
-        guard try !found[0].decode(0, as: Bool.self) else { throw FeedbackOvertaken() }
-    }
-
-    private func carryOut(_ write: FeedbackWrite, _ transaction: PostgresTransaction) async throws {
-        guard !write.statements.isEmpty else { return }
-        let results = try await transaction.execute(write.statements)
-        guard results.reduce(0, { $0 + $1.affectedRows }) == write.affectedRows else { throw FeedbackOvertaken() }
-        try await transaction.commit()
-    }
-}
-
-/// What the feedback is about was changed, made or moved between reading and writing, or while a lock was waited for. Nobody may be told
-/// that a token is unknown which somebody held all the time, or judged by what they were.
-private struct FeedbackOvertaken: Error {}
-
-/// What a batch of feedback names and no row that was read is.
-struct MissingSubjects: Sendable {
-    let installIDs: [InstallID]
-    let addresses: [TokenAddress]
-
-    var isEmpty: Bool { installIDs.isEmpty && addresses.isEmpty }
-
-    init(of feedback: Feedback, among locked: LockedFeedback) {
-        let items = feedback.items.filter(\.canMatter)
-        installIDs = items.compactMap(\.installID).filter { !locked.has($0) }
-        addresses = items.flatMap(\.addresses).filter { !locked.holds($0) }
-    }
-}
-
-/// What the rules made of the feedback, ready to be written.
-struct FeedbackWrite: Sendable {
-    let counts: FeedbackCounts
-    let missing: MissingSubjects
-    let events: [TokenEvent]
-    let statements: [PostgresStatement]
-    /// By all statements together, if nobody got ahead of them.
-    let affectedRows: Int
-
-    /// Decodes, decides and encodes up to 10,000 rows on another thread: on the event loop other requests would wait for it.
-    @concurrent static func decide(
-        _ feedback: Feedback, on rows: PostgresResult, receivedAt: Timestamp, now: Timestamp
+    /// Decodes up to 10,000 rows and applies as many items.
+    private func decide(
+        _ feedback: Feedback, on rows: PostgresResult, receivedAt: Timestamp
     ) async throws -> FeedbackWrite {
-        let installations = try rows.map { try JudgedInstallation($0) }
-        var locked = LockedFeedback(feedback, on: installations, receivedAt: receivedAt, now: now)
-        let missing = MissingSubjects(of: feedback, among: locked)
-        var counts = FeedbackCounts()
-        for item in feedback.items { counts.count(locked.apply(item)) }
-        return FeedbackWrite(locked.changes, of: feedback, counts, missing, at: now)
+        try await offLoop { try FeedbackWrite(feedback, on: rows, receivedAt: receivedAt) }
     }
 
-    private init(
-        _ changes: [LockedFeedback.Change], of feedback: Feedback, _ counts: FeedbackCounts, _ missing: MissingSubjects,
-        at now: Timestamp
-    ) {
-        (self.counts, self.missing) = (counts, missing)
-        events = changes.flatMap(\.events)
-        let verdicts = changes.filter(\.isOneVerdict)
-        let others = changes.filter { !$0.isOneVerdict }
-        let otherEvents = others.flatMap(\.events)
-        var statements: [PostgresStatement] = []
-        if !verdicts.isEmpty { statements.append(FeedbackStatements.judge(verdicts, of: feedback, at: now)) }
-        if !others.isEmpty {
-            statements.append(FeedbackStatements.change(others, of: feedback, at: now))
-            statements.append(TokenEvent.batch.statement(RegistrationStatements.appendEvents, otherEvents))
+    private func time(_ result: PostgresResult) throws -> Timestamp {
+        resources.clock.now(Timestamp(try result[0].decode(0, as: PostgresTimestamp.self)))
+    }
+
+    /// A token that an installation gives up must be locked. An installation that is named by its id may have got
+    /// another one after its tokens were locked.
+    private func check(_ retired: [LockedFeedback.Change], locked: PostgresResult) throws {
+        guard !retired.isEmpty else { return }
+        let digests = Set(try locked.map { try $0.decode(1, as: [UInt8].self) })
+        guard retired.compactMap(\.before.tokenSHA256).allSatisfy(digests.contains) else { throw LostRace() }
+    }
+
+    private func carryOut(
+        _ write: FeedbackWrite, of feedback: Feedback, at now: Timestamp, _ transaction: PostgresTransaction
+    ) async throws {
+        guard !write.steps.isEmpty else { return }
+        let statements = await offLoop { write.steps.map { FeedbackStatements.write($0, of: feedback, at: now) } }
+        let results = try await transaction.execute(statements)
+        for (step, result) in zip(write.steps, results) {
+            guard try result[0].decode(0) == step.installIDs.count else { throw LostRace() }
         }
-        self.statements = statements
-        affectedRows = verdicts.count + others.count + otherEvents.count
+        try await transaction.commit()
+        for step in write.steps {
+            EventMeters.count(step.step.to.eventKind, step.step.reason, times: step.installIDs.count)
+        }
     }
 }
 
-extension LockedFeedback.Change {
-    /// One step, after which the installation holds its token still: as nearly all are.
-    fileprivate var isOneVerdict: Bool { events.count == 1 && after.tokenSHA256 != nil }
+extension InstallationState {
+    /// The event of a verdict is named after the state that it leads to.
+    fileprivate var eventKind: EventKind {
+        switch self {
+        case .superseded: .superseded
+        case .suspect: .suspect
+        default: .unregistered
+        }
+    }
 }
 
 extension Timestamp {
-    fileprivate init(told result: PostgresResult) throws {
-        self.init(try result[0].decode(0, as: PostgresTimestamp.self))
-    }
-
     fileprivate func preceding(by duration: Duration) -> Timestamp {
         Timestamp(microseconds: microseconds - Int64(duration / .microseconds(1)))
     }

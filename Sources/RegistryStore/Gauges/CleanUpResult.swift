@@ -17,7 +17,8 @@ public struct CleanUpResult: Sendable {
     public let refusedApps: Int64
     public let counts: [Count]
 
-    /// The last run that came to its end; nil before there is one. A run that takes another one back does not count.
+    /// The last run of all apps that came to its end; nil before there is one. A run that undoes another one does not
+    /// count, nor does one that was limited to some apps.
     ///
     /// - Throws: `PostgresError`.
     public static func last(_ postgres: PostgresClient) async throws -> CleanUpResult? {
@@ -34,7 +35,8 @@ public struct CleanUpResult: Sendable {
         """
         SELECT id, extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
             (SELECT count(*) FROM cleanup_result c WHERE c.run_id = r.id AND c.refused)
-        FROM cleanup_run r WHERE undoes IS NULL AND outcome IN ('done', 'refused') ORDER BY id DESC LIMIT 1
+        FROM cleanup_run r WHERE undoes IS NULL AND apps IS NULL AND outcome IN ('done', 'refused')
+        ORDER BY id DESC LIMIT 1
         """)
 
     /// Of every app that the run looked at, and every step: what is zero says so.

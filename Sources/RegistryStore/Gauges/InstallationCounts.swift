@@ -26,14 +26,16 @@ public struct InstallationCounts: Sendable {
         }
     }
 
-    /// `rollup_cell_1` tells nothing apart but the provider.
+    /// The gauge of active installations (R10). Deltas that are folded are gone.
     private static let statement = PreparedSQL(
         """
-        SELECT a.identifier, c.provider::text, sum(c.count)::bigint
+        SELECT a.identifier, c.provider::text, sum(c.active)::bigint
         FROM (
-            SELECT app_id, provider, active AS count FROM rollup_cell_1
+            SELECT app_id, provider, active FROM rollup_version
             UNION ALL
-            SELECT app_id, provider, count FROM rollup_pending WHERE reach IN ('reachable', 'active')) c
+            SELECT d.app_id, c.provider, d.active
+            FROM (SELECT app_id, cell, sum(active) AS active FROM rollup_delta GROUP BY 1, 2) AS d
+            JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell) AS c
         JOIN app a ON a.id = c.app_id
         GROUP BY 1, 2
         """)

@@ -12,11 +12,13 @@ enum EventMeters {
     static func count(_ events: some Sequence<TokenEvent>) {
         var counts: [Change: Int] = [:]
         for event in events { counts[Change(kind: event.kind, reason: event.reason), default: 0] += 1 }
-        for (change, count) in counts {
-            Counter(
-                label: "registry_changes_total",
-                dimensions: [("event", change.kind.rawValue), ("reason", change.reason.rawValue)]
-            ).increment(by: count)
-        }
+        for (change, times) in counts { count(change.kind, change.reason, times: times) }
+    }
+
+    static func count(_ kind: EventKind, _ reason: TokenEvent.Reason, times: Int) {
+        guard times > 0 else { return }
+        Counter(
+            label: "registry_changes_total", dimensions: [("event", kind.rawValue), ("reason", reason.rawValue)]
+        ).increment(by: times)
     }
 }

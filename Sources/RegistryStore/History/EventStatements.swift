@@ -5,7 +5,7 @@ import PushRegistry
 enum EventStatements {
     /// In the order in which `RecordedEvent` reads them.
     private static let columns: PostgresSQL = """
-        (SELECT epoch FROM change_epoch), e.app_id, e.transaction_id::text::bigint, e.id, e.at, e.event::text, e.reason, \
+        (SELECT epoch FROM change_epoch), e.app_id, e.position, e.id, e.at, e.event::text, e.reason, \
         e.actor, e.install_id, e.provider::text, e.token_sha256, e.user_id, e.previous_user_id, e.state::text, \
         e.generation_before, e.generation_after
         """
@@ -49,32 +49,73 @@ enum EventStatements {
     /// The feed's epoch, and whether it is this database's.
     static let epoch = PreparedSQL("SELECT epoch, identity = database_identity() FROM change_epoch")
 
-    /// Events are never removed one by one, but a month at a time and oldest first: while a cursor's own event is there, so are all
-    /// that follow it.
-    static let isKept = PreparedSQL(
+    /// GET …/changes: whether events after the cursor may be gone. History is dropped by the month, and remembers of each
+    /// app the newest event that went.
+    static let isDropped = PreparedSQL(
         """
-        SELECT true FROM token_event WHERE app_id = $1 AND transaction_id = $2::bigint::text::xid8 AND id = $3 LIMIT 1
+        SELECT EXISTS (SELECT FROM dropped_history WHERE app_id = $1 AND (position, id) > ($2, $3))
         """)
 
-    /// In the order of transactions, up to the oldest that is still under way: below it nothing can appear any more. An event of a
-    /// later transaction that has committed already waits until then.
+    /// GET …/changes: the position below which no event can appear any more.
+    static let horizon = PreparedSQL("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+
+    /// GET …/changes: the events after `$2`, `$3` and below the horizon `$4`. An event at or above the horizon waits,
+    /// since an older transaction is still running.
     static let changes = PreparedSQL(
         """
         SELECT \(sql: columns) FROM token_event e
-        WHERE app_id = $1 AND transaction_id >= $2::bigint::text::xid8
-            AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-            AND (transaction_id > $2::bigint::text::xid8 OR id > $3)
-        ORDER BY transaction_id, id LIMIT $4
+        WHERE app_id = $1 AND position >= $2 AND position < $4 AND (position > $2 OR id > $3)
+        ORDER BY position, id LIMIT $5
+        """)
+
+    /// The position of an event that is written now, under its installation's lock or on condition of its revision: of
+    /// everything that has ended before, none has a later one.
+    static let position: PostgresSQL = """
+        greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)
+        """
+
+    // MARK: Writing
+
+    /// Every call that changes a binding (R12).
+    static func append(_ events: [TokenEvent], in app: AppNumber, at position: Int64) -> PostgresStatement {
+        PostgresStatement(appendSQL) { binds in
+            binds.bind(app.rawValue)
+            binds.bind(position)
+            TokenEvent.batch.bind(events, to: &binds)
+        }
+    }
+
+    private static let appendSQL = PreparedSQL(
+        """
+        INSERT INTO token_event (app_id, position, \(sql: TokenEvent.batch.list.names))
+        SELECT $1, $2, \(sql: TokenEvent.batch.list.values) FROM \(sql: TokenEvent.batch.list.unnest(from: 3))
         """)
 
     static let adoptRestoredEvents: PostgresStatement = "SELECT adopt_restored_events()"
+}
+
+extension TokenEvent {
+    fileprivate static let batch = BatchColumns<TokenEvent>([
+        .init("install_id", "text") { $0.key.installID.rawValue },
+        .init("event", "text", cast: "event_kind") { $0.kind.rawValue },
+        .init("reason", "text") { $0.reason.rawValue },
+        .init("actor", "text") { $0.actor },
+        .init("at", "timestamptz") { $0.at.postgres },
+        .init("provider", "text", cast: "provider") { $0.provider.rawValue },
+        .init("token_sha256", "bytea") { $0.tokenSHA256 },
+        .init("user_id", "text") { $0.userID?.rawValue },
+        .init("previous_user_id", "text") { $0.previousUserID?.rawValue },
+        .init("state", "text", cast: "installation_state") { $0.state.rawValue },
+        .init("generation_before", "bigint") { $0.generationBefore },
+        .init("generation_after", "bigint") { $0.generationAfter },
+    ])
 }
 
 extension RecordedEvent {
     init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
         let cursor = EventCursor(
-            epoch: try reader.next(), app: AppNumber(try reader.next()), transactionID: try reader.next(),
+            epoch: try reader.next(), app: AppNumber(try reader.next()), position: try reader.next(),
             id: try reader.next())
         self.init(
             cursor: cursor, at: try reader.nextTimestamp(), kind: try reader.next(), reason: try reader.next(),

@@ -30,14 +30,26 @@ public struct PostgresEventStore: EventStore {
     }
 
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
-        let (transactionID, id) = (after?.transactionID ?? 0, after?.id ?? 0)
+        let (position, id) = (after?.position ?? 0, after?.id ?? 0)
+        let horizon = try await storing {
+            // In a trip of its own: the events are read in a later snapshot.
+            try await postgres.execute(PostgresStatement(EventStatements.horizon))[0].decode(0, as: Int64.self)
+        }
         let statements = [
-            PostgresStatement(EventStatements.isKept, app.rawValue, transactionID, id),
-            PostgresStatement(EventStatements.changes, app.rawValue, transactionID, id, Int64(limit)),
+            PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
+            PostgresStatement(EventStatements.changes, app.rawValue, position, id, horizon, Int64(limit)),
         ]
         return try await read(statements, from: after) { results in
-            guard after == nil || !results[0].isEmpty else { throw EventRefusal.cursorExpired }
+            guard try after == nil || !results[0][0].decode(0, as: Bool.self) else { throw EventRefusal.cursorExpired }
             return try results[1].map(RecordedEvent.init)
+        }
+    }
+
+    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw StoreError(error)
         }
     }
 

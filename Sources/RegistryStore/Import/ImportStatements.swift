@@ -2,30 +2,46 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// The SQL of an import. Lines are copied into a table of the session, from which one statement takes what is new.
+/// A line of an import with what the registry adds.
+struct ImportedRow: Sendable {
+    let installation: ImportedInstallation
+    let tokenSHA256: [UInt8]
+    let snapshotDigest: [UInt8]
+    /// Of the roll-up.
+    let cell: Int64
+
+    init(_ installation: ImportedInstallation, cell: Int64) {
+        self.installation = installation
+        tokenSHA256 = Array(SHA256.hash(data: Array(installation.token.text.utf8)))
+        snapshotDigest = Array(
+            SHA256.hash(data: installation.snapshot.canonicalBytes).prefix(Registration.digestBytes))
+        self.cell = cell
+    }
+}
+
+/// The SQL of `push-registry import`. Lines are copied into a table of the session, from which one statement takes what
+/// is new.
 enum ImportStatements {
-    static let binding = BatchColumns<ImportedInstallation>([
-        .init("install_id", "text") { $0.installID.rawValue },
-        .init("provider", "text", cast: "provider") { $0.token.provider.rawValue },
-        .init("token", "text") { $0.token.text },
-        .init("token_sha256", "bytea") { sha256($0.token.text) },
-        .init("p256dh", "text") { $0.keys?.p256dh },
-        .init("auth", "text") { $0.keys?.auth },
-        .init("user_id", "text") { $0.userID?.rawValue },
-        .init("generation", "bigint") { $0.generation },
-        .init("created_at", "timestamptz") { $0.createdAt?.postgres },
-        .init("last_seen_at", "timestamptz") { $0.lastSeenAt?.postgres },
+    static let binding = BatchColumns<ImportedRow>([
+        .init("install_id", "text") { $0.installation.installID.rawValue },
+        .init("provider", "text", cast: "provider") { $0.installation.token.provider.rawValue },
+        .init("token", "text") { $0.installation.token.text },
+        .init("token_sha256", "bytea") { $0.tokenSHA256 },
+        .init("p256dh", "text") { $0.installation.keys?.p256dh },
+        .init("auth", "text") { $0.installation.keys?.auth },
+        .init("user_id", "text") { $0.installation.userID?.rawValue },
+        .init("session_id", "text") { $0.installation.session?.id.rawValue },
+        .init("session_expires_at", "timestamptz") { $0.installation.session?.expiresAt?.postgres },
+        .init("registrant", "bigint") { $0.installation.userID.map { UserDigest.registrant(UserDigest.sha256($0)) } },
+        .init("cell", "bigint") { $0.cell },
+        .init("snapshot_digest", "bytea") { $0.snapshotDigest },
+        .init("created_at", "timestamptz") { $0.installation.createdAt?.postgres },
+        .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt?.postgres },
     ])
     private static let snapshot = SnapshotColumns.batch.list
     private static let columns = binding.list + snapshot
 
-    private static func sha256(_ text: String) -> [UInt8] {
-        var hash = SHA256()
-        var text = text
-        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        return Array(hash.finalize())
-    }
-
+    /// The table of the session: columns as in `installation`, all of which may be NULL.
     static let makeTable = PostgresStatement(
         "CREATE TEMPORARY TABLE imported AS SELECT \(sql: columns.names) FROM installation WITH NO DATA")
 
@@ -33,16 +49,49 @@ enum ImportStatements {
 
     static let empty = PostgresStatement("TRUNCATE imported")
 
-    /// R7: who binds an installation to a user holds the user's row, as a registration does.
-    static func addUsers(_ app: AppNumber) -> PostgresStatement {
+    /// The time of the transaction.
+    static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
+
+    // MARK: Locks, users first
+
+    /// R7: whoever binds an installation to a user holds the user's row, as a registration does.
+    static func addUsers(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
-        INSERT INTO user_guard (app_id, user_sha256)
-        SELECT DISTINCT \(app.rawValue), user_digest(user_id) FROM imported WHERE user_id IS NOT NULL ORDER BY 1, 2
+        INSERT INTO user_guard (app_id, user_sha256, added_at)
+        SELECT DISTINCT \(app.rawValue), user_digest(user_id), \(now)::timestamptz FROM imported
+        WHERE user_id IS NOT NULL ORDER BY 2
         ON CONFLICT DO NOTHING
         """
     }
 
-    /// How many users there are, and of how many it holds the row. One look-up for each user: what the planner believes of a table that is growing might have it read all users for each.
+    /// R7: likewise the row of its session, after the users' rows.
+    static func addSessions(_ app: AppNumber) -> PostgresStatement {
+        """
+        INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, user_digest(user_id),
+            \(sql: RegistryClockStatements.now)
+        FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// How many sessions there are, and how many of their rows are locked.
+    static func shareSessions(_ app: AppNumber) -> PostgresStatement {
+        """
+        WITH named AS MATERIALIZED (
+            SELECT DISTINCT session_id FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
+        ), shared AS MATERIALIZED (
+            SELECT s.session_id
+            FROM named n
+            CROSS JOIN LATERAL (
+                SELECT session_id FROM session
+                WHERE app_id = \(app.rawValue) AND session_id = n.session_id LIMIT 1 FOR SHARE) AS s)
+        SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM shared)
+        """
+    }
+
+    /// How many users there are, and how many of their rows are locked. One look-up for each user: what the planner
+    /// believes of a table that is growing might have it read all users for each.
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
         WITH named AS MATERIALIZED (
@@ -57,78 +106,103 @@ enum ImportStatements {
         """
     }
 
-    /// R1: what the registry holds already stays as it is, be it the installation or the token. In the order of keys, as
-    /// registrations lock.
+    // MARK: Merge
+
+    /// R1: what the registry holds already stays as it is, be it the installation or the token. Tokens are claimed
+    /// first, then installations are written, each in the order of keys. Answers how many.
     ///
-    /// The digests are of nothing, which no registration says: the first one is a change, and begins the history of settings. Times to
-    /// come count as now, and the order of times is that of the table's invariants. A generation begins at its own microsecond, above
-    /// all that an installation of this id can have had here.
-    static func merge(_ app: AppNumber) -> PostgresStatement {
+    /// A registration digest of nothing matches no registration: the first one is written, and binds a session. Times
+    /// to come count as now. A generation begins at its own microsecond, above all that an installation of this id can
+    /// have had here.
+    static func merge(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
-        WITH written AS (
-            INSERT INTO installation (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id, state,
-                generation, registration_generation, created_at, registered_at, last_seen_at, state_changed_at,
-                registration_digest, snapshot_digest, \(sql: snapshot.names))
-            SELECT \(app.rawValue), install_id, provider, token, token_sha256, p256dh, auth, user_id,
-                'active'::installation_state, first_generation, first_generation, least(created_at, seen_at), seen_at, seen_at,
-                now(), ''::bytea, ''::bytea, \(sql: snapshot.names)
-            FROM \(sql: wanted(app))
-            ORDER BY install_id
-            ON CONFLICT DO NOTHING
-            RETURNING install_id, provider, token_sha256, user_id, generation)
-        INSERT INTO token_event (app_id, install_id, event, reason, actor, at, provider, token_sha256, user_id, state,
-            generation_before, generation_after)
-        SELECT \(app.rawValue), install_id, 'imported'::event_kind, 'imported', \(actor), now(), provider, token_sha256,
-            user_id, 'active'::installation_state, 0, generation
-        FROM written
+        WITH wanted AS MATERIALIZED (
+            SELECT *, least(last_seen_at, \(now)::timestamptz) AS seen_at
+            FROM (
+                SELECT DISTINCT ON (provider, token_sha256) *
+                FROM (SELECT DISTINCT ON (install_id) * FROM imported ORDER BY install_id) AS line
+                WHERE NOT \(sql: isRefused(app, now)) AND NOT \(sql: isPresent(app))
+                ORDER BY provider, token_sha256) AS line
+        ), held AS (
+            INSERT INTO token_holder AS h (app_id, provider, token_sha256, install_id)
+            SELECT \(app.rawValue), provider, token_sha256, install_id FROM wanted ORDER BY provider, token_sha256
+            ON CONFLICT (app_id, provider, token_sha256) DO UPDATE SET install_id = excluded.install_id
+            WHERE h.install_id IS NULL
+            RETURNING install_id
+        ), created AS (
+            INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
+                session_id, session_expires_at, registrant, snapshot_sender, state, generation, registration_generation, revision,
+                created_at, registered_at, last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
+                snapshot_digest, \(sql: snapshot.names))
+            SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
+                w.session_id, w.session_expires_at, w.registrant, w.registrant, 'active', g.first, g.first, g.first,
+                least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea, w.snapshot_digest, \(sql: snapshot.names(of: "w"))
+            FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
+                CROSS JOIN (SELECT w.* FROM held JOIN wanted w USING (install_id) ORDER BY w.install_id) AS w
+            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.generation,
+                i.state_changed_at, i.cell
+        ), owned AS (
+            INSERT INTO installation_owner AS o (app_id, user_id, install_id, session_id)
+            SELECT \(app.rawValue), user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
+            ON CONFLICT (app_id, user_id, install_id)
+            DO UPDATE SET session_id = excluded.session_id, left_at = NULL
+        ), recorded AS (
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
+                user_id, state, generation_before, generation_after)
+            SELECT (SELECT \(sql: EventStatements.position)), state_changed_at, \(app.rawValue), install_id, 'imported',
+                'imported', \(literal: actor), provider, token_sha256, user_id, 'active', 0, generation
+            FROM created
+        ), counted AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+            SELECT \(app.rawValue), \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*)
+            FROM created GROUP BY cell, session_expires_at
+        )
+        SELECT count(*) FROM created
         """
     }
 
-    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so; of a line without a time nobody knows.
-    private static func wanted(_ app: AppNumber) -> PostgresSQL {
-        """
-        (SELECT *, least(last_seen_at, now()) AS seen_at, greatest(generation,
-                (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) AS first_generation
-            FROM imported
-            WHERE NOT \(sql: isRefused(app))) AS wanted
-        """
-    }
-
-    private static func isRefused(_ app: AppNumber) -> PostgresSQL {
+    /// R7: a user who was logged out everywhere, or erased, after the line was true stays so. Of a line without a time
+    /// nobody knows when it was true. A session that ended stays ended.
+    private static func isRefused(_ app: AppNumber, _ now: PostgresTimestamp) -> PostgresSQL {
         """
         (coalesce((
             SELECT refused_before FROM user_guard
-            WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(imported.user_id)), '-infinity')
-        > CASE WHEN imported.last_seen_at IS NULL THEN '-infinity' ELSE least(imported.last_seen_at, now()) END)
+            WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(line.user_id))
+            > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
+                ELSE least(line.last_seen_at, \(now)::timestamptz) END,
+            false)
+        OR EXISTS (
+            SELECT FROM session s
+            WHERE s.app_id = \(app.rawValue) AND s.session_id = line.session_id AND s.ended_at IS NOT NULL))
         """
     }
 
-    /// A look-up for each line, and not a join, for the same reason.
+    /// A look-up for each line, and not a join, for the same reason as in `shareUsers`.
     private static func isPresent(_ app: AppNumber) -> PostgresSQL {
         """
-        ((SELECT true FROM installation WHERE app_id = \(app.rawValue) AND install_id = imported.install_id) IS NOT NULL)
+        ((SELECT true FROM installation WHERE app_id = \(app.rawValue) AND install_id = line.install_id) IS NOT NULL)
         """
     }
 
     /// Of how many lines the installation is there.
     static func present(_ app: AppNumber) -> PostgresStatement {
-        "SELECT count(*) FROM imported WHERE \(sql: isPresent(app))"
+        "SELECT count(*) FROM imported AS line WHERE \(sql: isPresent(app))"
     }
 
-    /// Of how many lines the installation is there, and of how many others something forbids it. Changes nothing.
-    static func preview(_ app: AppNumber) -> PostgresStatement {
+    /// Dry run: of how many lines the installation is there, and how many others may not be imported. Changes nothing.
+    static func preview(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
         SELECT count(*) FILTER (WHERE is_present), count(*) FILTER (WHERE is_forbidden AND NOT is_present)
         FROM (
             SELECT \(sql: isPresent(app)) AS is_present,
-                (SELECT true FROM installation i
-                    WHERE i.app_id = \(app.rawValue) AND i.provider = imported.provider
-                        AND i.token_sha256 = imported.token_sha256) IS NOT NULL
-                    OR \(sql: isRefused(app)) AS is_forbidden
-            FROM imported) AS line
+                (SELECT h.install_id FROM token_holder h
+                    WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
+                        AND h.token_sha256 = line.token_sha256) IS NOT NULL
+                    OR \(sql: isRefused(app, now)) AS is_forbidden
+            FROM imported AS line) AS line
         """
     }
 
-    /// As `actor` of the events.
+    /// The actor of the events.
     private static let actor = "job:import"
 }

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it is: an import
-/// that failed is simply run again.
+/// Loads installations that were registered elsewhere, set by set, each in one transaction. What is there stays as it
+/// is: an import that failed is simply run again.
 public struct InstallationImporter: Sendable {
     /// What became of lines.
     public struct Counts: Hashable, Sendable {
@@ -22,12 +22,14 @@ public struct InstallationImporter: Sendable {
         }
     }
 
-    /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait long.
+    /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait
+    /// long.
     public static let installationsPerTransaction = 20_000
-    /// Sets that are written at the same time: a second one uses what the first leaves idle, more would take from the service.
+    /// Sets that are written at the same time: a second one uses what the first leaves idle, more would take from the
+    /// service.
     private static let sessionCount = 2
-    /// How often a set is tried that registrations of the same installations get in the way of.
-    private static let attemptsMax = 5
+    /// How often a set is tried that loses races with registrations of the same installations.
+    private static let attemptsMax = 20
 
     private let app: AppNumber
     private let isDryRun: Bool
@@ -38,8 +40,8 @@ public struct InstallationImporter: Sendable {
         self.isDryRun = isDryRun
     }
 
-    /// The session's settings: statements look up many keys by index, whatever the planner knows of a table that is new; a set fits
-    /// into memory.
+    /// The session's settings: statements look up many keys by index, whatever the planner knows of a table that is
+    /// new; a set fits into memory.
     public static let sessionSettings = [
         "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
         "temp_buffers": "64MB", "work_mem": "64MB",
@@ -85,45 +87,42 @@ public struct InstallationImporter: Sendable {
     ) async throws {
         try await PostgresSession.withSession(database) { session in
             _ = try session.execute(ImportStatements.makeTable)
-            var isEnd = false
-            while !isEnd {
+            var cells = ImportCells(app: app)
+            while let installations = try nextSet(next) {
                 try session.checkCancellation()
-                let (count, hasUsers) = try copy(next, &isEnd, session)
-                guard count > 0 else { continue }
-                let counts = try isDryRun ? preview(count, session) : merge(count, hasUsers: hasUsers, session)
+                let numbers = isDryRun ? installations.map { _ in 0 } : try cells.numbers(of: installations, session)
+                try copy(installations, numbers, session)
+                loaded(
+                    isDryRun
+                        ? try preview(installations.count, session)
+                        : try merge(installations, session))
                 _ = try session.execute(ImportStatements.empty)
-                loaded(counts)
             }
         }
     }
 
-    /// - Returns: how many lines there are now, and whether one names a user.
-    private func copy(
-        _ next: () throws -> [ImportedInstallation]?, _ isEnd: inout Bool, _ session: PostgresSession
-    ) throws -> (count: Int, hasUsers: Bool) {
-        var (count, hasUsers, ended) = (0, false, false)
+    /// Nil at the end.
+    private func nextSet(_ next: () throws -> [ImportedInstallation]?) throws -> [ImportedInstallation]? {
+        var set: [ImportedInstallation] = []
+        while set.count < Self.installationsPerTransaction, let installations = try next() { set += installations }
+        return set.isEmpty ? nil : set
+    }
+
+    private func copy(_ installations: [ImportedInstallation], _ cells: [Int64], _ session: PostgresSession) throws {
         _ = try session.copyIn(ImportStatements.copy) { writer in
-            while count < Self.installationsPerTransaction {
-                guard let installations = try next() else {
-                    ended = true
-                    break
+            for (installation, cell) in zip(installations, cells) {
+                let row = ImportedRow(installation, cell: cell)
+                try writer.write { binds in
+                    ImportStatements.binding.bind(row, to: &binds)
+                    SnapshotColumns.batch.bind(installation.snapshot, to: &binds)
                 }
-                for installation in installations {
-                    hasUsers = hasUsers || installation.userID != nil
-                    try writer.write { binds in
-                        ImportStatements.binding.bind(installation, to: &binds)
-                        SnapshotColumns.batch.bind(installation.snapshot, to: &binds)
-                    }
-                }
-                count += installations.count
             }
         }
-        isEnd = ended
-        return (count, hasUsers)
     }
 
     private func preview(_ count: Int, _ session: PostgresSession) throws -> Counts {
-        let row = try session.execute(ImportStatements.preview(app))[0]
+        let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
+        let row = try session.execute(ImportStatements.preview(app, at: now))[0]
         var counts = Counts()
         counts.unchanged = Int(try row.decode(0, as: Int64.self))
         counts.skipped = Int(try row.decode(1, as: Int64.self))
@@ -131,33 +130,57 @@ public struct InstallationImporter: Sendable {
         return counts
     }
 
-    /// Of two transactions that wait for each other the server ends one: this one is tried again. So it is where the night job forgot a
-    /// user just now.
-    private func merge(_ count: Int, hasUsers: Bool, _ session: PostgresSession) throws -> Counts {
-        for _ in 1..<Self.attemptsMax {
-            do {
-                return try session.withTransaction { try mergeOnce(count, hasUsers: hasUsers, session) }
-            } catch let error as PostgresError where error.kind == .deadlock {
-                continue
-            } catch is ForgottenGuard {
-                continue
+    /// A registration of the same installation may come in between, and the night job may forget a user.
+    private func merge(_ installations: [ImportedInstallation], _ session: PostgresSession) throws -> Counts {
+        try session.withTransaction(attemptsMax: Self.attemptsMax) {
+            let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
+            if installations.contains(where: { $0.userID != nil }) {
+                _ = try session.execute(ImportStatements.addUsers(app, at: now))
+                let users = try session.execute(ImportStatements.shareUsers(app))[0]
+                guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw LostRace() }
             }
+            if installations.contains(where: { $0.session != nil }) {
+                _ = try session.execute(ImportStatements.addSessions(app))
+                let sessions = try session.execute(ImportStatements.shareSessions(app))[0]
+                guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
+            }
+            var counts = Counts()
+            counts.imported = try session.execute(ImportStatements.merge(app, at: now))[0].decode(0)
+            guard counts.imported < installations.count else { return counts }
+            let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
+            counts.unchanged = Int(present) - counts.imported
+            counts.skipped = installations.count - Int(present)
+            return counts
         }
-        return try session.withTransaction { try mergeOnce(count, hasUsers: hasUsers, session) }
+    }
+}
+
+/// The roll-up's cells of an import, in a cache of its own. A cell that is missing is created ahead of the transaction.
+private struct ImportCells {
+    let app: AppNumber
+    private var known: [RollUpCells.Key: Int64] = [:]
+
+    init(app: AppNumber) {
+        self.app = app
     }
 
-    private func mergeOnce(_ count: Int, hasUsers: Bool, _ session: PostgresSession) throws -> Counts {
-        if hasUsers {
-            _ = try session.execute(ImportStatements.addUsers(app))
-            let users = try session.execute(ImportStatements.shareUsers(app))[0]
-            guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw ForgottenGuard() }
+    mutating func numbers(of installations: [ImportedInstallation], _ session: PostgresSession) throws -> [Int64] {
+        let keys = installations.map { RollUpCells.Key(app, $0.token.provider, $0.snapshot) }
+        let missing = Array(Set(keys.filter { known[$0] == nil }))
+        if !missing.isEmpty {
+            if known.count + missing.count > RollUpCells.cachedMax { known.removeAll(keepingCapacity: true) }
+            try create(known.isEmpty ? Array(Set(keys)) : missing, session)
         }
-        var counts = Counts()
-        counts.imported = try session.execute(ImportStatements.merge(app)).affectedRows
-        guard counts.imported < count else { return counts }
-        let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
-        counts.unchanged = Int(present) - counts.imported
-        counts.skipped = count - Int(present)
-        return counts
+        return try keys.map { key in
+            guard let number = known[key] else { throw StoreError.failed("a cell was not created") }
+            return number
+        }
+    }
+
+    private mutating func create(_ keys: [RollUpCells.Key], _ session: PostgresSession) throws {
+        let count: Int64 = try session.execute(RollUpCellStatements.count(of: app))[0].decode(0)
+        let statements = RollUpCellStatements.create(keys, mayAdd: count < RollUpCells.cellsOfAppMax)
+        let results = try statements.map { try session.execute($0) }
+        for row in results[results.count - 1] { known[keys[try row.decode(0, as: Int.self) - 1]] = try row.decode(1) }
     }
 }

@@ -4,41 +4,45 @@ import PushRegistry
 
 /// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15).
 ///
-/// All that arrive during one round trip share the next look-up, which answers those that change nothing. The rest go on to
-/// a writer, which takes all that wait into one transaction. One coalescer lives on each event loop.
+/// All that arrive during one round trip share the next look-up, which answers those that change nothing. The rest go on
+/// to a `WriteCoalescer`. One lives on each event loop.
 public actor RegistrationCoalescer {
-    /// Registrations that wait for a look-up or a write; more are refused. About two seconds of work.
+    /// Registrations that wait for a look-up; more are refused. About a second of work.
     static let waitingMax = 16_384
     /// Registrations in one look-up.
     static let lookUpMax = 512
-    /// Registrations in one transaction: enough to share its cost, few enough to hold their locks for milliseconds.
-    static let writeMax = 128
-    /// Transactions under way at once. As a rule it is one, so that batches grow; a second one goes past one that takes
-    /// longer than `patience`, for it waits for a lock that somebody holds.
-    static let transactionsMax = 2
-    static let patience = Duration.milliseconds(25)
 
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let transactions: RegistrationTransactions
-    private let meters = StoreMeters()
-    private var arrivals = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: lookUpMax)
-    private var changes = BatchQueue<PendingRegistration>(countMax: waitingMax, batchMax: writeMax)
-    private var transactionCount = 0
-    private var nextWrite: CheckedContinuation<Void, Never>?
+    private struct Arrival: Sendable {
+        let pending: PendingRegistration
+        let continuation: CheckedContinuation<RegistrationFinding, any Error>
+    }
 
-    public init(loop: EventLoop, postgres: PostgresClient) {
-        self.loop = loop
-        transactions = RegistrationTransactions(postgres: postgres, meters: meters)
+    private let lookUp: RegistrationLookUp
+    private let writes: WriteCoalescer<PendingRegistration>
+    private let meters = WriteMeters("registration")
+    private var arrivals = AppQueue<Arrival>(countMax: waitingMax, batchMax: lookUpMax)
+    private var isFinished = false
+    private var wake: CheckedContinuation<Void, Never>?
+
+    init(_ resources: LoopResources) {
+        loop = resources.loop
+        lookUp = RegistrationLookUp(postgres: resources.postgres, clock: resources.clock)
+        let writer = RegistrationWriter(
+            postgres: resources.postgres, cells: resources.cells, clock: resources.clock)
+        writes = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: meters) { batch, patience in
+            try await writer.write(batch, patience)
+        }
     }
 
     /// - Throws: `RegistrationRefusal`, `StoreError`.
     public func register(_ registration: Registration) async throws -> RegistrationOutcome {
-        try await withCheckedThrowingContinuation { continuation in
-            let pending = PendingRegistration(registration, continuation)
-            if !arrivals.append(pending) { refuse(pending, arrivals.isFinished) }
-        }
+        var pending = PendingRegistration(registration)
+        pending.finding = try await find(pending)
+        if case .unchanged(let outcome) = pending.finding { return outcome }
+        return try await writes.write(pending)
     }
 
     /// Carries registrations until it is cancelled. Those that wait then are refused.
@@ -46,120 +50,106 @@ public actor RegistrationCoalescer {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.lookUpArrivals() }
-                group.addTask { await self.writeChanges() }
+                group.addTask { await self.writes.run() }
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.finish() } }
         }
     }
 
+    private func find(_ pending: PendingRegistration) async throws -> RegistrationFinding {
+        try await withCheckedThrowingContinuation { continuation in
+            let arrival = Arrival(pending: pending, continuation: continuation)
+            guard !isFinished, arrivals.append(arrival, of: pending.app) else {
+                meters.refused()
+                return continuation.resume(throwing: isFinished ? StoreError.unavailable : StoreError.overloaded)
+            }
+            resume()
+        }
+    }
+
     private func finish() {
-        for pending in arrivals.finish() + changes.finish() { pending.refuse(.unavailable) }
+        isFinished = true
+        for arrival in arrivals.removeAll() { arrival.continuation.resume(throwing: StoreError.unavailable) }
+        resume()
+    }
+
+    private func resume() {
+        wake?.resume()
+        wake = nil
     }
 
     private func lookUpArrivals() async {
-        while !arrivals.isFinished {
-            await withCheckedContinuation { arrivals.park($0) }
-            let batch = arrivals.takeBatch()
-            if !batch.isEmpty { await lookUp(batch) }
+        while !isFinished {
+            await withCheckedContinuation { continuation in
+                // On the way to this await others may have run.
+                if isFinished || arrivals.count > 0 { continuation.resume() } else { wake = continuation }
+            }
+            let batches = arrivals.takeBatch()
+            if !batches.isEmpty { await answer(batches) }
         }
     }
 
-    /// R2: what the registry knows already is answered from one read. All else needs the locks of a transaction.
-    private func lookUp(_ batch: [PendingRegistration]) async {
-        meters.lookedUp(batch.count)
+    /// R2: what the registry knows already is answered from one read.
+    private func answer(_ batches: [(app: AppNumber, items: [Arrival])]) async {
+        meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         do {
-            let found = try await transactions.lookUp(batch)
-            for (var pending, finding) in zip(batch, found) {
-                switch finding {
-                case .unchanged(let outcome):
-                    pending.finish(.success(outcome))
-                case .known:
-                    pending.wasKnown = true
-                    queueChange(pending)
-                case .unknown:
-                    queueChange(pending)
-                }
+            let findings = try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) })
+            for (arrivals, found) in zip(batches, findings) {
+                for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(returning: finding) }
             }
         } catch {
-            for pending in batch { pending.refuse(StoreError(error)) }
+            for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }
         }
-    }
-
-    private func queueChange(_ pending: PendingRegistration) {
-        if !changes.append(pending) { refuse(pending, changes.isFinished) }
-    }
-
-    private func refuse(_ pending: PendingRegistration, _ isFinished: Bool) {
-        meters.refused()
-        pending.refuse(isFinished ? .unavailable : .overloaded)
-    }
-
-    private func writeChanges() async {
-        let patience = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.mayWriteNext() } }
-        await withDiscardingTaskGroup { group in
-            while !changes.isFinished {
-                await withCheckedContinuation { changes.park($0) }
-                // Each of an installation's registrations finds what the one before left.
-                let batch = changes.takeBatch(distinctBy: \.registration.key)
-                guard !batch.isEmpty else { continue }
-                transactionCount += 1
-                group.addTask(executorPreference: loop) { await self.write(batch) }
-                patience.set(after: Self.patience)
-                await withCheckedContinuation {
-                    nextWrite = $0
-                    // The batch may have been written while this task was on its way here.
-                    if transactionCount == 0 { mayWriteNext() }
-                }
-            }
-        }
-    }
-
-    private func write(_ batch: [PendingRegistration]) async {
-        meters.wrote(batch.count)
-        await transactions.write(batch)
-        transactionCount -= 1
-        mayWriteNext()
-    }
-
-    private func mayWriteNext() {
-        guard transactionCount < Self.transactionsMax else { return }
-        nextWrite?.resume()
-        nextWrite = nil
     }
 }
 
-/// A registration that somebody awaits. It moves from queue to queue, so it is small.
-struct PendingRegistration: Sendable {
-    private let content: Content
-    /// Whether the look-up found the installation as its last registration left it, with the same token.
-    var wasKnown = false
+/// Writes a batch of registrations, all of one app.
+struct RegistrationWriter: Sendable {
+    /// How often a batch that lost a race is tried again before its registrations are tried one by one.
+    static let batchAttemptsMax = 4
+    /// How often one registration is tried. A race is lost only to somebody who won it, so this is plenty.
+    static let singleAttemptsMax = 40
 
-    private final class Content: Sendable {
-        let registration: Registration
-        let digest: [UInt8]
-        let continuation: CheckedContinuation<RegistrationOutcome, any Error>
+    let postgres: PostgresClient
+    let cells: RollUpCells
+    let clock: RegistryClock
 
-        init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {
-            self.registration = registration
-            self.continuation = continuation
-            digest = RegistrationDigest.make(registration)
+    /// - Throws: `PostgresError`, `StoreError`: nothing of the rest was written.
+    func write(
+        _ batch: [PendingRegistration], _ patience: LockPatience
+    ) async throws -> [Result<RegistrationOutcome, any Error>] {
+        let numbers = try await cells.numbers(of: batch.map(\.registration), postgres)
+        var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
+        if case .batch = patience {
+            outcomes = try await writeOptimistically(batch, numbers).mapValues { .success($0) }
         }
+        let left = batch.indices.filter { outcomes[$0] == nil }
+        if !left.isEmpty {
+            let attemptsMax = left.count > 1 ? Self.batchAttemptsMax : Self.singleAttemptsMax
+            var isFirstAttempt = true
+            let results = try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
+                let locked = LockedRegistrations(
+                    left.map { batch[$0] }, cells: left.map { numbers[$0] }, clock: clock, patience: patience,
+                    isFirstAttempt: isFirstAttempt)
+                isFirstAttempt = false
+                return try await locked.write(transaction)
+            }
+            for (index, result) in zip(left, results) { outcomes[index] = result }
+        }
+        return batch.indices.compactMap { outcomes[$0] }
     }
 
-    init(_ registration: Registration, _ continuation: CheckedContinuation<RegistrationOutcome, any Error>) {
-        content = Content(registration, continuation)
-    }
-
-    var registration: Registration { content.registration }
-    /// Of all that the registration says: its binding and its snapshot.
-    var digest: [UInt8] { content.digest }
-
-    func finish(_ result: Result<RegistrationOutcome, RegistrationRefusal>) {
-        content.continuation.resume(with: result.mapError { $0 as any Error })
-    }
-
-    func refuse(_ error: StoreError) {
-        content.continuation.resume(throwing: error)
+    /// Nothing is written where one of them lost a race.
+    private func writeOptimistically(
+        _ batch: [PendingRegistration], _ numbers: [Int64]
+    ) async throws -> [Int: RegistrationOutcome] {
+        let optimistic = OptimisticRegistrations(batch, cells: numbers)
+        guard !optimistic.isEmpty else { return [:] }
+        do {
+            return try await optimistic.write(postgres)
+        } catch let error where error.isLostRace {
+            return [:]
+        }
     }
 }

@@ -2,77 +2,87 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// The users and sessions that a batch's registrations begin bindings under (R7), as the rows at which registrations and logouts meet:
-/// those that are there are locked, those that are missing are made, each once.
+/// The users and sessions under which a batch's registrations may begin bindings (R7), as the rows at which
+/// registrations and logouts meet.
 struct RegistrationGuards {
-    private let users: [SignOuts.User]
-    private let userDigests: [[UInt8]]
-    private let sessions: [SignOuts.Session]
-    private let sessionDigests: [[UInt8]]
-    private let bindings: [SignOuts.OnInstallation]
-    private let bindingDigests: [[UInt8]]
+    private let app: AppNumber
+    private let users: [(id: UserID, sha256: [UInt8])]
+    private let sessions: [(id: SessionID, userSHA256: [UInt8])]
+    private let bindings: [(on: SignOuts.OnInstallation, userSHA256: [UInt8])]
 
-    /// - Parameter registrations: nil is made of none that have an owner.
-    init?(_ registrations: [Registration]) {
-        let owned = registrations.compactMap { registration in registration.owner.map { (registration.key, $0) } }
-        guard !owned.isEmpty else { return nil }
-        var users: [SignOuts.User: [UInt8]] = [:]
-        var sessions: [SignOuts.Session: [UInt8]] = [:]
-        bindings = owned.map { SignOuts.OnInstallation(key: $0, userID: $1.userID, sessionID: $1.session?.id) }
-        bindingDigests = owned.map { key, owner in
-            let digest = Array(SHA256.hash(data: Array(owner.userID.rawValue.utf8)))
-            users[SignOuts.User(app: key.app, userID: owner.userID)] = digest
-            if let session = owner.session { sessions[SignOuts.Session(app: key.app, sessionID: session.id)] = digest }
-            return digest
+    /// Nil if none of the registrations, all of one app, has an owner.
+    init?(_ batch: [PendingRegistration]) {
+        var users: [UserID: [UInt8]] = [:]
+        var sessions: [SessionID: [UInt8]] = [:]
+        var bindings: [(SignOuts.OnInstallation, [UInt8])] = []
+        for pending in batch {
+            guard let owner = pending.registration.owner, let digest = pending.userSHA256 else { continue }
+            users[owner.userID] = digest
+            if let session = owner.session { sessions[session.id] = digest }
+            let on = SignOuts.OnInstallation(
+                key: pending.registration.key, userID: owner.userID, sessionID: owner.session?.id)
+            bindings.append((on, digest))
         }
-        (self.users, userDigests) = (Array(users.keys), Array(users.values))
-        (self.sessions, sessionDigests) = (Array(sessions.keys), Array(sessions.values))
+        guard let first = batch.first, !users.isEmpty else { return nil }
+        app = first.app
+        self.users = users.map { ($0, $1) }
+        self.sessions = sessions.map { ($0, $1) }
+        self.bindings = bindings.map { ($0, $1) }
     }
 
-    /// How many statements `locks` are.
-    static let lockCount = 4
-
-    /// To be carried out before installations are locked.
+    /// Adds and locks the rows, users first. To be carried out before tokens and installations are locked.
     var locks: [PostgresStatement] {
-        let (userApps, sessionApps) = (users.map(\.app.rawValue), sessions.map(\.app.rawValue))
-        let sessionIDs = sessions.map(\.sessionID.rawValue)
-        return [
-            PostgresStatement(GuardStatements.shareUsers, userApps, userDigests),
-            PostgresStatement(GuardStatements.addUsers, userApps, userDigests),
-            PostgresStatement(GuardStatements.shareSessions, sessionApps, sessionIDs),
-            PostgresStatement(GuardStatements.addSessions, sessionApps, sessionIDs, sessionDigests),
+        let digests = users.map(\.sha256)
+        var statements = [
+            PostgresStatement(GuardStatements.addUsers, app.rawValue, digests),
+            PostgresStatement(GuardStatements.shareUsers, app.rawValue, digests),
         ]
+        guard !sessions.isEmpty else { return statements }
+        let ids = sessions.map(\.id.rawValue)
+        statements.append(
+            PostgresStatement(GuardStatements.addSessions, app.rawValue, ids, sessions.map(\.userSHA256)))
+        statements.append(PostgresStatement(GuardStatements.shareSessions, app.rawValue, ids))
+        return statements
     }
 
     /// To be carried out once installations are locked, which is what a logout of one needs.
     var logouts: PostgresStatement {
         PostgresStatement(
-            GuardStatements.installationLogouts, bindings.map(\.key.app.rawValue),
-            bindings.map(\.key.installID.rawValue), bindingDigests, bindings.map { $0.sessionID?.rawValue })
+            GuardStatements.installationLogouts, app.rawValue, bindings.map(\.on.key.installID.rawValue),
+            bindings.map(\.userSHA256), bindings.map { $0.on.sessionID?.rawValue })
     }
 
-    /// - Throws: `ForgottenGuard`.
-    func decode(locks: ArraySlice<PostgresResult>, logouts: PostgresResult) throws -> SignOuts {
-        let locks = Array(locks)
-        guard locks[0].count + locks[1].affectedRows == users.count,
-            locks[2].count + locks[3].affectedRows == sessions.count
-        else { throw ForgottenGuard() }
+    /// - Parameters:
+    ///   - locks: the results of `locks`.
+    ///   - logouts: the result of `logouts`.
+    /// - Throws: `LostRace` if the night job removed a row between adding and locking it.
+    func decode(locks: [PostgresResult], logouts: PostgresResult) throws -> SignOuts {
+        guard locks[1].count == users.count, sessions.isEmpty || locks[3].count == sessions.count else {
+            throw LostRace()
+        }
         var signOuts = SignOuts()
-        for row in locks[0] {
-            signOuts.users[users[try row.position]] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+        for row in locks[1] {
+            let user = SignOuts.User(app: app, userID: users[try row.position].id)
+            signOuts.users[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
         }
-        for row in locks[2] {
-            let session = sessions[try row.position]
-            signOuts.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-            signOuts.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
-        }
+        if !sessions.isEmpty { try decodeSessions(locks[3], into: &signOuts) }
         for row in logouts {
-            let binding = bindings[try row.position]
+            let binding = bindings[try row.position].on
             let logout = SignOuts.OnInstallation(
                 key: binding.key, userID: binding.userID, sessionID: try row.decode(1) ? binding.sessionID : nil)
             signOuts.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
         }
         return signOuts
+    }
+
+    private func decodeSessions(_ rows: PostgresResult, into signOuts: inout SignOuts) throws {
+        for row in rows {
+            let session = SignOuts.Session(app: app, sessionID: sessions[try row.position].id)
+            signOuts.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+            signOuts.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
+            guard try row.decode(3, as: [UInt8]?.self) == sessions[try row.position].userSHA256 else { continue }
+            signOuts.seenSessions[session] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
+        }
     }
 }
 

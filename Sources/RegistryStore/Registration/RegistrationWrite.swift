@@ -1,112 +1,130 @@
 import PostgresClient
 import PushRegistry
 
-/// What a transaction writes once the rules have decided: the statements that there is something for, in the order in
-/// which the unique index lets them through.
+/// What a transaction writes once the rules have decided, as statements.
 struct RegistrationWrite {
+    private let app: AppNumber
+    private let moment: Moment
+    private let events: [TokenEvent]
+    /// Who holds a token from now on. Nil: nobody.
+    private var holders: [TokenAddress: InstallID?] = [:]
     private var released: [Installation] = []
     private var replaced: [Installation] = []
     private var touched: [Installation] = []
-    private var refreshed: [InstallationRow] = []
-    private var updated: [InstallationRow] = []
-    private var inserted: [InstallationRow] = []
-    private let events: [TokenEvent]
-    /// Those that the statements of the rows do not append themselves.
-    private var newSnapshots: Set<InstallationKey>
+    private var rebound: [BindingRow] = []
+    private var resnapped: [BindingRow] = []
+    private var inserted: [BindingRow] = []
+    private var owners = OwnerChanges()
+    private var delta = RollUpDelta()
 
-    init(_ batch: [PendingRegistration], _ locked: LockedInstallations) {
+    /// - Parameters:
+    ///   - cells: of each registration of the batch.
+    ///   - present: the installations as they were locked.
+    init(
+        _ batch: [PendingRegistration], cells: [Int64], _ present: [StoredInstallation], _ locked: LockedInstallations,
+        at moment: Moment
+    ) {
+        app = batch[0].app
+        self.moment = moment
         events = locked.events
-        newSnapshots = Set(locked.newSnapshots)
-        let pending = Dictionary(uniqueKeysWithValues: batch.map { ($0.registration.key, $0) })
-        let claimed = Set(batch.map(\.registration.address))
+        let registered = Dictionary(uniqueKeysWithValues: zip(batch.map(\.registration.key), zip(batch, cells)))
+        let stored = Dictionary(uniqueKeysWithValues: present.map { ($0.installation.key, $0) })
         for (before, after) in locked.changed {
-            if let old = before?.address, old != after.address, claimed.contains(old) { released.append(after) }
-            if let pending = pending[after.key], locked.isRewritten(after.key) {
-                append(InstallationRow(after, pending), replacing: before)
-            } else if let before {
+            let oldCell = stored[after.key]?.cell
+            if let (pending, cell) = registered[after.key], locked.isRewritten(after.key) {
+                append(BindingRow(installation: after, pending: pending, cell: cell), replacing: before)
+                count(before, in: oldCell, after, in: cell)
+            } else if let before, let oldCell {
                 append(after, unlike: before)
+                count(before, in: oldCell, after, in: oldCell)
             }
+            moveToken(from: before, to: after)
+            owners.add(from: before, to: after)
         }
     }
 
-    private mutating func append(_ row: InstallationRow, replacing before: Installation?) {
-        guard let before else {
-            newSnapshots.remove(row.installation.key)
-            return inserted.append(row)
-        }
-        guard row.installation.isBound(exactlyAs: before), newSnapshots.remove(before.key) != nil else {
-            return updated.append(row)
-        }
-        refreshed.append(row)
+    private mutating func count(_ before: Installation?, in oldCell: Int64?, _ after: Installation, in cell: Int64) {
+        if let before, let oldCell { delta.add(before, in: oldCell, step: -1) }
+        delta.add(after, in: cell, step: 1)
+    }
+
+    private mutating func moveToken(from before: Installation?, to after: Installation) {
+        guard before?.address != after.address else { return }
+        if let old = before?.address, holders[old] == nil { holders[old] = .some(nil) }
+        if let new = after.address { holders[new] = after.key.installID }
+    }
+
+    private mutating func append(_ row: BindingRow, replacing before: Installation?) {
+        guard let before else { return inserted.append(row) }
+        rebound.append(row)
+        if row.installation.snapshotDigest != before.snapshotDigest { resnapped.append(row) }
     }
 
     /// An installation whose snapshot stays.
     private mutating func append(_ after: Installation, unlike before: Installation) {
+        if after.address != before.address { released.append(after) }
         if after.probablyReplacedBy != before.probablyReplacedBy { replaced.append(after) }
         if after.lastSeenAt != before.lastSeenAt { touched.append(after) }
     }
 
     var statements: [PostgresStatement] {
-        var statements: [PostgresStatement] = []
-        if !released.isEmpty { statements.append(release) }
-        if !replaced.isEmpty { statements.append(markReplaced) }
-        if !touched.isEmpty { statements.append(touch) }
-        if !refreshed.isEmpty {
-            statements.append(InstallationRow.sightStatement(RegistrationStatements.updateSnapshots, refreshed))
-        }
-        if !updated.isEmpty {
-            statements.append(InstallationRow.statement(RegistrationStatements.update, updated))
-        }
-        if !inserted.isEmpty {
-            statements.append(InstallationRow.statement(RegistrationStatements.insert, inserted))
-        }
-        if !events.isEmpty {
-            statements.append(TokenEvent.batch.statement(RegistrationStatements.appendEvents, events))
-        }
-        if !newSnapshots.isEmpty { statements.append(appendSnapshots) }
-        return statements
+        [
+            holders.isEmpty ? nil : moveHolders,
+            released.isEmpty ? nil : release,
+            touched.isEmpty ? nil : touch,
+            resnapped.isEmpty ? nil : keepSnapshots,
+            rebound.isEmpty
+                ? nil : BindingRow.layout.statement(RegistrationStatements.rebind, rebound, scalars: bindApp),
+            resnapped.isEmpty
+                ? nil : SnapshotRow.layout.statement(RegistrationStatements.resnap, resnapped, scalars: bindAppAndTime),
+            inserted.isEmpty
+                ? nil : InsertedRow.layout.statement(RegistrationStatements.insert, inserted, scalars: bindAppAndTime),
+            replaced.isEmpty ? nil : markReplaced,
+            owners.ended(in: app, at: moment.time),
+            owners.begun(in: app),
+            events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
+            delta.statement(in: app),
+        ].compactMap(\.self)
+    }
+}
+
+// MARK: - Statements
+
+extension RegistrationWrite {
+    private func bindApp(_ binds: inout PostgresBinds) {
+        binds.bind(app.rawValue)
+    }
+
+    private func bindAppAndTime(_ binds: inout PostgresBinds) {
+        binds.bind(app.rawValue)
+        binds.bind(moment.time.postgres)
+    }
+
+    private var moveHolders: PostgresStatement {
+        HolderStatements.move(holders.map { ($0, $1) }, in: app)
     }
 
     private var release: PostgresStatement {
         PostgresStatement(
-            RegistrationStatements.release, released.map(\.key.app.rawValue), released.map(\.key.installID.rawValue),
+            RegistrationStatements.release, app.rawValue, released.map(\.key.installID.rawValue),
             released.map(\.generation), released.map(\.stateChangedAt.postgres))
     }
 
     private var markReplaced: PostgresStatement {
         PostgresStatement(
-            RegistrationStatements.markReplaced, replaced.map(\.key.app.rawValue),
-            replaced.map(\.key.installID.rawValue), replaced.map { $0.probablyReplacedBy?.rawValue })
+            RegistrationStatements.markReplaced, app.rawValue, replaced.map(\.key.installID.rawValue),
+            replaced.map { $0.probablyReplacedBy?.rawValue })
     }
 
     private var touch: PostgresStatement {
         PostgresStatement(
-            RegistrationStatements.touch, touched.map(\.key.app.rawValue), touched.map(\.key.installID.rawValue),
+            RegistrationStatements.touchLocked, app.rawValue, touched.map(\.key.installID.rawValue),
             touched.map(\.lastSeenAt.postgres))
     }
 
-    private var appendSnapshots: PostgresStatement {
+    private var keepSnapshots: PostgresStatement {
         PostgresStatement(
-            RegistrationStatements.appendSnapshots, newSnapshots.map(\.app.rawValue),
-            newSnapshots.map(\.installID.rawValue))
-    }
-}
-
-extension Installation {
-    /// Whether two states of an installation differ in their snapshots and sights alone.
-    fileprivate func isBound(exactlyAs other: Installation) -> Bool {
-        var same = other
-        (same.lastSeenAt, same.snapshotDigest, same.lineage) = (lastSeenAt, snapshotDigest, lineage)
-        return same == self
-    }
-}
-
-extension InstallationRow {
-    fileprivate init(_ installation: Installation, _ pending: PendingRegistration) {
-        self.installation = installation
-        // A token that the same batch moved on is not this row's any more.
-        token = installation.tokenSHA256 == nil ? nil : pending.registration.token
-        registrationDigest = pending.digest
-        snapshot = pending.registration.snapshot
+            RegistrationStatements.keepSnapshots, app.rawValue, moment.time.postgres,
+            resnapped.map(\.installation.key.installID.rawValue))
     }
 }

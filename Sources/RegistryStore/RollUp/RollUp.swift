@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Counts of installations by cell, exact in the snapshot of the statement that reads them: what is folded, and what has changed
-/// since, be it by a delta that is not folded yet or by the clock.
+/// Counts of installations by what cells tell apart, exact in the snapshot of the statement that reads them: what is
+/// folded, deltas that are not folded yet, and sessions that have expired and are not swept yet.
 public struct RollUp: Sendable {
     /// Which installations count.
     public enum Scope: Sendable {
@@ -17,44 +17,39 @@ public struct RollUp: Sendable {
     let scope: Scope
     let asOf: PostgresTimestamp
 
-    /// - Parameter asOf: sessions that expired until then are not reachable.
+    /// - Parameter asOf: sessions that expired until then are not reachable. No time before `registry_clock.latest`:
+    ///   sweeping follows that clock.
     public init(of app: AppNumber, scope: Scope, asOf: PostgresTimestamp) {
         self.app = app
         self.scope = scope
         self.asOf = asOf
     }
 
-    /// A FROM item, without a name: the columns of these dimensions, named and typed as those of `installation`, and `count`, to
-    /// be summed; it may be negative, and zero in sum.
+    /// A FROM item, without a name: the columns of these dimensions, named and typed as those of `installation`, and
+    /// `count`, to be summed; it may be negative, and zero in sum.
     ///
-    /// The version is `system_version_key`, which `version_key` makes of it. `time_zone_offset` says something only where
-    /// `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
+    /// The version is `system_version_key`, which `version_key` makes of it. `time_zone_offset` says something only
+    /// where `known_time_zone` has no `time_zone_id`: elsewhere it is 0.
     public func relation(by dimensions: RollUpDimensions) -> PostgresSQL {
-        let columns = dimensions.texts.map { "\(sql: $0.value) AS \(sql: $0.column)" as PostgresSQL }
-        return """
-            (SELECT \(sql: (columns + ["\(sql: count) AS count"]).joined(separator: ", ")) \
-            \(sql: source(at: dimensions.level, with: dimensions)) UNION ALL \(sql: changes(by: dimensions)))
+        let columns = texts(of: dimensions) + ["c.count"]
+        let parts = [folded(RollUpLevel(for: dimensions)), changes].map { rows in
             """
-    }
-
-    /// A FROM item: cells of a level, and the texts of these dimensions.
-    func cells(at level: RollUpDimensions, with dimensions: RollUpDimensions) -> PostgresSQL {
-        let texts = dimensions.texts.filter { $0.join != nil }.map {
-            ", \(sql: $0.value) AS \(sql: $0.column)" as PostgresSQL
+            SELECT \(sql: columns.joined(separator: ", ")) FROM (\(sql: rows)) AS c\(sql: joins(for: dimensions))
+            """ as PostgresSQL
         }
-        return "(SELECT c.*\(sql: texts.joined(separator: "")) \(sql: source(at: level, with: dimensions))) AS cell"
+        return "(\(sql: parts.joined(separator: " UNION ALL ")))"
+    }
+}
+
+// MARK: - Rows of numbers
+
+extension RollUp {
+    /// A SELECT: the rows of a level with their `count`.
+    func folded(_ level: RollUpLevel) -> PostgresSQL {
+        "SELECT c.*, c.\(sql: count) AS count FROM \(sql: level.table) c WHERE c.app_id = \(app.rawValue)"
     }
 
-    private func source(at level: RollUpDimensions, with dimensions: RollUpDimensions) -> PostgresSQL {
-        let joins = dimensions.texts.compactMap(\.join).map { " \(sql: $0)" as PostgresSQL }.joined(separator: "")
-        return "FROM \(sql: table(of: level)) c\(sql: joins) WHERE c.app_id = \(app.rawValue)"
-    }
-
-    func table(of level: RollUpDimensions) -> PostgresSQL {
-        PostgresSQL(identifier: "rollup_cell_\(level.rawValue)")
-    }
-
-    /// The column of cells that counts.
+    /// The column of levels that counts.
     var count: PostgresSQL {
         switch scope {
         case .reachable: "reachable"
@@ -63,69 +58,81 @@ public struct RollUp: Sendable {
         }
     }
 
-    /// What has changed since: the columns of these dimensions, and `count`.
+    /// A SELECT: cells, each with the `count` that the levels do not have yet.
     ///
-    /// - Parameter isSpelled: whether `system_version` comes too.
-    func changes(by dimensions: RollUpDimensions, isSpelled: Bool = false) -> PostgresSQL {
-        let columns =
-            dimensions.texts.map { $0.change ?? $0.column } + (isSpelled ? ["system_version"] : []) + ["count"]
+    /// Deltas are summed by cell first, and each cell is looked up by its key, whatever the planner knows of the
+    /// tables.
+    var changes: PostgresSQL {
+        let isAdmitted: PostgresSQL = scope == .reachable ? " AND c.is_admitted" : ""
         return """
-            SELECT \(sql: columns.joined(separator: ", ")) FROM rollup_changes(\(app.rawValue), \(asOf)) \
-            WHERE \(sql: condition)
+            SELECT c.*, p.count FROM (\(sql: pending)) AS p CROSS JOIN LATERAL (\
+            SELECT c.* FROM rollup_cell c \
+            WHERE c.app_id = \(app.rawValue) AND c.number = p.cell\(sql: isAdmitted) OFFSET 0) AS c
             """
     }
 
-    private var condition: PostgresSQL {
-        switch scope {
-        case .reachable: "reach = 'reachable'"
-        case .active: "reach IN ('reachable', 'active')"
-        case .all: "true"
-        }
+    private var pending: PostgresSQL {
+        let delta: PostgresSQL = scope == .all ? "installations" : "active"
+        let deltas: PostgresSQL = """
+            SELECT cell, \(sql: delta) AS count FROM rollup_delta \
+            WHERE app_id = \(app.rawValue) AND transaction_id >= (\(sql: RollUpStatements.horizon(of: app)))
+            """
+        let all: PostgresSQL =
+            scope != .reachable
+            ? deltas
+            : """
+            \(sql: deltas) AND (expires_at IS NULL OR expires_at > \(asOf)) UNION ALL \
+            SELECT cell, -active FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(asOf)
+            """
+        return """
+            SELECT cell, sum_counts(count) AS count FROM (\(sql: all)) AS d GROUP BY cell HAVING sum_counts(count) <> 0
+            """
     }
 }
 
-extension RollUpDimensions {
-    /// A column as `installation` has it.
-    fileprivate struct Text {
+// MARK: - Texts
+
+extension RollUp {
+    private struct Text {
+        let dimension: RollUpDimensions
+        /// Of `installation`.
         let column: PostgresSQL
-        /// Out of a cell and what is joined to it.
         let value: PostgresSQL
-        let join: PostgresSQL?
-
-        /// Out of a change, if it is not there by its name.
-        var change: PostgresSQL?
+        /// The table's name here, and the number that finds its row.
+        var lookup: (join: PostgresSQL, name: PostgresSQL, number: PostgresSQL)?
     }
 
-    fileprivate var texts: [Text] {
-        var texts: [Text] = []
-        if contains(.provider) { texts.append(Text(column: "provider", value: "c.provider", join: nil)) }
-        if contains(.locale) { texts.append(.numbered("locale", "text", "locale_number", as: "l")) }
-        if contains(.timeZone) { texts.append(.numbered("time_zone_id", "text", "zone_number", as: "z")) }
-        if contains(.sentOffset) {
-            texts.append(Text(column: "time_zone_offset", value: "c.time_zone_offset", join: nil))
-        }
-        if contains(.systemName) { texts.append(.numbered("system_name", "text", "system_number", as: "s")) }
-        if contains(.osVersion) {
-            // There is none for 0, which is no version.
-            var version = Text.numbered(
-                "system_version_key", "version_key", "version_number", as: "v", by: "LEFT JOIN")
-            version.change = "version_key(system_version) AS system_version_key"
-            texts.append(version)
-        }
-        if contains(.authorization) {
-            texts.append(Text(column: "authorization_status", value: "c.authorization_status", join: nil))
-        }
-        return texts
-    }
-}
+    private static let texts = [
+        Text(dimension: .provider, column: "provider", value: "c.provider"),
+        Text(dimension: .locale, column: "locale", value: "l.text", lookup: ("JOIN", "l", "locale_number")),
+        Text(dimension: .timeZone, column: "time_zone_id", value: "z.text", lookup: ("JOIN", "z", "zone_number")),
+        Text(dimension: .sentOffset, column: "time_zone_offset", value: "c.time_zone_offset"),
+        Text(dimension: .systemName, column: "system_name", value: "s.text", lookup: ("JOIN", "s", "system_number")),
+        // There is no text for 0, which is no version.
+        Text(
+            dimension: .osVersion, column: "system_version_key", value: "v.version_key",
+            lookup: ("LEFT JOIN", "v", "version_number")),
+        Text(dimension: .authorization, column: "authorization_status", value: "c.authorization_status"),
+    ]
 
-extension RollUpDimensions.Text {
-    fileprivate static func numbered(
-        _ column: PostgresSQL, _ value: PostgresSQL, _ number: PostgresSQL, as name: PostgresSQL,
-        by join: PostgresSQL = "JOIN"
-    ) -> Self {
-        Self(
-            column: column, value: "\(sql: name).\(sql: value)",
-            join: "\(sql: join) rollup_text \(sql: name) ON \(sql: name).number = c.\(sql: number)")
+    private func texts(of dimensions: RollUpDimensions) -> [PostgresSQL] {
+        Self.texts.filter { dimensions.contains($0.dimension) }.map { "\(sql: $0.value) AS \(sql: $0.column)" }
+    }
+
+    /// Joins of what rows `c` have numbers of.
+    private func joins(for dimensions: RollUpDimensions) -> PostgresSQL {
+        Self.texts.filter { dimensions.contains($0.dimension) }.compactMap(\.lookup).map {
+            """
+             \(sql: $0.join) rollup_text \(sql: $0.name) \
+            ON \(sql: $0.name).app_id = \(app.rawValue) AND \(sql: $0.name).number = c.\(sql: $0.number)
+            """
+        }.joined(separator: "")
+    }
+
+    /// A FROM item: these rows, and the texts of these dimensions beside their numbers.
+    func cells(_ rows: PostgresSQL, withTextsOf dimensions: RollUpDimensions) -> PostgresSQL {
+        let texts = Self.texts.filter { dimensions.contains($0.dimension) && $0.lookup != nil }
+            .map { ", \(sql: $0.value) AS \(sql: $0.column)" as PostgresSQL }.joined(separator: "")
+        return "(SELECT c.*\(sql: texts) FROM (\(sql: rows)) AS c\(sql: joins(for: dimensions))) AS cell"
     }
 }

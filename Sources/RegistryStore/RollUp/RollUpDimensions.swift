@@ -1,3 +1,5 @@
+import PostgresClient
+
 /// What the roll-up tells installations apart by.
 public struct RollUpDimensions: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
@@ -16,31 +18,17 @@ public struct RollUpDimensions: OptionSet, Hashable, Sendable {
     public static let systemName = RollUpDimensions(rawValue: 32)
     /// The offset that was sent, where the zone is not known.
     public static let sentOffset = RollUpDimensions(rawValue: 64)
-    public static let state = RollUpDimensions(rawValue: 128)
 
-    public static let all = RollUpDimensions(rawValue: 255)
+    public static let all = RollUpDimensions(rawValue: 127)
 
-    /// For which counts are kept, as the migration makes them; the fewer cells, the earlier.
-    private static let kept: [RollUpDimensions] = [
-        [], .provider, .authorization, [.provider, .authorization], system, zone, .locale, [.provider, system],
-        [.authorization, system], [.provider, zone], [.provider, .locale], [.authorization, zone],
-        [.provider, .authorization, system], [.locale, .authorization], [.locale, zone],
-        [.provider, .authorization, zone], [.provider, .locale, .authorization], [.provider, .locale, zone],
-        [.locale, .authorization, zone], [.timeZone, .osVersion], [.locale, .osVersion],
-        [.provider, .timeZone, .osVersion], [.provider, .locale, .osVersion], [zone, system], [.locale, system],
-        [.locale, .timeZone, .osVersion], [.timeZone, .osVersion, .authorization],
-        [.locale, .osVersion, .authorization], .all,
+    private static let byColumn: [(column: PostgresSQL, dimension: RollUpDimensions)] = [
+        ("provider", .provider), ("authorization_status", .authorization), ("locale_number", .locale),
+        ("zone_number", .timeZone), ("time_zone_offset", .sentOffset), ("system_number", .systemName),
+        ("version_number", .osVersion),
     ]
-    private static let system: RollUpDimensions = [.systemName, .osVersion]
-    private static let zone: RollUpDimensions = [.timeZone, .sentOffset]
 
-    /// Those for which counts are kept that tell at least these apart, with the fewest cells.
-    var level: RollUpDimensions {
-        Self.kept.first { $0.isSuperset(of: self) } ?? .all
-    }
-
-    /// Whether these are a level with thousands of cells, for which its size is kept and its largest cells are found by an index.
-    var isRanked: Bool {
-        contains(.osVersion) && !contains(.systemName) && level == self
+    /// The columns of a cell and of a level.
+    var columns: [PostgresSQL] {
+        Self.byColumn.filter { contains($0.dimension) }.map(\.column)
     }
 }

@@ -1,20 +1,26 @@
 import EventLoop
 import Metrics
 import PostgresClient
+import PushRegistry
 
-/// Folds the roll-up's deltas in the background. Every service process does; the database lets one at a time.
+/// Folds the roll-up's deltas in the background. Every service process does; the database lets one at a time fold an
+/// app.
 ///
-/// What is not folded yet is counted all the same; folding keeps it little, so that readers stay fast. A step is one transaction:
-/// if it fails, or its session is killed, nothing has happened.
+/// What is not folded yet is counted all the same; folding keeps it little, so that readers stay fast.
 public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
-        /// A thousand deltas cost a reader half a millisecond, and come together in a second of a busy service.
-        public var interval = Duration.seconds(1)
-        /// However long folding took.
+        /// How often the folder looks for deltas.
+        public var interval = Duration.milliseconds(500)
+        /// So many deltas of an app are folded at once. Each costs a reader about a microsecond, and the folder the
+        /// less the more of them meet in one row.
+        public var deltasMax = 5_000
+        /// Fewer are folded after they have waited for so long.
+        public var ageMax = Duration.seconds(3)
+        /// Rest after folding, however long it took.
         public var restMax = Duration.seconds(5)
-        /// Deltas of one transaction: the more, the more of them meet in one cell.
-        public var batch: Int32 = 100_000
-        /// Folded deltas, after which their space is made usable again.
+        /// Deltas of one transaction.
+        public var batch = RollUpFold.batchMax
+        /// Folded rows, after which their space is made usable again.
         public var vacuumAfter = 20_000
 
         public init() {}
@@ -31,21 +37,22 @@ public struct RollUpFolder: Sendable {
         self.limits = limits
     }
 
-    /// Folds until it is cancelled, at most a quarter of the time: in a flood, those who bring it need the server more than those who ask,
-    /// and what has waited is folded the cheaper. What fails is tried again in the next round.
+    /// Folds until it is cancelled, at most a quarter of the time: in a flood, registrations need the server more than
+    /// audiences do, and what has waited is folded the cheaper. What fails is tried again in the next round.
     public func run() async {
+        var schedule = RollUpSchedule(deltasMax: limits.deltasMax, ageMax: limits.ageMax)
         var isPrepared = false
-        var dead = 0
+        var removed = 0
         while !Task.isCancelled {
             let start = ContinuousClock.now
             do {
                 if !isPrepared {
-                    _ = try await postgres.execute(RollUpStatements.prepare)
+                    try await RollUpPreparation(postgres: postgres).run()
                     isPrepared = true
                 }
-                dead += try await fold()
-                if dead >= limits.vacuumAfter {
-                    dead = 0
+                for app in schedule.due(try await waiting(), now: start) { removed += try await fold(app) }
+                if removed >= limits.vacuumAfter {
+                    removed = 0
                     _ = try await postgres.execute(RollUpStatements.vacuum)
                 }
             } catch {
@@ -56,18 +63,59 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    /// Folds what there is.
-    ///
-    /// - Returns: how many deltas.
-    /// - Throws: `PostgresError`.
-    private func fold() async throws -> Int {
-        var count = 0
-        while !Task.isCancelled {
-            let step: Int32 = try await postgres.execute(RollUpStatements.fold(limits.batch))[0].decode(0) ?? 0
-            folded.increment(by: Int64(step))
-            count += Int(step)
-            if step < limits.batch { break }
+    private func waiting() async throws -> [RollUpSchedule.Waiting] {
+        try await postgres.execute(RollUpStatements.waiting(countMax: Int64(limits.deltasMax))).map { row in
+            RollUpSchedule.Waiting(
+                app: AppNumber(try row.decode(0)), deltas: try row.decode(1, as: Int.self),
+                hasExpired: try row.decode(2))
         }
-        return count
+    }
+
+    /// Folds what there is of an app.
+    ///
+    /// - Returns: how many rows were removed.
+    private func fold(_ app: AppNumber) async throws -> Int {
+        var removed = 0
+        while !Task.isCancelled, let outcome = try await RollUpFold.run(app, batch: limits.batch, on: postgres) {
+            folded.increment(by: Int64(outcome.deltas))
+            removed += outcome.deltas + outcome.expiries
+            if !outcome.isFull { break }
+        }
+        return removed
+    }
+}
+
+/// When an app is folded: by amount and by age. Deltas do not have a time; their age is since they were first noticed.
+struct RollUpSchedule {
+    struct Waiting {
+        let app: AppNumber
+        /// With the rows of expired sessions: a mass expiry is swept at once.
+        let deltas: Int
+        let hasExpired: Bool
+    }
+
+    let deltasMax: Int
+    let ageMax: Duration
+    private var noticed: [AppNumber: ContinuousClock.Instant] = [:]
+
+    init(deltasMax: Int, ageMax: Duration) {
+        self.deltasMax = deltasMax
+        self.ageMax = ageMax
+    }
+
+    /// The apps to be folded now. What is due counts as folded: it is noticed anew if it was not.
+    mutating func due(_ waiting: [Waiting], now: ContinuousClock.Instant) -> [AppNumber] {
+        var since: [AppNumber: ContinuousClock.Instant] = [:]
+        var due: [AppNumber] = []
+        for app in waiting {
+            let first = noticed[app.app] ?? now
+            if app.deltas >= deltasMax || now - first >= ageMax {
+                due.append(app.app)
+            } else {
+                since[app.app] = first
+            }
+        }
+        noticed = since
+        return due
     }
 }

@@ -1,30 +1,31 @@
 import PostgresClient
+import PushRegistry
 
 /// Brings the roll-up in line with a recount of the installations, while registrations go on.
 ///
-/// Nothing is emptied, and no writer waits: cells and installations are compared in one snapshot, and the differences are appended
-/// as deltas, which add up with those that others write meanwhile. Every step is a transaction; a rebuild that was cut short
-/// is simply done again.
+/// Nothing is emptied, and no writer waits for more than a batch: counts and installations are compared in one
+/// snapshot, and the differences are appended as deltas, which add up with those that others write meanwhile. A rebuild
+/// that was cut short is simply done again.
 public struct RollUpRebuild: Sendable {
     public enum Step: Sendable {
-        /// The marginals are held against the cube; folding waits for it.
+        /// Levels are compared with the cube; folding of the app waits for it.
         case aligning
-        /// All installations are counted.
+        /// Installations get the cells that fit them, and are counted.
         case recounting
         /// Corrections are folded, with what else is pending: so many of so many so far.
         case folding(Int, of: Int)
     }
 
     public struct Report: Sendable {
-        /// Cells of the marginals, and malformed ones, that were wrong.
-        public let marginals: Int
+        /// Rows of levels that were not the sums of the cube.
+        public fileprivate(set) var marginals = 0
         /// Cells of the cube that were wrong.
-        public let cells: Int
+        public fileprivate(set) var cells = 0
+        /// Installations that had no cell, or a wrong one.
+        public fileprivate(set) var installations = 0
         /// Deltas that were folded, corrections included.
-        public let folded: Int
+        public fileprivate(set) var folded = 0
     }
-
-    private static let batch: Int32 = 20_000
 
     private let configuration: PostgresConfiguration
 
@@ -32,30 +33,76 @@ public struct RollUpRebuild: Sendable {
         self.configuration = configuration
     }
 
-    /// - Parameter progress: told at the beginning of each step, on another thread.
+    /// - Parameter progress: told at the beginning of each step, for each app, on another thread.
     /// - Throws: `PostgresError`; `cancelled` between two steps if the task is cancelled.
     public func run(progress: @escaping @Sendable (Step) -> Void = { _ in }) async throws -> Report {
         try await PostgresSession.withSession(configuration) { session in
-            progress(.aligning)
-            let marginals: Int = try session.execute(RollUpStatements.align)[0].decode(0)
+            var report = Report()
+            for row in try session.execute(RollUpRebuildStatements.apps) {
+                try Self.rebuild(AppNumber(try row.decode(0)), in: session, &report, progress)
+            }
+            return report
+        }
+    }
+
+    private static func rebuild(
+        _ app: AppNumber, in session: PostgresSession, _ report: inout Report, _ progress: (Step) -> Void
+    ) throws {
+        progress(.aligning)
+        report.marginals += try align(app, in: session)
+        try session.checkCancellation()
+        progress(.recounting)
+        report.installations += try assignCells(of: app, in: session)
+        report.cells += try recount(app, in: session)
+        try session.checkCancellation()
+        report.folded += try fold(app, in: session, progress)
+    }
+
+    private static func assignCells(of app: AppNumber, in session: PostgresSession) throws -> Int {
+        var assignment = RollUpCellAssignment(app)
+        var unit: [PostgresStatement]? = assignment.first
+        while let statements = unit {
+            unit = try assignment.next(try statements.map(session.execute))
             try session.checkCancellation()
-            progress(.recounting)
-            let cells: Int = try session.execute(RollUpStatements.appendCorrections)[0].decode(0)
-            try session.checkCancellation()
-            let folded = try fold(session, progress)
-            return Report(marginals: marginals, cells: cells, folded: folded)
+        }
+        return assignment.moved
+    }
+
+    private static func align(_ app: AppNumber, in session: PostgresSession) throws -> Int {
+        _ = try session.execute(RollUpStatements.addState(app))
+        return try session.withTransaction {
+            _ = try session.execute(RollUpStatements.lockWaiting(app))
+            _ = try session.execute(RollUpStatements.settings)
+            var wrong: Int = try session.execute(RollUpRebuildStatements.removeWrongCube(app))[0].decode(0)
+            for level in RollUpLevel.all where !level.isCube {
+                let row = try session.execute(RollUpRebuildStatements.align(level, app))[0]
+                wrong += try row.decode(0, as: Int.self)
+                let empty: [String] = try row.decode(1)
+                if !empty.isEmpty { _ = try session.execute(RollUpStatements.remove(empty, of: level, app)) }
+            }
+            return try wrong + session.execute(RollUpRebuildStatements.alignSizes(app))[0].decode(0, as: Int.self)
+        }
+    }
+
+    private static func recount(_ app: AppNumber, in session: PostgresSession) throws -> Int {
+        try session.withTransaction {
+            try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            _ = try session.execute(RollUpStatements.settings)
+            let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time)[0].decode(0)
+            return try session.execute(RollUpRebuildStatements.appendCorrections(app, at: time))[0].decode(1)
         }
     }
 
     /// Folds as much as is pending at the beginning; another process may fold a part of it.
-    private func fold(_ session: PostgresSession, _ progress: (Step) -> Void) throws -> Int {
-        let pending: Int = try session.execute(RollUpStatements.pending)[0].decode(0)
+    private static func fold(
+        _ app: AppNumber, in session: PostgresSession, _ progress: (Step) -> Void
+    ) throws -> Int {
+        let pending: Int = try session.execute(RollUpRebuildStatements.pending(of: app))[0].decode(0)
         var folded = 0
         while folded < pending {
             progress(.folding(folded, of: pending))
-            guard let step: Int32 = try session.execute(RollUpStatements.fold(Self.batch))[0].decode(0) else { break }
-            folded += Int(step)
-            if step < Self.batch { break }
+            guard let outcome = try RollUpFold.run(app, in: session), outcome.deltas > 0 else { break }
+            folded += outcome.deltas
             try session.checkCancellation()
         }
         return folded

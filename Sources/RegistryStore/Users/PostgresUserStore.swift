@@ -1,17 +1,26 @@
+import Crypto
 import PostgresClient
 import PushRegistry
 
 /// Users in PostgreSQL. One lives on each event loop.
 public struct PostgresUserStore: UserStore {
     /// How often a transaction is tried that loses races.
-    static let attemptsMax = 20
+    private static let attemptsMax = 20
+    /// The same for one installation, whose token somebody may be taking each time.
+    private static let contendedAttemptsMax = 100
+    /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees to
+    /// it that no further binding begins.
+    static let installationsPerTransaction: Int64 = 1_000
 
-    private let postgres: PostgresClient
-    private let logouts: LogoutCoalescer
+    let resources: LoopResources
+    private let logouts: WriteCoalescer<PendingLogout>
 
-    public init(postgres: PostgresClient) {
-        self.postgres = postgres
-        logouts = LogoutCoalescer(postgres: postgres)
+    public init(_ resources: LoopResources) {
+        self.resources = resources
+        let writer = LogoutWriter(postgres: resources.postgres, clock: resources.clock)
+        logouts = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: WriteMeters("logout")) {
+            try await writer.write($0, $1)
+        }
     }
 
     /// Carries logouts of installations until it is cancelled.
@@ -19,101 +28,45 @@ public struct PostgresUserStore: UserStore {
         await logouts.run()
     }
 
-    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64) {
-        try await logouts.logOut(logout)
+    public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?) {
+        let outcome = try await logouts.write(PendingLogout(logout: logout))
+        return (outcome.status, outcome.generation)
     }
 
     public func end(_ end: SessionEnd) async throws -> Int {
-        try await transaction { transaction in
-            let results = try await transaction.execute(locks(end) + [PostgresStatement(RegistrationStatements.now)])
-            let now = Timestamp(try results[results.count - 1][0].decode(0, as: PostgresTimestamp.self))
-            let installations = try results[results.count - 2].map { try InstallationColumns.decode($0) }
-            let outcomes = installations.compactMap { end.outcome(for: $0, at: now) }
-            if !outcomes.isEmpty {
-                try await transaction.commit(after: [
-                    endSessions(end.sessions(of: installations), in: end.app),
-                    UserStatements.unbinding(outcomes.map(\.after)),
-                    append(outcomes.map(\.event)),
-                ])
-                EventMeters.count(outcomes.map(\.event))
-            }
-            return outcomes.count
-        }
-    }
-
-    /// Ends the sessions, which nobody can begin a binding under from then on, and only then locks what is bound.
-    private func locks(_ end: SessionEnd) -> [PostgresStatement] {
-        let app = end.app.rawValue
-        switch end.scope {
-        case .session(let id):
-            return [
-                endSessions([id], in: end.app),
-                PostgresStatement(UserStatements.lockOfSession, app, id.rawValue),
-            ]
-        case .user(let userID, let kept):
-            return endSessions(of: userID, in: end.app, except: kept)
-                + [PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue)]
-        }
-    }
-
-    private func endSessions(_ ids: Set<SessionID>, in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(GuardStatements.endSessions, app.rawValue, ids.map(\.rawValue))
-    }
-
-    private func endSessions(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
-        var statements = [
-            PostgresStatement(GuardStatements.refuseUser, app.rawValue, userID.rawValue),
-            PostgresStatement(GuardStatements.endSessionsOfUser, app.rawValue, userID.rawValue, kept?.rawValue),
-        ]
-        if let kept {
-            statements.append(
-                PostgresStatement(GuardStatements.keepSession, app.rawValue, userID.rawValue, kept.rawValue))
-        }
-        return statements
+        try await batches { after in
+            try await transaction { try await endBatch(end, after: after, $0) }
+        }.reduce(0, +)
     }
 
     public func erase(_ erasure: Erasure) async throws -> Erasure.Receipt {
-        try await transaction { transaction in
-            let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
-            let locked = try await transaction.execute(
-                endSessions(of: erasure.userID, in: erasure.app, except: nil) + [
-                    PostgresStatement(UserStatements.lockSeenWithUser, app, userID),
-                    PostgresStatement(UserStatements.leftByUser, app, userID),
-                    PostgresStatement(RegistrationStatements.now),
-                ])
-            let now = Timestamp(try locked[4][0].decode(0, as: PostgresTimestamp.self))
-            let installations = try locked[3].map { try InstallationColumns.decode($0) }
-            let events = installations.map { erasure.event(removing: $0, at: now) }
-            let removed = try await transaction.commit(after: statements(erasing: installations, by: erasure, events))
-            EventMeters.count(events)
-            return Erasure.Receipt(
-                installations: installations.count, snapshots: removed[2].affectedRows + removed[3].affectedRows,
-                events: removed[4].affectedRows, erasedAt: now)
+        let batches = try await batches { after in
+            // A token that moves between its look-up and its lock starts the transaction over. The fewer installations it
+            // concerns, the fewer tokens can move.
+            for limit in [Self.installationsPerTransaction, 20] {
+                do {
+                    return try await transaction(attemptsMax: 3) {
+                        try await eraseBatch(erasure, after: after, limit: limit, $0)
+                    }
+                } catch is LostRace {
+                    continue
+                }
+            }
+            return try await transaction(attemptsMax: Self.contendedAttemptsMax) {
+                try await eraseBatch(erasure, after: after, limit: 1, $0)
+            }
         }
-    }
-
-    private func statements(
-        erasing installations: [Installation], by erasure: Erasure, _ events: [TokenEvent]
-    ) -> [PostgresStatement] {
-        let apps = installations.map(\.key.app.rawValue)
-        let installIDs = installations.map(\.key.installID.rawValue)
-        let sessions = Set(installations.compactMap(\.owner?.session?.id))
-        return [
-            endSessions(sessions, in: erasure.app),
-            PostgresStatement(UserStatements.delete, apps, installIDs),
-            PostgresStatement(UserStatements.deleteSnapshots, apps, installIDs),
-            PostgresStatement(
-                UserStatements.deleteSnapshotsOfUser, erasure.app.rawValue, erasure.userID.rawValue),
-            PostgresStatement(UserStatements.forget, erasure.app.rawValue, erasure.userID.rawValue),
-            append(events),
-        ]
+        return Erasure.Receipt(
+            installations: batches.reduce(0) { $0 + $1.installations },
+            snapshots: batches.reduce(0) { $0 + $1.snapshots }, events: batches.reduce(0) { $0 + $1.events },
+            erasedAt: batches[0].erasedAt)
     }
 
     public func installations(
         of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
     ) async throws -> InstallationPage {
         do {
-            let rows = try await postgres.execute(
+            let rows = try await resources.postgres.execute(
                 PostgresStatement(
                     UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
             let page = try rows.prefix(limit).map(InstallationRecord.init)
@@ -128,21 +81,167 @@ public struct PostgresUserStore: UserStore {
 // MARK: - Transactions
 
 extension PostgresUserStore {
-    /// Runs a transaction, again where it lost a race. Whatever is thrown leaves as a `StoreError`.
-    private func transaction<Value>(_ body: (PostgresTransaction) async throws -> Value) async throws -> Value {
-        var attempts = 1
-        while true {
-            do {
-                return try await postgres.withTransaction(.readCommitted, body)
-            } catch let error as PostgresError where error.isLostRace && attempts < Self.attemptsMax {
-                attempts += 1
-            } catch {
-                throw StoreError(error)
+    /// What one transaction did, and after which installation the next one goes on; nil at the end.
+    private typealias Batch<Value> = (value: Value, last: String?)
+
+    /// Runs transactions until there is nothing left, while it has the loop's turn. Whatever is thrown leaves as a
+    /// `StoreError`; a repetition of the call goes on where this one ended.
+    private func batches<Value: Sendable>(
+        _ body: (_ after: String?) async throws -> Batch<Value>
+    ) async throws -> [Value] {
+        do {
+            return try await resources.lone.withTurn {
+                var values: [Value] = []
+                var after: String?
+                repeat {
+                    let batch = try await body(after)
+                    values.append(batch.value)
+                    after = batch.last
+                } while after != nil
+                return values
             }
+        } catch {
+            throw StoreError(error)
         }
     }
 
-    private func append(_ events: [TokenEvent]) -> PostgresStatement {
-        TokenEvent.batch.statement(RegistrationStatements.appendEvents, events)
+    private func transaction<Value>(
+        attemptsMax: Int = Self.attemptsMax, _ body: (PostgresTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await resources.postgres.withTransaction(attemptsMax: attemptsMax, body)
+    }
+
+    /// The user's and the session's rows: nobody can begin a binding under them from then on. Only the first transaction
+    /// writes them; the others need their locks no longer.
+    private func guards(_ end: SessionEnd) -> [PostgresStatement] {
+        switch end.scope {
+        case .session(let id):
+            [PostgresStatement(GuardStatements.endSession, end.app.rawValue, id.rawValue)]
+        case .user(let userID, let kept):
+            guards(of: userID, in: end.app, except: kept)
+        }
+    }
+
+    private func guards(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
+        let digest = UserDigest.sha256(userID)
+        var statements: [PostgresStatement] = []
+        if let kept {
+            statements.append(PostgresStatement(GuardStatements.lockUser, app.rawValue, digest))
+            statements.append(
+                PostgresStatement(GuardStatements.endExceptedSession, app.rawValue, digest, kept.rawValue))
+        }
+        statements.append(PostgresStatement(GuardStatements.refuseUser, app.rawValue, digest))
+        if let kept {
+            statements.append(PostgresStatement(GuardStatements.keepSession, app.rawValue, digest, kept.rawValue))
+        }
+        statements.append(
+            PostgresStatement(
+                GuardStatements.endSessionsOfBindings, app.rawValue, userID.rawValue, kept?.rawValue))
+        return statements
+    }
+
+    private func endBatch(
+        _ end: SessionEnd, after: String?, _ transaction: PostgresTransaction
+    ) async throws -> Batch<Int> {
+        let (app, limit) = (end.app.rawValue, Self.installationsPerTransaction)
+        let lock =
+            switch end.scope {
+            case .session(let id):
+                PostgresStatement(UserStatements.lockOfSession, app, id.rawValue, after ?? "", limit)
+            case .user(let userID, _):
+                PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue, after ?? "", limit)
+            }
+        let first = LockTimeout.statements(.alone) + (after == nil ? guards(end) : [])
+        let results = try await transaction.execute(first + [lock, PostgresStatement(RegistrationStatements.now)])
+        let moment = try Moment(results[first.count + 1], resources.clock)
+        let stored = try results[first.count].map { try InstallationColumns.decode($0) }
+        var ends = BindingEnds(in: end.app, at: moment)
+        var events: [TokenEvent] = []
+        for before in stored {
+            guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
+            ends.add(before, outcome.after, event: outcome.event)
+            events.append(outcome.event)
+        }
+        try await transaction.commit(after: ends.statements)
+        EventMeters.count(events)
+        let isLast = stored.count < Int(limit)
+        return (events.count, isLast ? nil : stored.last?.installation.key.installID.rawValue)
+    }
+
+    private func eraseBatch(
+        _ erasure: Erasure, after: String?, limit: Int64, _ transaction: PostgresTransaction
+    ) async throws -> Batch<Erasure.Receipt> {
+        let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
+        let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
+        let first =
+            LockTimeout.statements(.alone)
+            + (after == nil ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
+        let seen = try await transaction.execute(
+            first + [
+                PostgresStatement(UserStatements.seenWithUser, app, userID, after ?? "", limit)
+            ])[first.count].map { try InstallID($0.decode(0)) }
+        let ids = seen.map(\.rawValue)
+        let results = try await transaction.execute([
+            HolderStatements.lock(of: seen, in: erasure.app),
+            PostgresStatement(InstallationStatements.lock, app, ids),
+            // Again, under the locks.
+            PostgresStatement(UserStatements.leftByUser, app, userID, registrant, ids),
+            PostgresStatement(RegistrationStatements.now),
+        ])
+        let moment = try Moment(results[3], resources.clock)
+        let stored = try results[2].map { try InstallationColumns.decode($0) }
+        let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
+        guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
+        let removal = ErasureBatch(erasure, stored, seen: seen, registrant: registrant, at: moment)
+        let removed = try await transaction.commit(after: removal.statements)
+        EventMeters.count(removal.events)
+        let isLast = seen.count < Int(limit)
+        return (removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
+    }
+}
+
+/// What one transaction of an erasure writes.
+private struct ErasureBatch {
+    let erasure: Erasure
+    let stored: [StoredInstallation]
+    let seen: [InstallID]
+    let registrant: Int64
+    let moment: Moment
+    let events: [TokenEvent]
+
+    init(
+        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, at moment: Moment
+    ) {
+        (self.erasure, self.stored, self.seen) = (erasure, stored, seen)
+        (self.registrant, self.moment) = (registrant, moment)
+        events = stored.map { erasure.event(removing: $0.installation, at: moment.time) }
+    }
+
+    /// The counted ones first, in the order in which `receipt` reads them.
+    var statements: [PostgresStatement] {
+        let (app, userID, ids) = (erasure.app, erasure.userID.rawValue, seen.map(\.rawValue))
+        var delta = RollUpDelta()
+        for stored in stored { delta.add(stored.installation, in: stored.cell, step: -1) }
+        let tokens = stored.compactMap(\.installation.address).map { ($0, InstallID?.none) }
+        let counted =
+            [
+                PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
+                PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
+            ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
+        return counted
+            + [
+                PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
+                tokens.isEmpty ? nil : HolderStatements.move(tokens, in: app),
+                delta.statement(in: app),
+                events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
+            ].compactMap(\.self)
+    }
+
+    /// An installation that goes has its present snapshot in its own row.
+    func receipt(_ results: [PostgresResult]) -> Erasure.Receipt {
+        Erasure.Receipt(
+            installations: stored.count,
+            snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
+            events: results[1].affectedRows, erasedAt: moment.time)
     }
 }

@@ -1,118 +1,89 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of users: their installations, found by whom they are bound to.
+/// The SQL of users: their installations, found by `installation_owner`. `$1` is the app.
 enum UserStatements {
-    /// R6, R7: the binding goes, the snapshot stays.
-    private static let unbind = PreparedSQL(
-        """
-        UPDATE installation i
-        SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
-            state = k.state::installation_state, generation = k.generation, state_changed_at = k.state_changed_at
-        FROM unnest($1::integer[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[])
-            AS k (app_id, install_id, state, generation, state_changed_at)
-        WHERE i.app_id = k.app_id AND i.install_id = k.install_id
-        """)
-
-    static func unbinding(_ installations: [Installation]) -> PostgresStatement {
-        PostgresStatement(
-            unbind, installations.map(\.key.app.rawValue), installations.map(\.key.installID.rawValue),
-            installations.map(\.state.rawValue), installations.map(\.generation),
-            installations.map(\.stateChangedAt.postgres))
-    }
-
-    static let lock = PreparedSQL(
-        """
-        SELECT \(sql: InstallationColumns.list)
-        FROM unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
-        JOIN installation i USING (app_id, install_id)
-        ORDER BY i.app_id, i.install_id FOR UPDATE OF i
-        """)
-
-    static let lockOfSession = PreparedSQL(
-        """
-        SELECT \(sql: InstallationColumns.list) FROM installation i WHERE i.app_id = $1 AND i.session_id = $2
-        ORDER BY i.app_id, i.install_id FOR UPDATE
-        """)
-
+    /// POST …/users/{id}/logout, DELETE …/sessions/{id} (R7): locks up to `$4` installations after `$3` that are bound to
+    /// the user `$2`, in the order of their ids.
     static let lockOfUser = PreparedSQL(
         """
-        SELECT \(sql: InstallationColumns.list) FROM installation i WHERE i.app_id = $1 AND i.user_id = $2
-        ORDER BY i.app_id, i.install_id FOR UPDATE
+        SELECT i.*
+        FROM (
+            SELECT install_id FROM installation_owner
+            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3
+            ORDER BY install_id LIMIT $4) AS k
+        CROSS JOIN LATERAL (\(sql: locked)) AS i
         """)
 
-    /// For an erasure: all that the user may have left. Locked before it is told which of them that are, since what is read in the
-    /// statement that waits for a lock may be older than what it locks.
-    static let lockSeenWithUser = PreparedSQL(
+    /// DELETE …/sessions/{id} (R7): the same by the session `$2`.
+    static let lockOfSession = PreparedSQL(
         """
-        WITH wanted AS MATERIALIZED (\(sql: seenWithUser))
-        SELECT FROM wanted w JOIN installation i USING (app_id, install_id)
-        ORDER BY i.app_id, i.install_id
-        FOR UPDATE OF i
+        SELECT i.*
+        FROM (
+            SELECT install_id FROM installation_owner
+            WHERE app_id = $1 AND session_id = $2 AND left_at IS NULL AND install_id > $3
+            ORDER BY install_id LIMIT $4) AS k
+        CROSS JOIN LATERAL (\(sql: locked)) AS i
         """)
 
-    /// Those of the user, and those that the user registered last and left. What somebody else registered since, and left, tells of
-    /// that one.
+    private static let locked: PostgresSQL = """
+        SELECT \(sql: InstallationColumns.list) FROM installation i
+        WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE
+        """
+
+    // MARK: Erasure
+
+    /// DELETE …/users/{id}: up to `$4` installations after `$3` that the user `$2` is or was bound to, there or not.
+    static let seenWithUser = PreparedSQL(
+        """
+        SELECT install_id FROM installation_owner
+        WHERE app_id = $1 AND user_id = $2 AND install_id > $3 ORDER BY install_id LIMIT $4
+        """)
+
+    /// DELETE …/users/{id}: of these installations (`$4`), locked before, those that go: the user's (`$2`), and those that
+    /// the user registered last (`$3`, the registrant) and left, unless they go on without an owner.
     static let leftByUser = PreparedSQL(
         """
-        WITH wanted AS MATERIALIZED (\(sql: seenWithUser))
         SELECT \(sql: InstallationColumns.list)
-        FROM wanted w JOIN installation i USING (app_id, install_id)
-        WHERE i.user_id = $2 OR (i.user_id IS NULL AND i.state <> 'active' AND $2 = (
-            SELECT e.user_id FROM token_event e
-            WHERE e.app_id = i.app_id AND e.install_id = i.install_id AND \(sql: isRegistration)
-            ORDER BY e.id DESC LIMIT 1))
-        ORDER BY i.app_id, i.install_id
+        FROM unnest($4::text[]) AS k (install_id)
+        JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        WHERE i.user_id = $2 OR (i.user_id IS NULL AND i.state <> 'active' AND i.registrant = $3)
+        ORDER BY i.install_id
         """)
 
-    private static let seenWithUser: PostgresSQL = """
-        SELECT i.app_id, i.install_id FROM installation i WHERE i.app_id = $1 AND i.user_id = $2
-        UNION
-        SELECT e.app_id, e.install_id FROM token_event e WHERE e.app_id = $1 AND e.user_id = $2
+    /// DELETE …/users/{id}: history keeps what happened to a token, and loses whose it was: the events of these
+    /// installations (`$3`), and those of the same tokens elsewhere that name the user (`$2`) as the former one.
+    static let anonymizeEvents = PreparedSQL(
         """
-
-    static let delete = PreparedSQL(
-        """
-        DELETE FROM installation i USING unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
-        WHERE i.app_id = k.app_id AND i.install_id = k.install_id
+        WITH own AS MATERIALIZED (
+            SELECT e.id, e.at, e.token_sha256
+            FROM unnest($3::text[]) AS k (install_id)
+            JOIN token_event e ON e.app_id = $1 AND e.install_id = k.install_id
+        ), others AS MATERIALIZED (
+            SELECT e.id, e.at
+            FROM (SELECT DISTINCT token_sha256 FROM own WHERE token_sha256 IS NOT NULL) AS t
+            JOIN token_event e ON e.app_id = $1 AND e.token_sha256 = t.token_sha256
+        )
+        UPDATE token_event e
+        SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2)
+        FROM (SELECT id, at FROM own UNION SELECT id, at FROM others) AS k
+        WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
         """)
 
-    static let deleteSnapshots = PreparedSQL(
+    /// DELETE …/users/{id}: the last that names the user.
+    static let deleteOwners = PreparedSQL(
         """
-        DELETE FROM settings_snapshot s USING unnest($1::integer[], $2::text[]) AS k (app_id, install_id)
-        WHERE s.app_id = k.app_id AND s.install_id = k.install_id
+        DELETE FROM installation_owner o USING unnest($3::text[]) AS k (install_id)
+        WHERE o.app_id = $1 AND o.user_id = $2 AND o.install_id = k.install_id
         """)
 
-    /// What the user's device and settings were on installations that others have by now; to be carried out while history still names
-    /// the user. The newest snapshot says what the installation is at present, and so is its present owner's.
-    static let deleteSnapshotsOfUser = PreparedSQL(
-        """
-        DELETE FROM settings_snapshot s
-        WHERE s.app_id = $1
-            AND s.install_id IN (SELECT e.install_id FROM token_event e WHERE e.app_id = $1 AND e.user_id = $2)
-            AND EXISTS (
-                SELECT FROM settings_snapshot n WHERE n.app_id = $1 AND n.install_id = s.install_id AND n.id > s.id)
-            AND $2 = (
-                SELECT e.user_id FROM token_event e
-                WHERE e.app_id = $1 AND e.install_id = s.install_id AND e.at <= s.at ORDER BY e.id DESC LIMIT 1)
-        """)
-
-    private static let isRegistration: PostgresSQL =
-        "e.event IN ('registered', 'rotated', 'takenOver', 'reactivated', 'imported')"
-
-    /// History keeps what happened to a token, and loses whose it was.
-    static let forget = PreparedSQL(
-        """
-        UPDATE token_event
-        SET user_id = nullif(user_id, $2), previous_user_id = nullif(previous_user_id, $2)
-        WHERE (app_id = $1 AND user_id = $2)
-            OR (app_id = $1 AND previous_user_id = $2 AND previous_user_id IS DISTINCT FROM user_id)
-        """)
-
+    /// GET …/users/{id}/installations
     static let list = PreparedSQL(
         """
-        SELECT \(sql: InstallationStatements.recordColumns) FROM installation i
-        WHERE i.app_id = $1 AND i.user_id = $2 AND i.install_id > $3
-        ORDER BY i.install_id LIMIT $4
+        SELECT \(sql: InstallationStatements.recordColumns)
+        FROM installation_owner o
+        JOIN installation i ON i.app_id = $1 AND i.install_id = o.install_id
+        WHERE o.app_id = $1 AND o.user_id = $2 AND o.left_at IS NULL AND o.install_id > $3
+        ORDER BY o.install_id LIMIT $4
         """)
 }

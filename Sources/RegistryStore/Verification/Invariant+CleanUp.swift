@@ -9,6 +9,12 @@ extension Invariant {
             WHERE NOT EXISTS (SELECT FROM installation i WHERE i.app_id = c.app_id AND i.install_id = c.install_id)
             """),
         Invariant(
+            "cleanup-step", "20", "a token or a session is kept only of what lost one",
+            """
+            SELECT app_id || '/' || install_id FROM cleanup_change
+            WHERE (step = 'superseded') <> (token IS NOT NULL) OR (step = 'sessionEnded') <> (session_id IS NOT NULL)
+            """),
+        Invariant(
             "cleanup-result", "R11", "an app that the breaker held back was not touched",
             """
             SELECT 'run ' || run_id || ', app ' || app_id FROM cleanup_result

@@ -3,36 +3,60 @@ import PostgresClient
 extension Invariant {
     static let rollUp = [
         Invariant(
+            "rollup-cells", "R13", "the cell of an installation says what the installation says",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM installation i LEFT JOIN rollup_cell c ON c.app_id = i.app_id AND c.number = i.cell
+            \(sql: RollUpRebuildStatements.cellTexts)
+            WHERE (\(sql: RollUpRebuildStatements.cellFits)) IS NOT TRUE
+            """),
+        Invariant(
             "rollup-recount", "R13", "the roll-up counts what a recount does (rebuild-rollup repairs it)",
             """
-            SELECT concat_ws('/', app_id, provider, locale, time_zone_id, system_name, system_version,
-                authorization_status, state) || ' misses ' || count
-            FROM rollup_drift
+            SELECT concat_ws('/', app_id, 'cell ' || cell, expires_at) || ' misses ' || active || ' active of '
+                || installations
+            FROM (\(sql: RollUpRebuildStatements.corrections(where: "true", at: time))) AS d
             """),
         Invariant(
-            "rollup-marginals", "R13", "marginals are the sums of their cells (rebuild-rollup repairs them)",
+            "rollup-marginals", "R13", "levels are the sums of their cells (rebuild-rollup repairs them)",
             """
-            SELECT concat_ws('/', app_id, 'level ' || level, provider, locale_number, zone_number, time_zone_offset,
-                version_number, system_number, spelling_number, authorization_status, state) || ' misses ' || installations
-            FROM rollup_marginal_drift
+            \(sql: levels)
             UNION ALL
-            SELECT concat_ws('/', app_id, 'level ' || level) || ' has another size' FROM rollup_size_drift
-            """),
-        Invariant(
-            "rollup-triggers", "R13", "every change of installations reaches the roll-up",
-            """
-            SELECT wanted
-            FROM unnest(ARRAY['rollup_insert', 'rollup_update', 'rollup_delete', 'rollup_truncate']) AS wanted
-            WHERE NOT EXISTS (
-                SELECT FROM pg_trigger
-                WHERE tgrelid = to_regclass('installation') AND tgname = wanted AND tgenabled IN ('O', 'A'))
+            SELECT concat_ws('/', b.app_id, 'cell ' || b.cell) || ' is counted as another'
+            FROM (\(sql: RollUpRebuildStatements.wrongCube(where: "true"))) AS b
+            UNION ALL
+            SELECT concat_ws('/', app_id, 'level ' || level) || ' has another size'
+            FROM (\(sql: RollUpRebuildStatements.sizes(where: "true"))) AS s
+            FULL JOIN (SELECT app_id, level, reachable FROM rollup_size WHERE reachable <> 0) AS r
+                USING (app_id, level, reachable)
+            WHERE s IS NULL OR r IS NULL
             """),
         Invariant(
             "rollup-horizon", "R13", "no delta is older than what is folded",
             """
-            SELECT 'transaction ' || min(transaction_id::text::bigint) || ': ' || count(*) || ' deltas'
-            FROM rollup_delta
-            WHERE transaction_id < rollup_horizon() HAVING count(*) > 0
+            SELECT 'app ' || d.app_id || ', transaction ' || min(d.transaction_id) || ': ' || count(*) || ' deltas'
+            FROM rollup_delta d JOIN rollup_state s ON s.app_id = d.app_id
+            WHERE d.transaction_id < s.horizon
+                AND s.horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            GROUP BY d.app_id
             """),
+        Invariant(
+            "rollup-empty", "R13", "a row that counts nothing is removed",
+            RollUpLevel.all.map { level in
+                """
+                SELECT \(sql: PostgresSQL(literal: level.name)) || ' of app ' || app_id FROM \(sql: level.table)
+                WHERE reachable = 0 AND active = 0 AND installations = 0
+                """ as PostgresSQL
+            }.joined(separator: " UNION ALL ")),
     ]
+
+    private static let time: PostgresSQL = "(SELECT greatest(latest, now()) FROM registry_clock)"
+
+    private static let levels = RollUpLevel.all.filter { !$0.isCube }.map { level in
+        """
+        SELECT concat_ws('/', app_id, 'level ' || \(sql: PostgresSQL(literal: level.name)), \
+        \(sql: level.columns.joined(separator: ", "))) || ' misses ' || installations
+        FROM (\(sql: RollUpRebuildStatements.drift(of: level, where: "true"))) AS d
+        """ as PostgresSQL
+    }.joined(separator: " UNION ALL ")
 }

@@ -2,8 +2,8 @@ import PostgresClient
 
 /// What is remembered of logouts, and that no binding stands against it (R7).
 ///
-/// A binding that began when its session's end was already forgotten stands rightly. How long an end is remembered is the app's policy
-/// of now: after that was prolonged, these may accuse a binding that was rightful when it began.
+/// A binding that began when its session's end was already forgotten stands rightly. How long an end is remembered is
+/// the app's present policy: after that was prolonged, these may accuse a binding that was rightful when it began.
 extension Invariant {
     static let sessions = [
         Invariant(
@@ -38,12 +38,13 @@ extension Invariant {
                     OR l.session_id = '' AND i.credential_issued_at < date_trunc('second', l.logged_out_at))
             """),
         Invariant(
-            "logout-time", "R7", "no logout is of a time to come: it would refuse everybody until then",
+            "logout-time", "R7", "no logout is later than the registry's time: it would refuse everybody until then",
             """
             SELECT 'session ' || app_id || '/' || session_id FROM session
             WHERE greatest(ended_at, kept_at) > \(sql: soon)
             UNION ALL
-            SELECT 'user ' || app_id || '/' || encode(user_sha256, 'hex') FROM user_guard WHERE refused_before > \(sql: soon)
+            SELECT 'user ' || app_id || '/' || encode(user_sha256, 'hex') FROM user_guard
+            WHERE refused_before > \(sql: soon)
             UNION ALL
             SELECT app_id || '/' || install_id FROM installation_logout WHERE logged_out_at > \(sql: soon)
             """),
@@ -57,9 +58,6 @@ extension Invariant {
             SELECT app_id || '/' || install_id FROM installation_logout WHERE octet_length(user_sha256) <> 32
             """),
     ]
-
-    /// What commits while the check begins is later than its own time.
-    private static let soon: PostgresSQL = "now() + interval '1 minute'"
 
     /// How long the app of the row remembers a logout.
     private static func tombstones(_ row: PostgresSQL) -> PostgresSQL {

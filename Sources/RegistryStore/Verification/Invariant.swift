@@ -37,10 +37,18 @@ public struct Invariant: Sendable {
 extension Invariant {
     private static let installations = [
         Invariant(
-            "token-held-once", "R1", "a token is held by one installation",
+            "token-holder", "R1", "a token has one holder, which is the installation that has the token",
             """
-            SELECT min(app_id || '/' || install_id) || ' and ' || count(*) - 1 || ' more' FROM installation
-            WHERE token_sha256 IS NOT NULL GROUP BY app_id, provider, token_sha256 HAVING count(*) > 1
+            SELECT i.app_id || '/' || i.install_id
+            FROM installation i
+                LEFT JOIN token_holder h
+                    ON h.app_id = i.app_id AND h.provider = i.provider AND h.token_sha256 = i.token_sha256
+            WHERE i.token_sha256 IS NOT NULL AND h.install_id IS DISTINCT FROM i.install_id
+            UNION ALL
+            SELECT h.app_id || '/' || h.install_id || ' has not the token that it holds'
+            FROM token_holder h LEFT JOIN installation i ON i.app_id = h.app_id AND i.install_id = h.install_id
+            WHERE h.install_id IS NOT NULL
+                AND (i.provider IS DISTINCT FROM h.provider OR i.token_sha256 IS DISTINCT FROM h.token_sha256)
             """),
         Invariant(
             "token-digest", "R1", "the digest of a row is its token's SHA-256",
@@ -56,6 +64,26 @@ extension Invariant {
                 OR (p256dh IS NOT NULL) <> (provider = 'webPush' AND token IS NOT NULL)
             """),
         Invariant(
+            "owner", "R4", "an installation and the bindings to users agree on its user and session",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM installation i
+                LEFT JOIN installation_owner o ON o.app_id = i.app_id AND o.user_id = i.user_id
+                    AND o.install_id = i.install_id AND o.left_at IS NULL
+            WHERE i.user_id IS NOT NULL AND (o.install_id IS NULL OR o.session_id IS DISTINCT FROM i.session_id)
+            UNION ALL
+            SELECT o.app_id || '/' || o.install_id || ' has left its user'
+            FROM installation_owner o LEFT JOIN installation i ON i.app_id = o.app_id AND i.install_id = o.install_id
+            WHERE o.left_at IS NULL AND i.user_id IS DISTINCT FROM o.user_id
+            """),
+        Invariant(
+            "registrant", "20", "the user of an installation registered it last",
+            """
+            SELECT app_id || '/' || install_id FROM installation
+            WHERE user_id IS NOT NULL AND registrant IS DISTINCT FROM
+                ('x' || encode(substr(user_digest(user_id), 1, 8), 'hex'))::bit(64)::bigint
+            """),
+        Invariant(
             "owner-and-session", "R6", "a session has an owner, an expiry a session; who is logged out owns nothing",
             """
             SELECT app_id || '/' || install_id FROM installation
@@ -63,16 +91,19 @@ extension Invariant {
                 OR state = 'loggedOut' AND user_id IS NOT NULL
             """),
         Invariant(
-            "generation", "R8", "a row is at the generation of its last registration, or beyond",
+            "generation", "R8", "a row is at the generation of its last registration or beyond, and has a revision",
             """
             SELECT app_id || '/' || install_id FROM installation
-            WHERE generation < registration_generation OR registration_generation <= 0
+            WHERE generation < registration_generation OR registration_generation <= 0 OR revision < 1
             """),
         Invariant(
-            "times", "R2", "an installation was made, then registered, then seen; its state changed since it was made",
+            "times", "R2",
+            "an installation was created, then registered, then seen; its state changed since it was created; and no "
+                + "time is to come",
             """
             SELECT app_id || '/' || install_id FROM installation
             WHERE created_at > registered_at OR registered_at > last_seen_at OR created_at > state_changed_at
+                OR created_at > snapshot_at OR greatest(last_seen_at, state_changed_at, snapshot_at) > \(sql: soon)
             """),
         Invariant(
             "app", "R1", "an installation belongs to an app",
@@ -81,6 +112,9 @@ extension Invariant {
             WHERE NOT EXISTS (SELECT FROM app WHERE app.id = i.app_id)
             """),
     ]
+
+    /// A minute after the registry's time: what commits while the check begins is later than its own time.
+    static let soon: PostgresSQL = "(SELECT greatest(latest, now()) + interval '1 minute' FROM registry_clock)"
 }
 
 // MARK: - History
@@ -88,14 +122,18 @@ extension Invariant {
 extension Invariant {
     private static let history = [
         Invariant(
-            "event-chain", "R12", "each event goes on from the one before it, or begins a new life",
+            "event-chain", "R12", "each event goes on from the one before it, or begins a new life, later in the feed",
             """
             SELECT app_id || '/' || install_id || ' event ' || id
             FROM (
-                SELECT app_id, install_id, id, generation_before, generation_after,
-                    lag(generation_after) OVER (PARTITION BY app_id, install_id ORDER BY id) AS reached
-                FROM token_event) AS e
-            WHERE generation_after < generation_before
+                SELECT app_id, install_id, id, event, position, generation_before, generation_after,
+                    lag(generation_after) OVER installations AS reached,
+                    lag(position) OVER installations AS last_position
+                FROM token_event
+                WINDOW installations AS (PARTITION BY app_id, install_id ORDER BY id)) AS e
+            WHERE generation_after < generation_before OR position < last_position
+                OR event = 'logoutIgnored' AND generation_after <> generation_before
+                OR event NOT IN ('logoutIgnored', 'topicsChanged') AND generation_after = generation_before
                 OR reached IS NOT NULL AND generation_before <> reached
                     AND NOT (generation_before = 0 AND generation_after > reached)
             """),
@@ -104,8 +142,8 @@ extension Invariant {
             """
             SELECT i.app_id || '/' || i.install_id
             FROM (
-                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider, token_sha256,
-                    user_id
+                SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider,
+                    token_sha256, user_id
                 FROM token_event ORDER BY app_id, install_id, id DESC) AS e
             JOIN installation i USING (app_id, install_id)
             WHERE i.generation <> e.generation_after OR i.state <> e.state OR i.provider <> e.provider
@@ -124,13 +162,13 @@ extension Invariant {
                 SELECT app_id, text, min(id) AS id
                 FROM token_event CROSS JOIN LATERAL (VALUES (reason), (actor)) AS t (text)
                 GROUP BY app_id, text) AS w
-            JOIN installation i ON i.app_id = w.app_id AND i.token_sha256 = sha256(convert_to(w.text, 'UTF8'))
+            JOIN token_holder h ON h.app_id = w.app_id AND h.token_sha256 = sha256(convert_to(w.text, 'UTF8'))
             """),
         Invariant(
-            "event-transaction", "27", "no event comes from a transaction that is still to come",
+            "event-position", "27", "no event comes from a transaction that is still to come",
             """
             SELECT 'event ' || min(id) || ' and ' || count(*) - 1 || ' more' FROM token_event
-            WHERE transaction_id >= pg_snapshot_xmax(pg_current_snapshot()) HAVING count(*) > 0
+            WHERE position >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint HAVING count(*) > 0
             """),
         Invariant(
             "snapshot-owner", "20", "there is no settings snapshot of an installation that is gone",
@@ -140,20 +178,13 @@ extension Invariant {
             GROUP BY s.app_id, s.install_id
             """),
         Invariant(
-            "newest-snapshot", "R2", "the newest settings snapshot is what the row says",
+            "snapshot-times", "R2", "a settings snapshot arrived, was replaced, and the present one is younger",
             """
-            SELECT i.app_id || '/' || i.install_id
-            FROM (
-                SELECT DISTINCT ON (app_id, install_id) * FROM settings_snapshot
-                ORDER BY app_id, install_id, id DESC) AS s
-            JOIN installation i USING (app_id, install_id)
-            WHERE (\(sql: snapshot("i"))) IS DISTINCT FROM (\(sql: snapshot("s")))
+            SELECT s.app_id || '/' || s.install_id || ' snapshot ' || s.id
+            FROM settings_snapshot s JOIN installation i USING (app_id, install_id)
+            WHERE s.at > s.replaced_at OR s.replaced_at > i.snapshot_at
             """),
     ]
-
-    private static func snapshot(_ table: String) -> PostgresSQL {
-        SnapshotColumns.batch.list.names(of: table)
-    }
 }
 
 // MARK: - Schema
@@ -163,20 +194,13 @@ extension Invariant {
         Invariant(
             "token-index", "R1", "a valid unique index keeps tokens apart",
             """
-            SELECT 'installation_token' WHERE NOT EXISTS (
+            SELECT 'token_holder_pkey' WHERE NOT EXISTS (
                 SELECT FROM pg_index
-                WHERE indexrelid = to_regclass('installation_token') AND indisunique AND indisvalid AND indisready)
+                WHERE indexrelid = to_regclass('token_holder_pkey') AND indisunique AND indisvalid AND indisready)
             """),
         Invariant(
             "partitions", "R12", "history has its partitions of this month and the next",
-            """
-            SELECT parent || to_char(month, '_YYYY_MM')
-            FROM unnest(ARRAY['token_event', 'settings_snapshot']) AS parent
-            CROSS JOIN LATERAL (VALUES (now() AT TIME ZONE 'UTC'), (now() AT TIME ZONE 'UTC' + interval '1 month')) AS m (month)
-            WHERE NOT EXISTS (
-                SELECT FROM pg_inherits
-                WHERE inhparent = to_regclass(parent) AND inhrelid = to_regclass(parent || to_char(month, '_YYYY_MM')))
-            """),
+            "SELECT parent || ' of ' || first_day FROM missing_history_months(1)"),
         Invariant(
             "epoch", "27", "the change feed's epoch is this database's",
             """

@@ -40,22 +40,18 @@ struct AudienceBenchmark {
             report.cells.append(try await cells())
             report.answers.append(try await ask(app))
         }
-        log("changing settings with the roll-up's triggers and without")
-        report.triggers = try await TriggerCost(database, app: app, count: loaded).measure()
         return report
     }
 
-    /// Without triggers, which a rebuild makes up for: it is faster, and shows what a rebuild takes.
     private func load(_ numbers: Range<Int>, of app: App) async throws {
         let fleet = Fleet(
             seed: seed, app: app, count: numbers.upperBound, asOf: .now, silence: .spread, links: try TimeZoneLinks())
         var loader = FleetLoader()
         loader.writesHistory = false
-        try await script("DROP INDEX IF EXISTS audience_best; ALTER TABLE installation DISABLE TRIGGER USER")
+        try await script("DROP INDEX IF EXISTS audience_best")
         try await loader.load(fleet, numbers, into: database)
-        try await script("ALTER TABLE installation ENABLE TRIGGER USER; \(AudienceQuestion.bestIndex)")
-        _ = try await RollUpRebuild(database).run()
-        // Each in a transaction of its own.
+        try await script(AudienceQuestion.bestIndex)
+        // In a transaction of its own.
         try await script("VACUUM ANALYZE")
     }
 
@@ -65,7 +61,7 @@ struct AudienceBenchmark {
 
     private func cells() async throws -> Int {
         try await PostgresSession.withSession(database) { session in
-            try session.execute("SELECT count(*) FROM rollup_cell_255")[0].decode(0)
+            try session.execute("SELECT count(*) FROM rollup_cube")[0].decode(0)
         }
     }
 

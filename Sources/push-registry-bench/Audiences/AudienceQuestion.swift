@@ -25,9 +25,9 @@ struct AudienceQuestion: Sendable {
     func rival(of app: AppNumber) -> PostgresStatement {
         """
         SELECT count(*) FROM installation
-        WHERE app_id = \(app.rawValue) AND state = 'active' AND (session_expires_at IS NULL OR session_expires_at > now())
-            AND (authorization_status IN ('authorized', 'provisional', 'ephemeral')
-                OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))
+        WHERE app_id = \(app.rawValue) AND state = 'active'
+            AND (session_expires_at IS NULL OR session_expires_at > now())
+            AND (settings & 15 IN (2, 3, 4) OR settings & 15 = 5 AND provider NOT IN ('apns', 'apnsSandbox'))
             AND \(sql: condition)
         """
     }
@@ -35,7 +35,7 @@ struct AudienceQuestion: Sendable {
     /// The best index for these questions: it holds all that they read, in an order that the most common filter uses.
     static let bestIndex = """
         CREATE INDEX audience_best ON installation (app_id, locale, time_zone_id, system_version)
-        INCLUDE (provider, authorization_status, state, session_expires_at) WHERE state = 'active'
+        INCLUDE (provider, settings, state, session_expires_at) WHERE state = 'active'
         """
 
     static func all() throws -> [AudienceQuestion] {
@@ -61,6 +61,9 @@ struct AudienceQuestion: Sendable {
             .init(
                 "breakdown by OS version, one locale, zone", 3, .all([german, berlin]), by: [.osVersion],
                 "\(sql: isGerman) AND time_zone_id = 'Europe/Berlin'"),
+            .init("breakdown by locale, zone", 2, .everybody, by: [.locale, .timeZone], "true"),
+            .init("breakdown by zone, OS version", 2, .everybody, by: [.timeZone, .osVersion], "true"),
+            .init("breakdown by UTC offset, OS version", 2, .everybody, by: [.utcOffset, .osVersion], "true"),
             .init(
                 "breakdown by provider, OS version, auth.", 3, .everybody,
                 by: [.provider, .osVersion, .authorizationStatus], "true"),

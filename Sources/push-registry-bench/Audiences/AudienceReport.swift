@@ -25,7 +25,6 @@ struct AudienceReport: BenchmarkReport {
     /// The median at the largest fleet by that at the smallest, of one or two dimensions.
     private static let growthMax = 1.2
     private static let gainMin = 20.0
-    private static let triggersMax = 1.15
 
     let counts: [Int]
     let times: Int
@@ -33,7 +32,6 @@ struct AudienceReport: BenchmarkReport {
     var cells: [Int] = []
     /// By fleet, in the order of the questions.
     var answers: [[Answer]] = []
-    var triggers: TriggerCost.Result?
 
     init(counts: [Int], times: Int) {
         self.counts = counts
@@ -45,7 +43,7 @@ struct AudienceReport: BenchmarkReport {
         [
             slowest("one or two dimensions, slowest", answers.last?.filter(\.isSmall), Self.smallMedianMax),
             slowest("three dimensions, slowest", answers.last?.filter { !$0.isSmall }, Self.largeMedianMax), growth,
-            gain, cost,
+            gain,
         ].compactMap(\.self)
     }
 
@@ -71,14 +69,6 @@ struct AudienceReport: BenchmarkReport {
                 title: "smallest gain on count(*) with the best index: \(answer.title)", unit: "ms",
                 value: answer.median, otherName: "count(*)", other: answer.rival,
                 target: .ratioMax(1 / Self.gainMin))
-        }
-    }
-
-    private var cost: Figure? {
-        triggers.map { triggers in
-            Figure(
-                title: "new settings of 100 installations", unit: "ms", value: triggers.with,
-                otherName: "without the roll-up", other: triggers.without, target: .ratioMax(Self.triggersMax))
         }
     }
 

@@ -4,12 +4,11 @@ import EmbeddedPostgres
 struct AudiencesCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "audiences",
-        abstract: "Measure audience counts and breakdowns from the roll-up, and what it costs registrations.",
+        abstract: "Measure audience counts and breakdowns from the roll-up.",
         discussion: """
             Starts a throw-away PostgreSQL, loads a fleet of each size in turn, and asks the questions one after the other, \
             as the service asks them. The other side counts the same installations by count(*) on an index that \
-            covers all it needs. Then it changes settings, 100 installations to a statement, with the roll-up's triggers \
-            and without.
+            covers all it needs.
 
             Five million installations take some ten minutes and 6 GB.
             """)

@@ -39,7 +39,10 @@ struct CleanUpBenchmark {
         var report = CleanUpReport(installations: count, connections: CleanUpLoad.connections)
         for round in 0..<rounds {
             try await age(tenth: 3 * round)
-            let bare = try await measure(postgres) { try await script(Self.bareSQL) }
+            let bare = try await measure(postgres) {
+                try await script(Self.bareSQL)
+                try await fold()
+            }
             (report.bare, report.bareCPU) = (report.bare + [bare.seconds], report.bareCPU + [bare.cpu])
             try await age(tenth: 3 * round + 1)
             let job = try await measure(postgres) { try await cleanUp() }
@@ -74,21 +77,19 @@ struct CleanUpBenchmark {
         report.jobBeside.append(seconds)
     }
 
-    /// Seen within hours; without triggers, which a rebuild makes up for.
+    /// Seen within hours. What is changed by hand here a rebuild counts.
     private func load() async throws -> Fleet {
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
             silence: .seconds(3_600), links: try TimeZoneLinks())
         var loader = FleetLoader()
         loader.writesHistory = false
-        try await script("ALTER TABLE installation DISABLE TRIGGER USER")
         try await loader.load(fleet, into: database)
         // Only what this benchmark makes old is due.
         try await script(
             """
             UPDATE installation SET state = 'active', probably_replaced_by = NULL, session_expires_at = NULL
-            WHERE state <> 'active' OR probably_replaced_by IS NOT NULL OR session_expires_at IS NOT NULL;
-            ALTER TABLE installation ENABLE TRIGGER USER
+            WHERE state <> 'active' OR probably_replaced_by IS NOT NULL OR session_expires_at IS NOT NULL
             """)
         _ = try await RollUpRebuild(database).run()
         return fleet
@@ -101,7 +102,7 @@ struct CleanUpBenchmark {
                 registered_at = registered_at - interval '70 days', last_seen_at = last_seen_at - interval '70 days'
             WHERE ('x' || right(install_id, 3))::bit(12)::integer % 10 = \(tenth)
             """)
-        try await script("SELECT fold_rollup(2147483647)")
+        try await fold()
         // Each in a transaction of its own. All sides begin with all pages written out.
         try await script("VACUUM ANALYZE")
         try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
@@ -117,21 +118,30 @@ struct CleanUpBenchmark {
             ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
     }
 
+    /// The same rows, events and deltas as the night job's; `fold` follows it.
     private static let bareSQL = """
         BEGIN;
         WITH changed AS (
-            UPDATE installation SET state = 'stale', generation = generation + 1, state_changed_at = now()
+            UPDATE installation
+            SET state = 'stale', generation = generation + 1, state_changed_at = now(), revision = revision + 1
             WHERE state = 'active' AND last_seen_at <= now() - interval '60 days'
             RETURNING *
+        ), counted AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+            SELECT app_id, (SELECT pg_current_xact_id()::text::bigint), cell, NULL, -count(*), 0
+            FROM changed GROUP BY app_id, cell
         )
-        INSERT INTO token_event (at, app_id, install_id, event, reason, actor, provider, token_sha256, user_id,
+        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256, user_id,
             previous_user_id, state, generation_before, generation_after)
-        SELECT now(), app_id, install_id, 'stale', 'unseen', 'bench', provider, token_sha256, user_id, user_id, state,
-            generation - 1, generation
+        SELECT (SELECT pg_current_xact_id()::text::bigint), now(), app_id, install_id, 'stale', 'unseen', 'bench', provider,
+            token_sha256, user_id, user_id, state, generation - 1, generation
         FROM changed;
-        COMMIT;
-        SELECT fold_rollup(2147483647);
+        COMMIT
         """
+
+    private func fold() async throws {
+        try await PostgresSession.withSession(database) { _ = try RollUpFold.runAll(in: $0) }
+    }
 
     private func script(_ script: String) async throws {
         try await PostgresSession.withSession(database) { try $0.run(script: script) }

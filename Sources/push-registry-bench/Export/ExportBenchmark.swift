@@ -5,7 +5,8 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// The same rows in the same order by `\copy` and by an export, in turn; then registrations with and without an export beside them.
+/// The same rows in the same order by `\copy` and by an export, in turn; then registrations with and without an export
+/// beside them.
 struct ExportBenchmark {
     private static let app = "com.example.bench"
     private static let connections = 64
@@ -65,14 +66,10 @@ struct ExportBenchmark {
         return report
     }
 
-    /// Without triggers, which a rebuild makes up for.
     private func load(_ fleet: Fleet) async throws {
         var loader = FleetLoader()
         loader.writesHistory = false
-        try await script("ALTER TABLE installation DISABLE TRIGGER USER")
         try await loader.load(fleet, into: database)
-        try await script("ALTER TABLE installation ENABLE TRIGGER USER")
-        _ = try await RollUpRebuild(database).run()
         try await script("VACUUM ANALYZE")
     }
 

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A client that exports and does nothing with it but count the lines, as `\copy` to `/dev/null` does nothing with them.
+/// A client that exports and does nothing with it but count the lines, as `\copy` to `/dev/null` does nothing with
+/// them.
 struct ExportClient: Sendable {
     private static let bufferBytes = 256 * 1_024
 

@@ -3,6 +3,7 @@ import FleetGenerator
 import Foundation
 import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// Measures the rows that were asked for, both sides in turn and round after round, so that what the machine does
 /// meanwhile falls on both.
@@ -127,8 +128,7 @@ struct Sides {
     /// Both sides begin with all pages written out, and with nothing to fold that another row left.
     private func settle() async throws {
         try await PostgresSession.withSession(superuser) { session in
-            // A service that folds just now is waited for.
-            try session.run(script: "BEGIN; SELECT lock_rollup(true); SELECT fold_rollup(2147483647); COMMIT")
+            _ = try RollUpFold.runAll(in: session)
             try session.run(script: "CHECKPOINT")
         }
     }

@@ -1,9 +1,32 @@
+import EmbeddedPostgres
+import Foundation
 import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
     @Suite("An import reports the lines that it cannot take, and takes the others")
     struct ImportFaultTests {
+        /// By its name, by a link, and by a redirection: what is imported is not written.
+        @Test func rejects_neverTouchTheInput() async throws {
+            let app = try await RegistryApp.make()
+            let folder = FileManager.default.temporaryDirectory.appending(path: "rejects-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let text = "{\"installId\":\"phone\"}\n"
+            let file = folder.appending(path: "fleet.ndjson")
+            try Data(text.utf8).write(to: file)
+            try FileManager.default.createSymbolicLink(
+                at: folder.appending(path: "link"), withDestinationURL: file)
+            try FileManager.default.linkItem(at: file, to: folder.appending(path: "hard"))
+            for (name, more) in [("fleet.ndjson", []), ("link", []), ("hard", ["--dry-run"])] {
+                let result = try await RegistryCommand.run(
+                    ["import", "fleet.ndjson", "--app", app.id, "--rejects", name] + more,
+                    environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString], in: folder.path)
+                #expect(result.status == 1 && result.log.contains("--rejects"), "\(result.log)")
+                #expect(try String(contentsOf: file, encoding: .utf8) == text, "\(name)")
+            }
+        }
+
         private let good = #"{"installId":"good","provider":"fcm","token":"fcm-token"}"#
 
         private func place(_ reject: JSON) -> String {

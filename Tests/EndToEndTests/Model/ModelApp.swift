@@ -72,7 +72,8 @@ struct ModelApp: Sendable {
                 credential_issued_at = credential_issued_at - make_interval(hours => \(Int32(hours)))
             """,
             """
-            UPDATE session SET kept_at = kept_at - make_interval(hours => \(Int32(hours))),
+            UPDATE session SET seen_at = seen_at - make_interval(hours => \(Int32(hours))),
+                kept_at = kept_at - make_interval(hours => \(Int32(hours))),
                 ended_at = ended_at - make_interval(hours => \(Int32(hours)))
             """,
             "UPDATE user_guard SET refused_before = refused_before - make_interval(hours => \(Int32(hours)))",

@@ -82,8 +82,10 @@ extension ModelTables {
                 (extract(epoch FROM credential_issued_at) * 1000000)::bigint, state::text, generation,
                 registration_generation, probably_replaced_by, (extract(epoch FROM created_at) * 1000000)::bigint,
                 (extract(epoch FROM registered_at) * 1000000)::bigint,
-                (extract(epoch FROM last_seen_at) * 1000000)::bigint, authorization_status::text, keychain_id, vendor_id,
-                (SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
+                (extract(epoch FROM last_seen_at) * 1000000)::bigint,
+                setting_name(settings, 0, '{notDetermined,denied,authorized,provisional,ephemeral,unknown}'), keychain_id,
+                vendor_id,
+                1 + (SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
             FROM installation i WHERE app_id = \(app)
             """)
         return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0), try Oracle.Phone($0)) })
@@ -107,8 +109,10 @@ extension ModelTables {
     ) async throws -> [String: Oracle.Session] {
         let rows = try await database.rows(
             """
-            SELECT session_id, encode(user_sha256, 'hex'), ended_at IS NOT NULL, kept_at IS NOT NULL
-            FROM session WHERE app_id = \(app)
+            SELECT s.session_id, encode(s.user_sha256, 'hex'), s.ended_at IS NOT NULL OR coalesce(
+                    s.seen_at < u.refused_before AND coalesce(s.kept_at < u.refused_before, true), false),
+                s.kept_at IS NOT NULL
+            FROM session s LEFT JOIN user_guard u USING (app_id, user_sha256) WHERE s.app_id = \(app)
             """)
         return Dictionary(
             uniqueKeysWithValues: try rows.map { row in

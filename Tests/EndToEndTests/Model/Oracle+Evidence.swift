@@ -78,6 +78,7 @@ extension Oracle {
     }
 
     func read(_ id: String, by credential: ModelCredential, at moment: Moment) -> Answer {
+        if hasEnded(credential, on: id, at: moment) { return .endedCredential }
         guard let phone = phones[id], isOwn(phone, of: credential) else { return .unknownInstallation }
         var answer = Answer(
             200,

@@ -5,7 +5,11 @@ extension Oracle {
         _ id: String, by credential: ModelCredential, keepsAnonymous: Bool, _ ifMatch: ModelPrecondition?,
         at moment: Moment
     ) -> Answer {
-        guard let phone = phones[id] else { return .unknownInstallation }
+        guard let phone = phones[id] else {
+            if credential.isService { return .unknownInstallation }
+            guard credential.user != nil else { return Answer(403, ["code": .text("forbidden")]) }
+            return Answer(200, ["status": .text("outdated"), "generation": .absent])
+        }
         let holds = ifMatch?.holds(for: phone.generation) ?? true
         guard phone.user != nil else {
             if credential.user != nil {
@@ -52,7 +56,14 @@ extension Oracle {
             previousUser: phone.user)
         let isBound = credential.user == phone.user && (credential.session ?? phone.session) == phone.session
         let over = isBound ? [] : [(credential.user, credential.session)]
-        return sayGoodbye(over, "outdated", id, at: moment)
+        var answer = sayGoodbye(over, "outdated", id, at: moment)
+        if !isReadable(phone, to: credential) { answer.members["generation"] = .absent }
+        return answer
+    }
+
+    /// Only a caller that may read the record is told its generation.
+    func isReadable(_ phone: Phone, to credential: ModelCredential) -> Bool {
+        credential.isService || phone.user == credential.user
     }
 
     private mutating func sayGoodbye(
@@ -101,10 +112,15 @@ extension Oracle {
         if let kept { sessions[kept, default: Session(user: user)].keptAt = now }
     }
 
-    mutating func remove(_ id: String, by credential: ModelCredential, _ ifMatch: ModelPrecondition?) -> Answer {
+    mutating func remove(
+        _ id: String, by credential: ModelCredential, _ ifMatch: ModelPrecondition?, at moment: Moment
+    ) -> Answer {
+        if hasEnded(credential, on: id, at: moment) { return .endedCredential }
         let phone = phones[id]
         if let phone, !isOwn(phone, of: credential) { return .unknownInstallation }
         if let ifMatch, !(phone.map { ifMatch.holds(for: $0.generation) } ?? false) {
+            // A service that names a user gets what that user's JWT gets.
+            guard phone != nil || credential.isService && credential.user == nil else { return .unknownInstallation }
             return .outdated(phone?.generation ?? 0)
         }
         guard let phone else { return Answer(204) }
@@ -173,7 +189,8 @@ extension Oracle {
 
     /// Whether the installation exists for the caller.
     func isOwn(_ phone: Phone, of credential: ModelCredential) -> Bool {
-        credential.isService || phone.user == credential.user
+        // A service that names a user gets what that user's JWT gets.
+        credential.isService && credential.user == nil || phone.user == credential.user
     }
 }
 

@@ -5,7 +5,8 @@ extension Oracle {
         seeSession(of: registration.credential)
         let present = phones[registration.phone]
         if let ifMatch = registration.ifMatch, !(present.map { ifMatch.holds(for: $0.generation) } ?? false) {
-            return .outdated(present?.generation ?? 0)
+            guard let present else { return .outdated(registration.credential.isService ? 0 : nil) }
+            return .outdated(isReadable(present, to: registration.credential) ? present.generation : nil)
         }
         guard mayBind(registration, over: present, at: moment) else {
             return Answer(409, ["code": .text("session-ended")])
@@ -24,19 +25,33 @@ extension Oracle {
     /// R7: who begins a binding must not come from what was logged out, as long as that is remembered.
     private func mayBind(_ registration: ModelRegistration, over present: Phone?, at moment: Moment) -> Bool {
         let credential = registration.credential
-        guard let user = credential.user else { return true }
-        if let present, present.user == user, present.session == credential.session { return true }
+        if let present, present.user == credential.user, present.session == credential.session {
+            // A credential without a session that is older than the binding may be from before a logout.
+            guard let issuedAt = credential.issuedAt, credential.session == nil else { return true }
+            if let boundAt = present.issuedAt, !issuedAt.isInEarlierSecond(than: boundAt) { return true }
+        }
+        return !isSignedOut(credential, on: registration.phone, at: moment)
+    }
+
+    /// A JWT of an ended session, or from before a logout, reads and removes nothing.
+    func hasEnded(_ credential: ModelCredential, on phone: String, at moment: Moment) -> Bool {
+        guard case .jwt = credential else { return false }
+        return isSignedOut(credential, on: phone, at: moment)
+    }
+
+    private func isSignedOut(_ credential: ModelCredential, on phone: String, at moment: Moment) -> Bool {
+        guard let user = credential.user else { return false }
         var signOuts: [Int64?] = []
         if let session = credential.session {
             signOuts.append(sessions[session]?.endedAt)
-            signOuts.append(farewells[Farewell(phone: registration.phone, user: user, session: session)])
+            signOuts.append(farewells[Farewell(phone: phone, user: user, session: session)])
         }
         if let issuedAt = credential.issuedAt {
-            let here = farewells[Farewell(phone: registration.phone, user: user, session: nil)]
+            let here = farewells[Farewell(phone: phone, user: user, session: nil)]
             let everywhere = refusal(of: user, credential.session)
             signOuts += [here, everywhere].filter { $0.map(issuedAt.isInEarlierSecond) ?? false }
         }
-        return !signOuts.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }
+        return signOuts.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }
     }
 
     /// When all the user's sessions were ended, unless this one was excepted.
@@ -106,6 +121,9 @@ extension Oracle {
         after.state = "active"
         after.replacedBy = nil
         after.seenAt = moment.registrationTime
+        if after.user != present.user || after.session != present.session || present.issuedAt == nil {
+            after.issuedAt = registration.credential.issuedAt
+        }
         after.snapshot = registration.snapshot
         if after.snapshot != present.snapshot {
             after.snapshots += 1
@@ -122,9 +140,6 @@ extension Oracle {
         after.generation += 1
         after.registrationGeneration = after.generation
         after.registeredAt = after.seenAt
-        if after.user != present.user || after.session != present.session || after.user == nil {
-            after.issuedAt = registration.credential.issuedAt
-        }
         let (kind, reason) = former == nil ? explanation(of: after, from: present) : ("takenOver", "tokenMoved")
         tell(
             kind, reason, by: actors.name(registration.credential), registration.phone, from: present, to: after,

@@ -100,8 +100,10 @@ struct Oracle: Hashable, Sendable {
 
         static let unknownInstallation = Answer(404, ["code": .text("unknown-installation")])
 
-        static func outdated(_ generation: Int64) -> Answer {
-            Answer(412, ["code": .text("outdated"), "generation": .number(generation)])
+        static let endedCredential = Answer(401, ["code": .text("credential-ended")])
+
+        static func outdated(_ generation: Int64?) -> Answer {
+            Answer(412, ["code": .text("outdated"), "generation": generation.map { .number($0) } ?? .absent])
         }
     }
 
@@ -125,7 +127,7 @@ struct Oracle: Hashable, Sendable {
         case .register(let registration): register(registration, at: moment)
         case .read(let phone, let credential): read(phone, by: credential, at: moment)
         case .list(let user): list(user)
-        case .remove(let phone, let credential, let ifMatch): remove(phone, by: credential, ifMatch)
+        case .remove(let phone, let credential, let ifMatch): remove(phone, by: credential, ifMatch, at: moment)
         case .logOut(let phone, let credential, let keepsAnonymous, let ifMatch):
             logOut(phone, by: credential, keepsAnonymous: keepsAnonymous, ifMatch, at: moment)
         case .endSession(let session): endSession(session, at: moment)
@@ -174,6 +176,8 @@ enum ModelValue: Hashable, Sendable {
     case number(Int64)
     case flag(Bool)
     case texts([String])
+
+    static let absent = ModelValue.text(nil)
 }
 
 extension Int64 {

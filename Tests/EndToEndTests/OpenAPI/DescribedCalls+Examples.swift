@@ -4,7 +4,8 @@ import Testing
 extension DescribedCalls {
     /// All operations, in an order in which each finds what it needs.
     static let order = [
-        "putApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots", "listHistory",
+        "putApp", "patchApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots",
+        "listHistory",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteInstallation",

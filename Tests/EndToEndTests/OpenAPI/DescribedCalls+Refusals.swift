@@ -92,6 +92,8 @@ extension DescribedCalls {
         expect(
             404, try await call("putApp", [:], path: ["app": "nobody"], by: .role(.admin)),
             "creation by another's admin")
+        let other = [("If-Match", "\"0123456789abcdef0123456789abcdef\"")]
+        for id in ["putApp", "patchApp"] { expect(412, try await call(id, [:], by: Self.admin, fields: other), id) }
         expect(400, try await call("putApp", [:], path: ["app": "a%20b"], by: Self.admin), "name of an app")
         expect(400, try await call("countAudienceByQuery", query: "color=red", by: .role(.sender)), "unknown parameter")
         let noEncoding = [("Accept-Encoding", "identity;q=0, *;q=0")]
@@ -100,6 +102,12 @@ extension DescribedCalls {
         try await putSegment("base", ["filter": [:]], 201)
         try await putSegment("user", ["filter": ["segment": "base"]], 201)
         try await putSegment("base", ["filter": ["segment": "user"]], 400)
+        for id in ["putSegment", "deleteSegment"] {
+            let answer = try await call(
+                id, try body(of: id) == nil ? nil : ["filter": [:]], path: ["name": "user"], by: .role(.marketing),
+                fields: other)
+            expect(412, answer, "\(id) that was changed meanwhile")
+        }
         try await putSegment(Self.tooLongAName, ["filter": [:]], 400)
         expect(404, try await call("getSegment", path: ["name": "nobody"], by: .role(.marketing)), "unknown segment")
         expect(409, try await call("deleteSegment", path: ["name": "base"], by: .role(.marketing)), "segment in use")

@@ -122,7 +122,8 @@ struct CleanUpRulesTests {
         #expect(left == ["kept"])
     }
 
-    @Test func users_areForgotten_whenNothingRefersToThem_loggedOutOrNot() async throws {
+    /// The row of a user who never logged out is only a lock, which the next registration adds again.
+    @Test func users_areForgotten_whetherTheyLoggedOutOrNot() async throws {
         let app = try await NightApp.make()
         try await app.register("phone", as: "alice")
         try await app.register("tablet", as: "bob", session: "kept")
@@ -137,7 +138,7 @@ struct CleanUpRulesTests {
             JOIN unnest(ARRAY['alice', 'bob', 'carol', 'dora']) AS name ON user_sha256 = user_digest(name)
             WHERE identifier = \(app.registry.id) ORDER BY 1
             """, as: String.self)
-        #expect(left == ["bob", "dora"])
+        #expect(left == ["dora"])
         // A user who was forgotten is as good as a new one.
         #expect(try await app.registry.send("POST", "/users/alice/logout", [:]).json["loggedOut"] == 1)
     }

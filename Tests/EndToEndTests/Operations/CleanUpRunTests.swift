@@ -121,7 +121,7 @@ struct CleanUpRunTests {
         let half = ["PUSH_REGISTRY_CLEANUP_MAX_SHARE": "50%"]
         #expect(try await app.run(run).status == 3)
         #expect(try await app.run(run, environment: half).status == 0)
-        #expect(try await app.run(run + ["--max-share", "0.4"], environment: half).status == 3)
+        #expect(try await app.run(run + ["--max-share", "40%"], environment: half).status == 3)
         try await app.makePartitionOf2020()
         let all = ["cleanup", "--json", "--dry-run", "--max-share", "100%"]
         let long = ["PUSH_REGISTRY_HISTORY_RETENTION": "P36500D"]
@@ -227,9 +227,10 @@ struct CleanUpRunTests {
             defer { command.send(SIGKILL) }
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'WITH due AS%' AND wait_event_type = 'Lock'"
-                )
-                    > 0
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
+                    """) > 0
             }
             command.send(SIGKILL)
             _ = try await command.exitStatus()
@@ -251,7 +252,7 @@ struct CleanUpRunTests {
             // As a registration has it: locked, seen, and not committed yet.
             _ = try await transaction.execute([
                 """
-                UPDATE installation SET last_seen_at = now()
+                UPDATE installation SET last_seen_at = now(), revision = revision + 1
                 WHERE install_id = 'phone' AND app_id = (SELECT id FROM app WHERE identifier = \(app.registry.id))
                 """
             ])
@@ -259,9 +260,10 @@ struct CleanUpRunTests {
                 ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             try await eventually("the run waits") {
                 try await app.registry.database.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'WITH due AS%' AND wait_event_type = 'Lock'"
-                )
-                    > 0
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
+                    """) > 0
             }
             return command
         }
@@ -282,8 +284,9 @@ struct CleanUpRunTests {
         try await app.register("phone")
         _ = try await database.rows(
             """
-            INSERT INTO token_event (at, app_id, install_id, event, reason, actor, provider, state, generation_before, generation_after)
-            SELECT day::timestamptz, 0, 'old', 'registered', 'new', 'test', 'apns', 'active', 0, 1
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
+                generation_before, generation_after)
+            SELECT 1, day::timestamptz, 0, 'old', 'registered', 'new', 'test', 'apns', 'active', 0, 1
             FROM unnest(ARRAY['2020-01-02', '2019-12-31', '2020-02-03']) AS day
             """)
         let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"]).report
@@ -299,6 +302,11 @@ struct CleanUpRunTests {
 
     @Test func data_isIntact_afterAllOfIt() async throws {
         let app = try await mixed()
+        // What the tests changed by SQL is not counted yet.
+        let url = try Registry.shared.cluster.connectionString
+        let rebuilt = try await RegistryCommand.run(
+            ["rebuild-rollup"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+        #expect(rebuilt.status == 0)
         let run = try #require(try await app.cleanUp().report["run"].integer)
         _ = try await app.run(["cleanup", "undo", "\(run)"])
         try await app.cleanUp()

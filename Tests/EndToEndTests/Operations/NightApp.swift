@@ -43,7 +43,7 @@ struct NightApp {
     func passTombstones() async throws {
         for (table, columns) in [
             ("session", ["seen_at", "ended_at"]), ("user_guard", ["refused_before", "added_at"]),
-            ("installation_logout", ["logged_out_at"]),
+            ("installation_logout", ["logged_out_at"]), ("installation_owner", ["left_at"]),
         ] {
             for column in columns {
                 _ = try await registry.database.rows(

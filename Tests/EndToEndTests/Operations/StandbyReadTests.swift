@@ -36,7 +36,9 @@ struct StandbyReadTests {
             let refusal = try await count(app)
             #expect(refusal.status == 503 && refusal["Retry-After"] != nil)
             #expect(try await app.put("phone", as: "alice").status == 201)
-            #expect(try await registry.send("GET", "/readyz").status == 200)
+            let readiness = try await registry.send("GET", "/readyz")
+            #expect(readiness.status == 200 && readiness.json["obstacles"] == [])
+            #expect(readiness.json["degraded"][0].string?.contains("read database") == true, "\(readiness.text)")
             try await standby.restart()
             try await eventually("audiences are answered again") { try await count(app).json["count"] == 1 }
         }

@@ -26,6 +26,17 @@ struct UpgradeTests {
         }
     }
 
+    /// A dump of an older version was restored under a running service.
+    @Test func service_isNotReady_whenTheDatabaseLacksMigrations() async throws {
+        try await withRegistry { registry in
+            _ = try await registry.database.rows(
+                "DELETE FROM schema_migration WHERE version = (SELECT max(version) FROM schema_migration)")
+            let answer = try await registry.send("GET", "/readyz")
+            #expect(answer.status == 503)
+            #expect(answer.json["obstacles"][0].string?.contains("push-registry migrate") == true, "\(answer.text)")
+        }
+    }
+
     @Test func oldVersion_startsAgain_whenTheSchemaIsNewer() async throws {
         try await withRegistry { registry in
             for statement in Self.newerMigration { _ = try await registry.database.rows(statement) }

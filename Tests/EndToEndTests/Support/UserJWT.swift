@@ -22,7 +22,11 @@ enum UserJWT {
     /// Times are seconds since 1970.
     static func make(_ user: String, session: String?, issuedAt: Int, expiresAt: Int) -> RegistryApp.Credential {
         let sid = session.map { #","sid":"\#($0)""# } ?? ""
-        let claims = #"{"sub":"\#(user)","iat":\#(issuedAt),"exp":\#(expiresAt)\#(sid)}"#
+        return make(claims: #"{"sub":"\#(user)","iat":\#(issuedAt),"exp":\#(expiresAt)\#(sid)}"#)
+    }
+
+    /// A credential with these claims, whatever they are.
+    static func make(claims: String) -> RegistryApp.Credential {
         let input = base64URL(Data(#"{"alg":"HS256","kid":"tests"}"#.utf8)) + "." + base64URL(Data(claims.utf8))
         let signature = HMAC<SHA256>.authenticationCode(for: Data(input.utf8), using: SymmetricKey(data: secret))
         return .text(input + "." + base64URL(Data(signature)))

@@ -55,6 +55,25 @@ struct SegmentExpansionTests {
         #expect(expansion.expand(try naming("s9")).faults == [])
     }
 
+    /// A filter that is true of everybody, and one that is false of everybody, hide what stands beside them.
+    @Test func faults_areFound_behindConstants() throws {
+        let hiding: [(AudienceFilter) -> AudienceFilter] = [
+            { .any([.everybody, $0]) }, { .all([.nobody, $0]) }, { .all([.condition(.locale, .oneOf([])), $0]) },
+            { .not(.any([.not(.nobody), $0])) },
+        ]
+        for hide in hiding {
+            var expansion = SegmentExpansion([
+                try name("a"): hide(try naming("a")), try name("wide"): hide(values(501)),
+            ])
+            #expect(expansion.expand(hide(try naming("x"))).faults == [.unknown(try reference("x"))])
+            #expect(expansion.expand(try naming("a")).faults == [.cycle(try reference("a"))])
+            #expect(
+                expansion.expand(hide(try naming("s")), savedAs: try name("s")).faults == [.cycle(try reference("s"))])
+            #expect(expansion.expand(.all([try naming("wide"), hide(try naming("wide"))])).faults == [.tooWide])
+            #expect(expansion.expand(try naming("wide")).faults == [])
+        }
+    }
+
     @Test func nesting_ends_atItsLimit() throws {
         var definitions = [try name("s0"): values(1)]
         for step in 1...SegmentExpansion.nestingMax {

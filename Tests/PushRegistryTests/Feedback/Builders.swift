@@ -12,8 +12,8 @@ extension JudgedInstallation {
     ) throws -> JudgedInstallation {
         JudgedInstallation(
             installID: try InstallID(installID), provider: provider, tokenSHA256: token.map { [$0] },
-            userID: try UserID("alice"), state: state, generation: generation,
-            registrationGeneration: registrationGeneration ?? generation, isProbablyReplaced: isProbablyReplaced,
+            state: state, generation: generation, registrationGeneration: registrationGeneration ?? generation,
+            isProbablyReplaced: isProbablyReplaced,
             lastSeenAt: lastSeenAt)
     }
 }
@@ -42,7 +42,7 @@ extension LockedFeedback {
         // What names an installation has installations looked up by their names.
         let item = try FeedbackItem.make(installID: "any")
         return LockedFeedback(
-            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, receivedAt: noon, now: noon)
+            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, receivedAt: noon)
     }
 
     /// What one item comes to on one installation.
@@ -51,6 +51,6 @@ extension LockedFeedback {
         return locked.apply(item)
     }
 
-    var events: [TokenEvent] { changes.flatMap(\.events) }
+    var steps: [LockedFeedback.Step] { changes.flatMap(\.steps) }
     var changed: [JudgedInstallation] { changes.map(\.after) }
 }

@@ -56,7 +56,7 @@ struct EvidenceTests {
         #expect(locked.apply(try .make(token: 9, installID: "phone")) == .outdated)
         #expect(locked.apply(try .make(token: 1, installID: "unheard-of")) == .outdated)
         #expect(locked.apply(try .make(token: nil, installID: "phone", provider: .apnsSandbox)) == .outdated)
-        #expect(locked.changed.isEmpty && locked.events.isEmpty)
+        #expect(locked.changed.isEmpty && locked.steps.isEmpty)
         #expect(locked.apply(try .make(token: 1, installID: "phone")) == .unregistered)
     }
 
@@ -76,7 +76,7 @@ struct EvidenceTests {
     }
 }
 
-@Suite("A verdict changes the state once, and tells it (R9, R12)")
+@Suite("A verdict changes the state once (R9)")
 struct FeedbackStepTests {
     @Test func deadToken_makesOneStep() throws {
         var locked = try LockedFeedback.make([.make()])
@@ -85,10 +85,8 @@ struct FeedbackStepTests {
         #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
         let after = try #require(locked.changed.first)
         #expect(after.state == .unregistered && after.generation == 11 && after.registrationGeneration == 10)
-        #expect(after.tokenSHA256 == [1] && after.lastSeenAt < noon && locked.events[0].at == noon)
-        #expect(locked.events.map(\.kind) == [.unregistered])
-        #expect(locked.events.map(\.reason) == [.tokenDead])
-        #expect(locked.events[0].generationBefore == 10 && locked.events[0].generationAfter == 11)
+        #expect(after.tokenSHA256 == [1] && after.lastSeenAt < noon)
+        #expect(locked.steps == [LockedFeedback.Step(from: .active, to: .unregistered, reason: .tokenDead)])
     }
 
     @Test func items_areAppliedInTheirOrder() throws {
@@ -96,8 +94,9 @@ struct FeedbackStepTests {
         #expect(locked.apply(try .make("BadDeviceToken")) == .suspect)
         #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
         #expect(locked.apply(try .make("Unregistered", generation: 10)) == .unregistered)
-        #expect(locked.events.map(\.kind) == [.suspect, .unregistered])
-        #expect(locked.events.map(\.generationAfter) == [11, 12])
+        #expect(locked.steps.map(\.from) == [.active, .suspect])
+        #expect(locked.steps.map(\.to) == [.suspect, .unregistered])
+        #expect(locked.changed.map(\.generation) == [12])
     }
 
     @Test(arguments: [InstallationState.loggedOut, .stale, .unregistered])
@@ -105,12 +104,19 @@ struct FeedbackStepTests {
         #expect(try LockedFeedback.outcome(of: .make("BadDeviceToken"), on: .make(state: state)) == .ignored)
     }
 
-    @Test func replacedInstallation_isRetired_whenItsTokenIsDead() throws {
+    /// Whatever the verdict: dead, refused, or dead and seen shortly before.
+    @Test(arguments: [
+        ("Unregistered", noon, FeedbackOutcome.unregistered), ("BadDeviceToken", noon, .suspect),
+        ("Unregistered", noon.preceding(by: .hours(70)), .suspect),
+    ])
+    func replacedInstallation_isRetired_whenItsTokenFails(
+        reason: String, at: Timestamp, outcome: FeedbackOutcome
+    ) throws {
         var locked = try LockedFeedback.make([.make(isProbablyReplaced: true)])
-        #expect(locked.apply(try .make()) == .unregistered)
+        #expect(locked.apply(try .make(reason, at: at)) == outcome)
         #expect(locked.apply(try .make()) == .unknown)
         let after = try #require(locked.changed.first)
         #expect(after.state == .superseded && after.tokenSHA256 == nil)
-        #expect(locked.events.map(\.kind) == [.superseded] && locked.events[0].reason == .reinstalled)
+        #expect(locked.steps.map(\.to) == [.superseded] && locked.steps[0].reason == .reinstalled)
     }
 }

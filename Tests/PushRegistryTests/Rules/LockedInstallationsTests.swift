@@ -137,7 +137,7 @@ struct LockedInstallationsTests {
         var ledger = Ledger()
         try ledger.register(.make("A", token: "t"))
         let before = ledger.installations
-        #expect(throws: RegistrationRefusal.outdated(generation: 0)) {
+        #expect(throws: RegistrationRefusal.outdated(generation: nil)) {
             try ledger.register(.make("B", token: "t", precondition: .exists))
         }
         #expect(ledger.installations == before)

@@ -23,7 +23,9 @@ struct LogoutTests {
     ])
     func logout_isARecordedNoOp_whenSomebodyElseIsBound(requester: Logout.Requester) throws {
         let decision = try decide(requester, on: .bound("alice", "s", credentialIssuedAt: 100))
-        #expect(decision.status == .outdated && decision.after == nil && decision.generation == 7)
+        #expect(decision.status == .outdated && decision.after == nil)
+        let isAlice = if case .user(let owner, _) = requester { owner.userID.rawValue == "alice" } else { false }
+        #expect(decision.generation == (isAlice ? 7 : nil))
         #expect(decision.event?.kind == .logoutIgnored)
         #expect(decision.event?.generationBefore == 7 && decision.event?.generationAfter == 7)
     }
@@ -78,15 +80,25 @@ struct LogoutTests {
         #expect(decision.after?.state == .unregistered && decision.after?.owner == nil)
     }
 
-    @Test func unknownInstallation_isNotFound() {
+    @Test func unknownInstallation_isNotFound_toTheBackEndAlone() throws {
         #expect(throws: Logout.Refusal.notFound) { try decide(.service, on: nil) }
+        #expect(throws: Logout.Refusal.notFound) { try decide(.of("alice"), by: .service, on: nil) }
+        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: nil, ifMatch: 7) }
+        let decision = try decide(.of("alice"), on: nil)
+        #expect(decision.status == .outdated && decision.generation == nil && decision.signOuts.isEmpty)
+    }
+
+    @Test func generation_isShownToTheBackEnd_forWhomeverItActs() throws {
+        #expect(try decide(.of("bob"), by: .service, on: .bound("alice")).generation == 7)
+        #expect(try decide(.of("bob"), on: .bound("alice")).generation == nil)
     }
 
     private func decide(
-        _ requester: Logout.Requester, on present: Installation?, keepsAnonymous: Bool = false, ifMatch: Int64? = nil
+        _ requester: Logout.Requester, by reader: Requester? = nil, on present: Installation?,
+        keepsAnonymous: Bool = false, ifMatch: Int64? = nil
     ) throws -> Logout.Decision {
         let logout = Logout(
-            key: try .phone, requester: requester, keepsAnonymous: keepsAnonymous,
+            key: try .phone, requester: requester, reader: reader, keepsAnonymous: keepsAnonymous,
             precondition: ifMatch.map { .generation([$0]) }, actor: "test")
         return try logout.decision(on: present, at: Timestamp(microseconds: 500_000_000))
     }

@@ -60,9 +60,12 @@ struct RemovalTests {
 
     @Test func ownership_comesBeforeThePrecondition() throws {
         let present = try installation(.make("alice"))
-        guard case .refuse(.notFound) = decision(by: .anonymous, on: present, precondition: .generation([3])) else {
-            Issue.record("whose it is must not show")
-            return
+        for installation in [present, nil] {
+            guard case .refuse(.notFound) = decision(by: .anonymous, on: installation, precondition: .generation([3]))
+            else {
+                Issue.record("neither whose it is nor whether it exists must show")
+                continue
+            }
         }
     }
 }

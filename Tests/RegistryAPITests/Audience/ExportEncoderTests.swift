@@ -17,7 +17,7 @@ struct ExportEncoderTests {
 
     private func encode(_ fields: [ExportField], _ format: ExportFormat, _ cells: [[[UInt8]?]]) throws -> String {
         let encoder = ExportEncoder(fields, format, .open(AppNumber(17)))
-        return try #require(String(validating: encoder.encode(rows(cells)), as: UTF8.self))
+        return try #require(String(validating: try encoder.encode(rows(cells)), as: UTF8.self))
     }
 
     private func text(_ text: String) -> [UInt8] { Array(text.utf8) }

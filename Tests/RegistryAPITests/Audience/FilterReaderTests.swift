@@ -9,7 +9,7 @@ struct FilterReaderTests {
     private let links = TimeZoneLinks(zones: "Z Asia/Kolkata\nL Asia/Kolkata Asia/Calcutta", table: "")
 
     private func read(_ filter: String) throws -> AudienceFilter {
-        try body(#"{"filter":\#(filter)}"#).filter
+        try body(#"{"filter":\#(filter)}"#).filter.simplified
     }
 
     private func body(_ text: String) throws -> AudienceBody<Void> {

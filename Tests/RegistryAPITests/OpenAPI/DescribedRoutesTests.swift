@@ -19,14 +19,16 @@ struct DescribedRoutesTests {
         let postgres = PostgresClient(
             try PostgresConfiguration("host=/nowhere"), on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1),
             logger: logger)
+        let resources = LoopResources(postgres: postgres, clock: RegistryClock())
         return RegistryAPI.RegistryService(
-            store: PostgresInstallationStore(postgres: postgres), users: PostgresUserStore(postgres: postgres),
-            feedback: PostgresFeedbackStore(postgres: postgres), events: PostgresEventStore(postgres: postgres),
+            store: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
+            feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(postgres: postgres),
             audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),
             segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
             admin: try #require(AdminKey("an admin key of the tests")), links: try TimeZoneLinks(),
             limits: CallLimits(),
-            apiDescription: APIDescription(version: "1"), readiness: ReadinessCheck { [] }, metrics: { [] },
+            apiDescription: APIDescription(version: "1"), readiness: ReadinessCheck { .init(obstacles: []) },
+            metrics: { [] },
             logger: logger)
     }
 

@@ -19,7 +19,7 @@ struct AudiencePropertyTests {
             var dice = SeededGenerator(seed: seed)
             let fleet = try await stores.makeFleet(250, &dice)
             // Some of the roll-up is folded, the rest is not.
-            _ = try await stores.sql("SELECT fold_rollup(150)")
+            try await stores.fold(150)
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
             var partial = 0
             for number in 0..<250 {

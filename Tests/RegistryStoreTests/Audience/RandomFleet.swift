@@ -123,10 +123,11 @@ extension TestStores {
                 owner: member.hasUser ? Owner(userID: try UserID("user-\(number % 7)"), session: session) : nil,
                 precondition: nil, actor: "service:test", sha256: Self.sha256))
         let hasToken = member.state != .superseded
-        _ = try await sql(
+        try await change(
             """
             UPDATE installation SET state = \(member.state.rawValue)::text::installation_state,
-                token = CASE WHEN \(hasToken) THEN token END, token_sha256 = CASE WHEN \(hasToken) THEN token_sha256 END,
+                token = CASE WHEN \(hasToken) THEN token END,
+                token_sha256 = CASE WHEN \(hasToken) THEN token_sha256 END,
                 created_at = \(PostgresTimestamp(microsecondsSince1970: member.createdAt.microseconds)),
                 last_seen_at = \(PostgresTimestamp(microsecondsSince1970: member.lastSeenAt.microseconds))
             WHERE install_id = \(member.installID.rawValue)

@@ -34,9 +34,11 @@ struct CleanUpTests {
         try await TestStores.with { stores in
             try await stores.register("phone", token: "aaaaaaaaaaaaaaaa")
             try await PostgresSession.withSession(stores.configuration) { session in
-                _ = try session.execute(CleanUpStatements.createBounds)
+                let bounds = CleanUpStatements.bounds(
+                    [(stores.app.number, CleanUpBounds(.standard, asOf: .now()))])
                 try session.run(script: "BEGIN")
-                _ = try session.execute(CleanUpStatements.read(TablePages(range: 0..<64)))
+                _ = try session.execute(CleanUpStatements.count(PageRange(pages: 0..<64), bounds))
+                _ = try session.execute(CleanUpStatements.read(PageRange(pages: 0..<64), bounds))
                 let isFree: Bool = try session.execute("SELECT pg_current_xact_id_if_assigned() IS NULL")[0].decode(0)
                 #expect(isFree)
             }
@@ -64,7 +66,11 @@ struct CleanUpTests {
             let report = try await CleanUp(configuration).run(options) { progress in
                 guard case .retiring(0, of: 20) = progress else { return }
                 try? aside(configuration) {
-                    try $0.run(script: "UPDATE installation SET last_seen_at = now() WHERE install_id = 'i-7'")
+                    try $0.run(
+                        script: """
+                            UPDATE installation SET last_seen_at = now(), revision = revision + 1
+                            WHERE install_id = 'i-7'
+                            """)
                 }
             }
             #expect(report.counts[.stale] == 19)
@@ -72,33 +78,101 @@ struct CleanUpTests {
         }
     }
 
-    @Test func oldHistory_isRemovedInBatches_theOldestFirst() async throws {
+    /// Somebody holds a row all the time: its neighbours go on without it, and the next night finds it due.
+    @Test func heldInstallation_isLeftForTheNextNight_andTheOthersAreNot() async throws {
         try await TestStores.with { stores in
-            try await stores.fill(1)
-            _ = try await stores.sql(
-                "CREATE TABLE removed (transaction_id xid8 DEFAULT pg_current_xact_id(), id bigint)")
-            _ = try await stores.sql(
-                """
-                CREATE FUNCTION tell_removed() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN INSERT INTO removed (id) VALUES (old.id); RETURN old; END $$
-                """)
-            _ = try await stores.sql(
-                """
-                CREATE TRIGGER tell BEFORE DELETE ON token_event_default FOR EACH ROW EXECUTE FUNCTION tell_removed()
-                """)
-            _ = try await stores.sql(
-                """
-                INSERT INTO token_event_default (id, at, app_id, install_id, event, reason, actor, provider, state, generation_before,
-                    generation_after)
-                OVERRIDING SYSTEM VALUE
-                SELECT -n, '2020-01-01', 1, 'gone', 'registered', 'new', 'test', 'apns', 'active', 0, 1
-                FROM generate_series(1, 5001) AS n
-                """)
-            let report = try await CleanUp(stores.configuration).run(CleanUp.Options())
-            #expect(report.historyRemoved == 5_001)
-            let batches = try await stores.sql(
-                "SELECT count(*) || ' to ' || max(id) FROM removed GROUP BY transaction_id ORDER BY transaction_id")
-            #expect(try batches.map { try $0.decode(0, as: String.self) } == ["5000 to -2", "1 to -1"])
+            try await stores.fill(20)
+            try await stores.makeStale()
+            let report = try await stores.postgres.withTransaction { holder in
+                _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'i-7' FOR UPDATE")
+                return try await stores.cleanUp()
+            }
+            #expect(report.counts[.stale] == 19)
+            #expect(try await stores.cleanUp().counts[.stale] == 1)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// The night job as one role, and the service as another one whose activity it may not see.
+    @Test func session_countsAsBusy_whenItsStateIsHidden() async throws {
+        try await withStore { store in
+            _ = try await store.database.execute("SELECT 1")
+            let busy: Int = try await store.pool.execute(PostgresStatement(CleanUpStatements.busySessions))[0].decode(0)
+            #expect(busy > 0)
+            let idle: Int = try await store.database.execute(PostgresStatement(CleanUpStatements.busySessions))[0]
+                .decode(0)
+            #expect(idle == 0)
+        }
+    }
+
+    @Test func tokensThatNobodyHolds_areForgotten_afterSupersedingAndPurging() async throws {
+        try await TestStores.with { stores in
+            for (name, digit, keychain) in [("old", "a", "k"), ("new", "b", "k"), ("gone", "c", "g")] {
+                let token = String(repeating: digit, count: 16)
+                try await stores.register(name, token: token, as: "alice", keychain: keychain)
+            }
+            try await stores.age("gone", by: "61 days")
+            #expect(try await stores.cleanUp().counts[.stale] == 1)
+            try await stores.age("old", by: "8 days")
+            try await stores.age("gone", by: "31 days")
+            let report = try await stores.cleanUp()
+            #expect(report.counts[.superseded] == 1 && report.counts[.purged] == 1)
+            #expect(
+                try await stores.column("SELECT install_id FROM token_holder") == ["new"])
+            let left = try await stores.column(
+                "SELECT install_id FROM installation_owner WHERE left_at IS NOT NULL ORDER BY 1")
+            #expect(left == ["gone"])
+            // Past the time for which history is kept.
+            _ = try await stores.sql("UPDATE installation_owner SET left_at = left_at - interval '401 days'")
+            _ = try await stores.cleanUp()
+            #expect(try await stores.sql("SELECT FROM installation_owner WHERE left_at IS NOT NULL").isEmpty)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func run_isNotTheNights_whenItWasLimitedToAnApp() async throws {
+        try await TestStores.with { stores in
+            let night = try await stores.cleanUp()
+            let limited = try await stores.cleanUp { $0.apps = [stores.app.id] }
+            let runs = try await CleanUp(stores.configuration).runs(limit: 2)
+            #expect(runs.map(\.id) == [limited.runID, night.runID])
+            #expect(runs.map(\.apps) == [[stores.app.id.rawValue], nil])
+            let last = try #require(try await CleanUpResult.last(stores.postgres))
+            #expect(last.startedAt < Double(runs[0].startedAt.microseconds) / 1_000_000)
+        }
+    }
+
+    /// While many register, are judged, log out by expiry, and come back.
+    @Test func data_isIntact_whenAllOfItRunsAtOnce() async throws {
+        try await TestStores.with { stores in
+            try await stores.fill(40)
+            for round in 0..<6 {
+                _ = try await stores.sql(
+                    """
+                    UPDATE installation SET revision = revision + 1, created_at = created_at - interval '61 days',
+                        registered_at = registered_at - interval '61 days',
+                        last_seen_at = last_seen_at - interval '61 days'
+                    WHERE state = 'active'
+                    """)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<40 where number % 3 == round % 3 {
+                        group.addTask {
+                            try await stores.register("i-\(number)", token: "aaaaaaaaaaaa" + String(1_039 - number))
+                        }
+                    }
+                    group.addTask {
+                        let run = try await stores.cleanUp().runID
+                        if let run, round.isMultiple(of: 2) {
+                            _ = try await CleanUp(stores.configuration).undo(run, process: "test")
+                        }
+                    }
+                    group.addTask {
+                        _ = try await stores.judge((0..<40).map { "aaaaaaaaaaaa" + String(1_000 + $0) })
+                    }
+                    try await group.waitForAll()
+                }
+                try await stores.expectIntact()
+            }
         }
     }
 }
@@ -124,17 +198,49 @@ private func aside<Value: Sendable>(
 
 extension TestStores {
     /// `i-0`, `i-1`, …
-    fileprivate func fill(_ count: Int) async throws {
+    func fill(_ count: Int) async throws {
         for number in 0..<count {
             try await register("i-\(number)", token: "aaaaaaaaaaaa" + String(1_000 + number))
         }
     }
 
-    fileprivate func makeStale() async throws {
+    func makeStale() async throws {
         _ = try await sql(
             """
             UPDATE installation SET created_at = created_at - interval '61 days',
                 registered_at = registered_at - interval '61 days', last_seen_at = last_seen_at - interval '61 days'
             """)
+    }
+
+    /// Runs the job; the breaker lets everything go.
+    @discardableResult
+    func cleanUp(_ change: (inout CleanUp.Options) -> Void = { _ in }) async throws -> CleanUpReport {
+        var options = CleanUp.Options()
+        options.breaker = CleanUpBreaker(maxShare: 1)
+        change(&options)
+        return try await CleanUp(configuration).run(options)
+    }
+
+    func age(_ installID: String, by time: String) async throws {
+        let columns = ["created_at", "registered_at", "last_seen_at", "state_changed_at"]
+        let assignments = columns.map {
+            "\(identifier: $0) = \(identifier: $0) - \(literal: time)::interval" as PostgresSQL
+        }
+        try await change(installID, assignments.joined(separator: ", "))
+    }
+
+    func change(_ installID: String, _ assignments: PostgresSQL) async throws {
+        _ = try await sql("UPDATE installation SET \(sql: assignments) WHERE install_id = \(installID)")
+    }
+
+    func column(_ statement: PostgresStatement) async throws -> [String] {
+        try await sql(statement).map { try $0.decode(0) }
+    }
+
+    /// Every invariant holds.
+    func expectIntact(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let report = try await RegistryVerifier(configuration).verify()
+        let broken = report.findings.filter { $0.broken > 0 }.map { "\($0.invariant.name): \($0.examples)" }
+        #expect(broken.isEmpty, sourceLocation: sourceLocation)
     }
 }

@@ -1,8 +1,9 @@
 import PostgresClient
 import PushRegistry
-import RegistryStore
 import SeededRandom
 import Testing
+
+@testable import RegistryStore
 
 @Suite("A breakdown of the roll-up is that of the installations", .timeLimit(.minutes(3)))
 struct RollUpBreakdownTests {
@@ -14,7 +15,7 @@ struct RollUpBreakdownTests {
             _ = try await stores.makeFleet(120, &dice)
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
             for round in 0..<12 {
-                try await stores.fold(Int32(dice.below(60)))
+                try await stores.fold(dice.below(60) + 1)
                 try await Self.change(stores, &dice)
                 for fields in Self.breakdowns {
                     let limit = dice.element(of: [1, 2, 5, 1_000])
@@ -31,12 +32,12 @@ struct RollUpBreakdownTests {
         try await TestStores.with { stores in
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
             for number in 10..<40 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            _ = try await stores.sql("UPDATE installation SET authorization_status = 'authorized'")
-            _ = try await stores.sql("UPDATE installation SET locale = 'fr_FR' WHERE install_id < 'i20'")
+            try await stores.change("UPDATE installation SET settings = settings & ~15 | 2")
+            try await stores.change("UPDATE installation SET locale = 'fr_FR' WHERE install_id < 'i20'")
             try await stores.fold()
             // The largest one vanishes, the other becomes smaller than two that no cell knows.
-            _ = try await stores.sql("UPDATE installation SET locale = 'it_IT' WHERE install_id >= 'i20'")
-            _ = try await stores.sql(
+            try await stores.change("UPDATE installation SET locale = 'it_IT' WHERE install_id >= 'i20'")
+            try await stores.change(
                 "UPDATE installation SET system_version = '99.0' WHERE install_id BETWEEN 'i12' AND 'i19'")
             for include in AudienceInclude.allCases {
                 let audience = Audience(app: stores.app.number, filter: .everybody, include: include)
@@ -49,7 +50,8 @@ struct RollUpBreakdownTests {
     }
 
     private static let breakdowns: [[AudienceField]] = [
-        [.locale, .osVersion], [.osVersion, .timeZone], [.timeZone, .locale, .osVersion], [.osVersion],
+        [.locale, .osVersion], [.osVersion, .timeZone], [.timeZone, .locale], [.timeZone, .locale, .osVersion],
+        [.osVersion],
         [.locale, .systemName], [.utcOffset, .osVersion], [.provider, .authorizationStatus],
         [.systemName, .osVersion, .timeZone], [.authorizationStatus, .osVersion, .locale],
         [.provider, .timeZone, .osVersion], [.provider, .osVersion, .authorizationStatus],
@@ -57,13 +59,13 @@ struct RollUpBreakdownTests {
 
     private static func change(_ stores: TestStores, _ dice: inout SeededGenerator) async throws {
         let part = Int32(dice.below(10))
-        _ = try await stores.sql(
+        try await stores.change(
             """
             UPDATE installation SET locale = \(dice.element(of: Traits.locales)),
                 system_version = \(dice.element(of: Traits.versions))
             WHERE mod(abs(hashtext(install_id)), 10) = \(part)
             """)
-        _ = try await stores.sql(
+        try await stores.change(
             """
             DELETE FROM installation WHERE install_id IN (
                 SELECT install_id FROM installation ORDER BY install_id LIMIT \(Int64(dice.below(3))))

@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
-import RegistryStore
 import Testing
+
+@testable import RegistryStore
 
 @Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(3)))
 struct RollUpRepairTests {
@@ -19,24 +20,23 @@ struct RollUpRepairTests {
         try await TestStores.with { stores in
             for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
             try await stores.fold()
-            _ = try await stores.sql("UPDATE installation SET system_version = '27' WHERE install_id < 'i13'")
+            try await stores.change("UPDATE installation SET system_version = '27' WHERE install_id < 'i13'")
+            try await stores.change(
+                """
+                UPDATE installation SET settings = settings & ~15 | 2, user_id = 'u', session_id = 's',
+                    session_expires_at = now() + (right(install_id, 1)::integer - 3) * interval '1 hour'
+                WHERE install_id > 'i11'
+                """)
             for damage in Self.damages {
                 _ = try await stores.sql(damage.done)
                 #expect(try await stores.brokenRollUp() == damage.told, "\(damage.done)")
                 let report = try await RollUpRebuild(stores.configuration).run()
-                #expect(report.cells + report.marginals > 0)
+                #expect(report.cells + report.marginals + report.installations > 0, "\(damage.done)")
                 try await stores.expectExact()
                 #expect(try await stores.brokenRollUp().isEmpty, "\(damage.done)")
             }
             let report = try await RollUpRebuild(stores.configuration).run()
-            #expect(report.cells == 0 && report.marginals == 0)
-        }
-    }
-
-    @Test func missingTrigger_isFound() async throws {
-        try await TestStores.with { stores in
-            _ = try await stores.sql("ALTER TABLE installation DISABLE TRIGGER rollup_delete")
-            #expect(try await stores.brokenRollUp() == ["rollup-triggers"])
+            #expect(report.cells == 0 && report.marginals == 0 && report.installations == 0)
         }
     }
 
@@ -47,7 +47,10 @@ struct RollUpRepairTests {
             await RollUpWriter.write(stores, seed: seed, steps: 60)
             try await stores.fold()
             _ = try await stores.sql(
-                "UPDATE rollup_cell SET installations = installations + 3 WHERE level IN (3, 10, 255)")
+                """
+                WITH cube AS (UPDATE rollup_cube SET installations = installations + 3)
+                UPDATE rollup_locale SET installations = installations + 4
+                """)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1..<5 {
                     group.addTask { await RollUpWriter.write(stores, seed: seed &+ UInt64(number), steps: 80) }
@@ -64,22 +67,23 @@ struct RollUpRepairTests {
     @Test func zones_areLearnedAnew_whenTheyComeAndGo() async throws {
         try await TestStores.with { stores in
             for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            _ = try await stores.sql("UPDATE installation SET time_zone_offset = right(install_id, 1)::integer")
-            try await stores.fold()
-            _ = try await stores.sql("UPDATE installation SET time_zone_id = 'Mars/Olympus' WHERE install_id < 'i13'")
+            try await stores.change(
+                """
+                UPDATE installation SET time_zone_offset = right(install_id, 1)::integer,
+                    time_zone_id = CASE WHEN install_id < 'i13' THEN 'Mars/Olympus' ELSE time_zone_id END
+                """)
             try await stores.fold()
             // As if the time zone database had lost a planet and gained a city.
             _ = try await stores.sql("INSERT INTO known_time_zone VALUES ('Mars/Olympus')")
-            _ = try await RollUpRebuild(stores.configuration).run()
-            try await stores.expectExact()
-            #expect(try await stores.count("SELECT prepare_rollup()") == 1)
-            try await stores.expectExact()
             _ = try await stores.sql("DELETE FROM known_time_zone WHERE name = 'Europe/Berlin'")
+            #expect(try await stores.brokenRollUp() == ["rollup-cells"])
             _ = try await RollUpRebuild(stores.configuration).run()
-            try await stores.expectExact()
-            #expect(try await stores.count("SELECT prepare_rollup()") == 1)
             try await stores.expectExact()
             #expect(try await stores.brokenRollUp().isEmpty)
+            try await RollUpPreparation(postgres: stores.postgres).run()
+            try await stores.expectExact()
+            #expect(try await stores.brokenRollUp().isEmpty)
+            #expect(try await stores.count("SELECT count(*) FROM known_time_zone WHERE name = 'Mars/Olympus'") == 0)
         }
     }
 
@@ -89,42 +93,53 @@ struct RollUpRepairTests {
             try await stores.fold()
             try await stores.register("b", token: "aaaaaaaaaaaaaaab")
             // The old cluster had counted further.
-            _ = try await stores.sql("UPDATE rollup_state SET horizon = '999999999'")
+            _ = try await stores.sql("UPDATE rollup_state SET horizon = 999999999")
             try await stores.expectExact()
             // Or not as far: then until the service starts.
-            _ = try await stores.sql("UPDATE rollup_delta SET transaction_id = '5'")
-            _ = try await stores.sql("UPDATE rollup_state SET horizon = pg_current_xact_id()")
-            #expect(try await stores.brokenRollUp() == ["rollup-horizon", "rollup-recount"])
-            _ = try await stores.sql("SELECT prepare_rollup()")
+            _ = try await stores.sql("UPDATE rollup_delta SET transaction_id = 5")
+            _ = try await stores.sql("UPDATE rollup_state SET horizon = pg_current_xact_id()::text::bigint")
+            #expect(try await stores.brokenRollUp() == ["rollup-horizon"])
+            try await RollUpPreparation(postgres: stores.postgres).run()
             try await stores.expectExact()
-            #expect(try await stores.fold() == 1)
+            #expect(try await stores.fold()?.deltas == 1)
             try await stores.expectExact()
+            #expect(try await stores.brokenRollUp().isEmpty)
+        }
+    }
+
+    @Test func installationsWithoutACell_getOne() async throws {
+        try await TestStores.with { stores in
+            for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            _ = try await stores.sql("UPDATE installation SET cell = 0, locale = 'fr_' || install_id")
+            _ = try await stores.sql("DELETE FROM rollup_delta")
+            #expect(try await stores.brokenRollUp() == ["rollup-cells", "rollup-recount"])
+            let report = try await RollUpRebuild(stores.configuration).run()
+            #expect(report.installations == 6)
+            try await stores.expectExact()
+            #expect(try await stores.brokenRollUp().isEmpty)
         }
     }
 
     private static let damages = [
-        Damage(
-            ["rollup-recount", "rollup-marginals"],
-            "UPDATE rollup_cell SET active = active + 1 WHERE level = 255"),
-        Damage(["rollup-marginals"], "UPDATE rollup_cell SET installations = installations - 1 WHERE level = 12"),
-        Damage(["rollup-marginals"], "DELETE FROM rollup_cell WHERE level = 0"),
-        Damage(["rollup-recount", "rollup-marginals"], "DELETE FROM rollup_cell WHERE level = 255"),
-        Damage(["rollup-recount", "rollup-marginals"], "DELETE FROM rollup_cell"),
-        Damage(["rollup-marginals"], "UPDATE rollup_size SET reachable = reachable + 1 WHERE level = 12"),
+        Damage(["rollup-recount", "rollup-marginals"], "UPDATE rollup_cube SET active = active + 1"),
+        Damage(["rollup-recount", "rollup-marginals"], "UPDATE rollup_cube SET reachable = reachable + 1"),
+        Damage(["rollup-marginals"], "UPDATE rollup_locale_zone SET installations = installations - 1"),
+        Damage(["rollup-marginals"], "DELETE FROM rollup_version"),
+        Damage(["rollup-recount", "rollup-marginals"], "DELETE FROM rollup_cube"),
+        Damage(["rollup-marginals"], "UPDATE rollup_cube SET locale_number = locale_number + 1"),
+        Damage(["rollup-marginals"], "UPDATE rollup_size SET reachable = reachable + 1"),
         Damage(["rollup-marginals"], "DELETE FROM rollup_size"),
-        Damage(["rollup-recount"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
-        Damage(["rollup-recount"], "DELETE FROM rollup_text WHERE text = 'de_DE'"),
+        Damage(["rollup-cells"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
+        Damage(["rollup-cells", "rollup-recount"], "UPDATE installation SET cell = 0 WHERE install_id = 'i10'"),
+        Damage(["rollup-recount"], "DELETE FROM rollup_expiry"),
+        Damage(["rollup-recount"], "UPDATE rollup_expiry SET expires_at = expires_at + interval '1 day'"),
+        Damage(["rollup-recount"], "INSERT INTO rollup_expiry SELECT app_id, now(), cell, 3 FROM rollup_cube LIMIT 1"),
         Damage(
             ["rollup-recount"],
             """
-            INSERT INTO rollup_delta (app_id, provider, locale, time_zone_id, time_zone_offset, system_name,
-                system_version, authorization_status, state, count)
-            SELECT app_id, provider, locale, time_zone_id, time_zone_offset, system_name, system_version,
-                authorization_status, 'stale', 5
+            INSERT INTO rollup_delta SELECT app_id, pg_current_xact_id()::text::bigint, cell, NULL, 5, 5
             FROM installation LIMIT 1
             """),
-        Damage(
-            ["rollup-recount", "rollup-marginals"],
-            "UPDATE rollup_cell SET active = 0 WHERE level = 255 AND active > reachable"),
+        Damage(["rollup-recount", "rollup-marginals"], "UPDATE rollup_cube SET active = 0 WHERE active > reachable"),
     ]
 }

@@ -1,8 +1,9 @@
 import EventLoop
 import PostgresClient
 import PushRegistry
-import RegistryStore
 import Testing
+
+@testable import RegistryStore
 
 @Suite("Each change of installations moves the counts of its cells and of no others")
 struct RollUpTests {
@@ -10,67 +11,69 @@ struct RollUpTests {
         try await TestStores.with { stores in
             for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
             for change in Self.changes {
-                _ = try await stores.sql(change)
-                #expect(try await stores.count("SELECT count(*) FROM rollup_pending") > 0, "\(change)")
+                try await stores.change(change)
+                #expect(try await stores.count("SELECT count(*) FROM rollup_delta") > 0, "\(change)")
                 try await stores.expectExact()
                 try await stores.fold()
                 try await stores.expectExact()
-                #expect(try await stores.count("SELECT count(*) FROM rollup_pending") == 0)
+                #expect(try await stores.count("SELECT count(*) FROM rollup_delta") == 0)
             }
             #expect(try await stores.brokenRollUp().isEmpty)
         }
     }
 
-    @Test func nothingIsWritten_whereNoDimensionChanges() async throws {
+    @Test func registrations_areCounted_beforeAndAfterFolding() async throws {
         try await TestStores.with { stores in
-            try await stores.register("i", token: "aaaaaaaaaaaaaaaa")
-            try await stores.fold()
-            _ = try await stores.sql("UPDATE installation SET badge_setting = 'enabled', last_seen_at = now()")
-            #expect(try await stores.count("SELECT count(*) FROM rollup_delta") == 0)
-        }
-    }
-
-    @Test func emptyCells_areRemoved() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("i", token: "aaaaaaaaaaaaaaaa")
-            try await stores.fold()
-            #expect(try await stores.count("SELECT count(*) FROM rollup_cell") == 30)
-            _ = try await stores.sql("DELETE FROM installation")
-            try await stores.fold()
-            for table in ["rollup_cell", "rollup_text", "rollup_size"] {
-                let rows = try await stores.count("SELECT count(*) FROM \(sql: PostgresSQL(identifier: table))")
-                #expect(rows == 0, "\(table)")
-            }
-        }
-    }
-
-    @Test func truncate_empties_whateverWasPending() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("i", token: "aaaaaaaaaaaaaaaa")
-            try await stores.fold()
-            try await stores.register("k", token: "aaaaaaaaaaaaaaab")
-            _ = try await stores.sql("TRUNCATE installation")
-            #expect(try await stores.count("SELECT count(*) FROM rollup_cell") == 0)
+            for number in 10..<14 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            #expect(try await stores.count("SELECT sum(installations)::bigint FROM rollup_delta") == 4)
             try await stores.expectExact()
+            #expect(try await stores.fold()?.deltas ?? 0 > 0)
+            try await stores.expectExact()
+            #expect(try await stores.count("SELECT sum(installations)::bigint FROM rollup_cube") == 4)
         }
     }
 
-    @Test func session_isNotReachable_fromTheMomentItExpires_whateverWasFolded() async throws {
+    @Test func rowsThatCountNothing_areRemoved() async throws {
         try await TestStores.with { stores in
-            for number in 10..<20 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            _ = try await stores.sql(
+            for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            try await stores.change(
                 """
-                UPDATE installation SET authorization_status = 'authorized', user_id = 'u', session_id = 's',
-                    session_expires_at = now() + (right(install_id, 1)::integer - 5) * interval '1 hour'
-                """)
-            for isFolded in [false, true] {
-                if isFolded { try await stores.fold() }
-                for hours in -7...7 { try await stores.expectExact(after: .seconds(3_600 * hours + 60)) }
+                UPDATE installation
+                SET session_expires_at = now() + interval '1 hour', user_id = 'u', session_id = 's'
+                """
+            )
+            try await stores.fold()
+            for level in RollUpLevel.all {
+                #expect(try await stores.count("SELECT count(*) FROM \(sql: level.table)") == 1, "\(level.name)")
             }
-            #expect(
-                try await stores.count(
-                    "SELECT active - reachable FROM rollup_cell WHERE level = 0") == 6)
+            try await stores.change("DELETE FROM installation")
+            try await stores.fold()
+            for table in RollUpLevel.all.map(\.table) + ["rollup_expiry"] {
+                #expect(try await stores.count("SELECT count(*) FROM \(sql: table)") == 0)
+            }
             #expect(try await stores.brokenRollUp().isEmpty)
+        }
+    }
+
+    @Test func levels_areTheTablesOfTheSchema() async throws {
+        try await TestStores.with { stores in
+            for level in RollUpLevel.all {
+                let columns: [String] = try await stores.sql(
+                    """
+                    SELECT attname::text FROM pg_attribute
+                    WHERE attrelid = to_regclass(\("rollup_\(level.name)")) AND attnum > 0 AND NOT attisdropped
+                        AND attname NOT IN ('app_id', 'reachable', 'active', 'installations')
+                    """
+                ).map { try $0.decode(0) }
+                #expect(Set(columns) == Set(level.columns.map(\.text)), "\(level.name)")
+            }
+            let tables = try await stores.count(
+                """
+                SELECT count(*) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+                WHERE c.relkind = 'r' AND c.relname ~ '^rollup_' AND a.attname = 'reachable'
+                    AND c.relname <> 'rollup_size'
+                """)
+            #expect(Int(tables) == RollUpLevel.all.count)
         }
     }
 
@@ -78,32 +81,68 @@ struct RollUpTests {
         try await TestStores.with { stores in
             var limits = RollUpFolder.Limits()
             limits.interval = .milliseconds(1)
+            limits.deltasMax = 2
+            limits.ageMax = .milliseconds(50)
             limits.batch = 2
             limits.vacuumAfter = 1
             let folder = RollUpFolder(postgres: stores.postgres, limits: limits)
             let task = Task { await folder.run() }
-            for number in 10..<20 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            while try await stores.count("SELECT count(*) FROM rollup_delta") > 0 {}
+            for number in 10..<21 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            try await eventually { try await stores.count("SELECT count(*) FROM rollup_delta") == 0 }
             task.cancel()
             await task.value
-            #expect(try await stores.count("SELECT installations FROM rollup_cell WHERE level = 0") == 10)
+            #expect(try await stores.count("SELECT sum(installations)::bigint FROM rollup_cube") == 11)
         }
     }
 
     private static let changes: [PostgresStatement] = [
-        "UPDATE installation SET provider = 'apnsSandbox' WHERE install_id = 'i10'",
         "UPDATE installation SET locale = 'fr_FR' WHERE install_id = 'i10'",
         "UPDATE installation SET time_zone_id = 'Asia/Tokyo' WHERE install_id = 'i11'",
         "UPDATE installation SET time_zone_id = 'Mars/Olympus' WHERE install_id >= 'i14'",
         "UPDATE installation SET time_zone_offset = 7200 WHERE install_id = 'i14'",
         "UPDATE installation SET system_name = 'iPadOS' WHERE install_id = 'i10'",
         "UPDATE installation SET system_version = '27' WHERE install_id < 'i13'",
-        "UPDATE installation SET authorization_status = 'authorized' WHERE install_id < 'i14'",
+        "UPDATE installation SET system_version = '27.0' WHERE install_id = 'i10'",
+        "UPDATE installation SET system_version = 'beta' WHERE install_id = 'i11'",
+        "UPDATE installation SET settings = settings & ~15 | 2 WHERE install_id < 'i14'",
+        "UPDATE installation SET provider = 'fcm' WHERE install_id = 'i15'",
         "UPDATE installation SET state = 'stale' WHERE install_id = 'i12'",
-        "UPDATE installation SET app_id = app_id + 1 WHERE install_id = 'i12'",
         "DELETE FROM installation WHERE install_id = 'i13'",
-        "INSERT INTO installation SELECT (jsonb_populate_record(i, '{\"install_id\": \"n\", \"token_sha256\": \"x\"}')).* FROM installation i WHERE install_id = 'i11'",
+        """
+        INSERT INTO installation SELECT (jsonb_populate_record(i, '{"install_id": "n"}')).* FROM installation i
+        WHERE install_id = 'i11'
+        """,
         "UPDATE installation SET locale = 'x' || locale, state = 'suspect'",
         "DELETE FROM installation",
     ]
+}
+
+@Suite("An app is folded when many deltas wait, or when some have waited for long")
+struct RollUpScheduleTests {
+    private let start = ContinuousClock.now
+    private var schedule = RollUpSchedule(deltasMax: 100, ageMax: .seconds(3))
+
+    @Test func many_areDueAtOnce() {
+        var schedule = schedule
+        #expect(schedule.due([waiting(1, 100), waiting(2, 99)], now: start) == [AppNumber(1)])
+    }
+
+    @Test func few_areDue_afterTheyHaveWaited() {
+        var schedule = schedule
+        #expect(schedule.due([waiting(1, 1)], now: start).isEmpty)
+        #expect(schedule.due([waiting(1, 2)], now: start + .seconds(2)).isEmpty)
+        #expect(schedule.due([waiting(1, 3)], now: start + .seconds(3)) == [AppNumber(1)])
+        #expect(schedule.due([waiting(1, 1)], now: start + .seconds(4)).isEmpty)
+    }
+
+    @Test func age_beginsAnew_whenSomebodyElseHasFolded() {
+        var schedule = schedule
+        _ = schedule.due([waiting(1, 1)], now: start)
+        _ = schedule.due([], now: start + .seconds(2))
+        #expect(schedule.due([waiting(1, 1)], now: start + .seconds(4)).isEmpty)
+    }
+
+    private func waiting(_ app: Int32, _ deltas: Int) -> RollUpSchedule.Waiting {
+        .init(app: AppNumber(app), deltas: deltas, hasExpired: false)
+    }
 }

@@ -3,7 +3,8 @@ import PushRegistry
 import RegistryStore
 import SeededRandom
 
-/// Changes installations in every way there is, at random, few of them and with few traits, so that cells empty and fill.
+/// Changes installations in every way there is, at random, few of them and with few traits, so that cells empty and
+/// fill.
 struct RollUpWriter {
     let stores: TestStores
     let users: PostgresUserStore
@@ -17,7 +18,7 @@ struct RollUpWriter {
 
     /// Makes so many changes, one after the other.
     static func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
-        let users = PostgresUserStore(postgres: stores.postgres)
+        let users = PostgresUserStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
         // Ends with this scope.
         async let _ = users.run()
         var writer = RollUpWriter(stores, users, seed: seed)
@@ -32,30 +33,27 @@ struct RollUpWriter {
         case 10, 11: try? await logOut()
         case 12: try? await erase()
         case 13, 14: try? await judge()
-        case 15: try? await sql("DELETE FROM installation WHERE install_id = \(installID)")
-        case 16: try? await sql("UPDATE installation SET locale = \(locale) WHERE install_id <= \(installID)")
-        case 17:
-            try? await sql(
+        case 15: try? await stores.change("DELETE FROM installation WHERE install_id = \(installID)")
+        case 16, 17:
+            try? await stores.change(
                 """
-                UPDATE installation SET session_expires_at = clock_timestamp() + \(dice.below(3_000)) * interval '1 ms'
+                UPDATE installation
+                SET session_expires_at = clock_timestamp() + \(dice.below(3_000)) * interval '1 ms',
+                    revision = revision + 1
                 WHERE session_id IS NOT NULL
                 """)
-        case 18:
-            try? await sql(
-                "UPDATE installation SET state = 'stale' WHERE install_id = \(installID) AND state = 'active'")
         default:
-            try? await sql(
-                "UPDATE installation SET last_seen_at = now(), time_zone_offset = \(Int32(dice.below(2))) * 3600")
+            try? await stores.change(
+                """
+                UPDATE installation SET state = 'stale', revision = revision + 1, generation = generation + 1
+                WHERE install_id = \(installID) AND state = 'active'
+                """)
         }
     }
 
     private var installID: String { mutating get { "i\(dice.below(30) + 10)" } }
     private var userID: UserID { get throws { try UserID("user") } }
     private var locale: String { mutating get { dice.element(of: ["de_DE", "de_AT", "en_US"]) } }
-
-    private mutating func sql(_ statement: PostgresStatement) async throws {
-        _ = try await stores.sql(statement)
-    }
 
     private mutating func register() async throws {
         var settings = NotificationSettings()

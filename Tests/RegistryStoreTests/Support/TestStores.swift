@@ -26,8 +26,10 @@ struct TestStores: Sendable {
             let loop = EventLoop(name: "stores")
             defer { loop.stop() }
             let postgres = PostgresClient(
-                configuration, on: loop, limits: .init(connectionsMin: 2, connectionsMax: 20), logger: quiet)
-            let installations = PostgresInstallationStore(postgres: postgres)
+                try PostgresConfiguration(server.connectionString, settings: serviceSettings), on: loop,
+                limits: .init(connectionsMin: 2, connectionsMax: 20), logger: quiet)
+            let resources = LoopResources(postgres: postgres, clock: RegistryClock())
+            let installations = PostgresInstallationStore(resources)
             // Both end with this scope.
             async let _ = postgres.run()
             async let _ = installations.run()
@@ -36,7 +38,7 @@ struct TestStores: Sendable {
             return try await body(
                 TestStores(
                     configuration: configuration, postgres: postgres, installations: installations,
-                    feedback: PostgresFeedbackStore(postgres: postgres),
+                    feedback: PostgresFeedbackStore(resources),
                     events: PostgresEventStore(postgres: postgres), app: app))
         }
     }

@@ -5,7 +5,6 @@ public struct JudgedInstallation: Hashable, Sendable {
     public let installID: InstallID
     public let provider: Provider
     public var tokenSHA256: [UInt8]?
-    public let userID: UserID?
     public var state: InstallationState
     public var generation: Int64
     /// The generation after the last registration.
@@ -16,13 +15,12 @@ public struct JudgedInstallation: Hashable, Sendable {
     public let lastSeenAt: Timestamp
 
     public init(
-        installID: InstallID, provider: Provider, tokenSHA256: [UInt8]?, userID: UserID?, state: InstallationState,
+        installID: InstallID, provider: Provider, tokenSHA256: [UInt8]?, state: InstallationState,
         generation: Int64, registrationGeneration: Int64, isProbablyReplaced: Bool, lastSeenAt: Timestamp
     ) {
         self.installID = installID
         self.provider = provider
         self.tokenSHA256 = tokenSHA256
-        self.userID = userID
         self.state = state
         self.generation = generation
         self.registrationGeneration = registrationGeneration

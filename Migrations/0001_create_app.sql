@@ -1,0 +1,83 @@
+-- Apps, their keys and their saved filters. Small tables that every service caches.
+
+CREATE TYPE provider AS ENUM ('apns', 'apnsSandbox', 'fcm', 'huawei', 'webPush');
+CREATE TYPE installation_state AS ENUM ('active', 'loggedOut', 'superseded', 'unregistered', 'suspect', 'stale');
+CREATE TYPE authorization_status AS ENUM
+    ('notDetermined', 'denied', 'authorized', 'provisional', 'ephemeral', 'unknown');
+CREATE TYPE role AS ENUM ('client', 'service', 'sender', 'marketing', 'admin', 'support');
+CREATE TYPE event_kind AS ENUM (
+    'registered', 'rotated', 'takenOver', 'superseded', 'loggedOut', 'sessionEnded', 'suspect', 'unregistered',
+    'stale', 'reactivated', 'deleted', 'erased', 'imported', 'logoutIgnored', 'topicsChanged');
+
+CREATE TABLE app (
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    identifier text COLLATE "C" NOT NULL UNIQUE,
+    -- The members of the API's app object, durations in ISO 8601. It holds symmetric keys, so no statement for a
+    -- reader selects it whole.
+    policy jsonb NOT NULL,
+    -- The key of the opaque ids that marketing sees. It never changes and never leaves the service: the ids are stable.
+    identity_key bytea NOT NULL
+        DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE api_key (
+    id text COLLATE "C" PRIMARY KEY,
+    app_id integer NOT NULL REFERENCES app,
+    name text NOT NULL,
+    roles role[] NOT NULL,
+    secret_sha256 bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    revoked_at timestamptz
+);
+CREATE INDEX api_key_app ON api_key (app_id);
+
+-- The version of apps and keys: a cache with another version is out of date. It is one row, so changes are serialised:
+-- a reader that sees a version sees every change up to it. A sequence would not promise that.
+CREATE TABLE directory_version (
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    version bigint NOT NULL
+);
+INSERT INTO directory_version (version) VALUES (1);
+
+CREATE FUNCTION bump_directory_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE directory_version SET version = version + 1;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER app_changed AFTER INSERT OR UPDATE OR DELETE ON app
+    FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
+CREATE TRIGGER api_key_changed AFTER INSERT OR UPDATE OR DELETE ON api_key
+    FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
+
+-- A saved filter.
+CREATE TABLE segment (
+    app_id integer NOT NULL REFERENCES app,
+    name text COLLATE "C" NOT NULL,
+    -- As the client sent it.
+    filter json NOT NULL,
+    description text,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, name)
+);
+
+-- The segments that a segment names. Writers lock the app's row first, so that no two of them can close a cycle.
+CREATE TABLE segment_use (
+    app_id integer NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    used text COLLATE "C" NOT NULL,
+    PRIMARY KEY (app_id, name, used),
+    FOREIGN KEY (app_id, name) REFERENCES segment ON DELETE CASCADE,
+    FOREIGN KEY (app_id, used) REFERENCES segment
+);
+CREATE INDEX segment_use_used ON segment_use (app_id, used);
+
+-- The latest time that a service has seen. Writers take the later of this and PostgreSQL's clock, so that time in the
+-- registry does not go back when somebody sets the clock back. A service moves it every few seconds.
+CREATE TABLE registry_clock (
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    latest timestamptz NOT NULL
+);
+INSERT INTO registry_clock (latest) VALUES (now());

@@ -1,0 +1,157 @@
+-- History: what happened to tokens, and what installations sent before. Append-only, partitioned by month.
+
+-- R12. It names a token by its SHA-256 only.
+CREATE TABLE token_event (
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    -- The place in the change feed: the writing transaction's id, or that of the newest transaction that had ended when
+    -- the event was written, whichever is later. The event is written under the installation's lock, so the events of
+    -- one installation have ascending pairs (position, id). No event can appear below the oldest running transaction.
+    position bigint NOT NULL,
+    at timestamptz NOT NULL,
+    app_id integer NOT NULL,
+    install_id text COLLATE "C" NOT NULL,
+    event event_kind NOT NULL,
+    reason text NOT NULL,
+    actor text NOT NULL,
+    provider provider NOT NULL,
+    token_sha256 bytea,
+    user_id text COLLATE "C",
+    previous_user_id text COLLATE "C",
+    state installation_state NOT NULL,
+    generation_before bigint NOT NULL,
+    generation_after bigint NOT NULL
+) PARTITION BY RANGE (at);
+CREATE INDEX token_event_installation ON token_event (app_id, install_id, id);
+CREATE INDEX token_event_token ON token_event (app_id, token_sha256, id);
+-- Without the id: the events of one batch share an index entry, which makes some six bytes an event instead of thirty.
+CREATE INDEX token_event_position ON token_event (app_id, position);
+CREATE TABLE token_event_default PARTITION OF token_event DEFAULT;
+
+-- A snapshot that another one has replaced. The present one is in `installation`.
+CREATE TABLE settings_snapshot (
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    -- When it was replaced: the months are dropped by this.
+    replaced_at timestamptz NOT NULL,
+    -- When it arrived.
+    at timestamptz NOT NULL,
+    app_id integer NOT NULL,
+    install_id text COLLATE "C" NOT NULL,
+    -- As in `installation`: who sent it first.
+    sender bigint,
+    settings bigint NOT NULL,
+    keychain_id text COLLATE "C",
+    vendor_id text COLLATE "C",
+    advertising_id text COLLATE "C",
+    app_version text COLLATE "C",
+    device_model text COLLATE "C" NOT NULL,
+    system_name text COLLATE "C" NOT NULL,
+    system_version text COLLATE "C" NOT NULL,
+    locale text COLLATE "C" NOT NULL,
+    language text COLLATE "C",
+    languages text[] COLLATE "C" NOT NULL,
+    region text COLLATE "C",
+    time_zone_id text COLLATE "C" NOT NULL,
+    time_zone_offset integer NOT NULL,
+    carrier text COLLATE "C",
+    app_store text COLLATE "C",
+    latitude double precision,
+    longitude double precision
+) PARTITION BY RANGE (replaced_at);
+CREATE INDEX settings_snapshot_installation ON settings_snapshot (app_id, install_id, id);
+CREATE TABLE settings_snapshot_default PARTITION OF settings_snapshot DEFAULT;
+
+-- The database that the positions belong to. A restored dump brings old positions into a database that counts
+-- otherwise: cursors from before it mean nothing there.
+CREATE TABLE change_epoch (
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    epoch text COLLATE "C" NOT NULL CHECK (epoch ~ '^[0-9a-f]{16}$'),
+    identity text COLLATE "C" NOT NULL
+);
+
+-- The newest event of an app that was dropped with a month of history. A cursor below it may have missed events.
+CREATE TABLE dropped_history (
+    app_id integer PRIMARY KEY,
+    position bigint NOT NULL,
+    id bigint NOT NULL
+);
+
+-- The cluster, the database in it, and the table: a restore makes at least one of them anew. A base backup, a failover
+-- and an upgrade keep the transactions' ids; an upgrade makes a new cluster identifier, and so a new epoch without
+-- need.
+CREATE FUNCTION database_identity() RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
+        'change_epoch'::regclass::oid)
+    FROM pg_control_system()
+$$;
+
+-- Gives the events of a restored dump positions below all that are to come, in the order in which they were written,
+-- and begins a new epoch. Returns whether there was anything to do.
+CREATE FUNCTION adopt_restored_events() RETURNS boolean LANGUAGE plpgsql
+    -- The sessions of requests switch these off.
+    SET enable_seqscan = on SET enable_hashjoin = on AS $$
+DECLARE
+    -- The first ids are reserved, and an empty database has used some hundreds: so many groups there are for events.
+    first_position constant bigint := 3;
+    end_position bigint;
+BEGIN
+    PERFORM FROM change_epoch WHERE identity = database_identity();
+    IF FOUND THEN RETURN false; END IF;
+    LOCK TABLE change_epoch IN SHARE ROW EXCLUSIVE MODE;
+    PERFORM FROM change_epoch WHERE identity = database_identity();
+    IF FOUND THEN RETURN false; END IF;
+    LOCK TABLE token_event IN SHARE ROW EXCLUSIVE MODE;
+    end_position := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
+    UPDATE token_event e
+    SET position = placed.position
+    FROM (SELECT id, first_position
+            + (row_number() OVER (ORDER BY id) - 1) * (end_position - first_position) / count(*) OVER () AS position
+        FROM token_event) AS placed
+    WHERE e.id = placed.id;
+    INSERT INTO change_epoch (epoch, identity)
+    VALUES (left(md5(gen_random_uuid()::text), 16), database_identity())
+    ON CONFLICT (singleton) DO UPDATE SET epoch = excluded.epoch, identity = excluded.identity;
+    DELETE FROM dropped_history;
+    RETURN true;
+END
+$$;
+
+INSERT INTO change_epoch (epoch, identity) VALUES (left(md5(gen_random_uuid()::text), 16), database_identity());
+
+-- The partitions of history by their bounds; without the default ones.
+CREATE VIEW history_partition AS
+SELECT p.relname::text AS parent, c.relname::text AS name, b.bounds[1]::timestamptz AS begins_at,
+    b.bounds[2]::timestamptz AS ends_at
+FROM pg_inherits h
+    JOIN pg_class p ON p.oid = h.inhparent
+    JOIN pg_class c ON c.oid = h.inhrelid
+    CROSS JOIN LATERAL regexp_match(
+        pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') AS b (bounds)
+WHERE h.inhparent IN ('token_event'::regclass, 'settings_snapshot'::regclass) AND b.bounds IS NOT NULL;
+
+-- The first days of this month and of the `months` after it, where a history has no partition.
+CREATE FUNCTION missing_history_months(months integer) RETURNS TABLE (parent text, first_day date)
+LANGUAGE sql STABLE AS $$
+    SELECT h.parent, m.first_day::date
+    FROM (VALUES ('token_event'), ('settings_snapshot')) AS h (parent)
+        CROSS JOIN generate_series(date_trunc('month', now() AT TIME ZONE 'UTC'),
+            date_trunc('month', now() AT TIME ZONE 'UTC') + months * interval '1 month', interval '1 month')
+            AS m (first_day)
+    WHERE NOT EXISTS (
+        SELECT FROM history_partition p
+        WHERE p.parent = h.parent AND p.begins_at <= m.first_day AT TIME ZONE 'UTC'
+            AND p.ends_at > m.first_day AT TIME ZONE 'UTC')
+    ORDER BY 1, 2
+$$;
+
+-- Creates the partition of a month, and attaches it. That scans the default partition, which must be empty or have a
+-- constraint that spares the scan.
+CREATE FUNCTION make_history_partition(parent text, first_day date) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    partition constant text := parent || to_char(first_day, '_YYYY_MM');
+BEGIN
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition, parent);
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, partition,
+        first_day::text || ' 00:00:00+00', (first_day + interval '1 month')::date::text || ' 00:00:00+00');
+END
+$$;
+SELECT make_history_partition(parent, first_day) FROM missing_history_months(3);

@@ -1,0 +1,63 @@
+import DequeModule
+import PushRegistry
+
+/// Where reads wait to share a round trip: a value. Apps take turns, so that a flood of one delays that one alone.
+struct AppQueue<Item: Sendable>: Sendable {
+    private let countMax: Int
+    private let batchMax: Int
+    /// Items of one app that are taken at a time while others wait.
+    private let shareMax: Int
+    private var waiting: [AppNumber: Deque<Item>] = [:]
+    private var turns = Deque<AppNumber>()
+    private(set) var count = 0
+
+    /// - Parameters:
+    ///   - countMax: items that may wait; more are refused.
+    ///   - batchMax: items in one batch.
+    init(countMax: Int, batchMax: Int) {
+        (self.countMax, self.batchMax) = (countMax, batchMax)
+        shareMax = max(1, batchMax / 8)
+    }
+
+    /// - Returns: false if the queue is full.
+    mutating func append(_ item: Item, of app: AppNumber) -> Bool {
+        guard count < countMax else { return false }
+        count += 1
+        if waiting[app]?.append(item) == nil {
+            waiting[app] = [item]
+            turns.append(app)
+        }
+        return true
+    }
+
+    /// Up to one batch, by app; each app's items in the order in which they came.
+    mutating func takeBatch() -> [(app: AppNumber, items: [Item])] {
+        var batch: [(app: AppNumber, items: [Item])] = []
+        var room = batchMax
+        while room > 0, let app = turns.popFirst(), var items = waiting.removeValue(forKey: app) {
+            let taken = items.prefix(turns.isEmpty ? room : min(room, shareMax))
+            room -= taken.count
+            if let index = batch.firstIndex(where: { $0.app == app }) {
+                batch[index].items += taken
+            } else {
+                batch.append((app, Array(taken)))
+            }
+            items.removeFirst(taken.count)
+            guard !items.isEmpty else { continue }
+            waiting[app] = items
+            turns.append(app)
+        }
+        count -= batchMax - room
+        return batch
+    }
+
+    /// Everything that waits; the queue is empty afterwards.
+    mutating func removeAll() -> [Item] {
+        defer {
+            waiting.removeAll()
+            turns.removeAll()
+            count = 0
+        }
+        return waiting.values.flatMap { Array($0) }
+    }
+}

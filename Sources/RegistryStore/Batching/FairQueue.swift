@@ -1,0 +1,117 @@
+import DequeModule
+import PushRegistry
+
+/// Where items wait to share a transaction, fairly: a value without a clock or a continuation.
+///
+/// - A batch is of one app, and apps take turns: a flood of one app delays that app alone.
+/// - A batch has each key once. A key that is under way, or that repeats, waits in a queue of its own and holds up
+///   nobody else; its items are served in the order in which they came.
+/// - An item whose deadline has passed is handed out as expired: nobody waits for its answer any more.
+struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Batch: Sendable {
+        let app: AppNumber
+        var items: [(key: Key, item: Item)] = []
+        var expired: [Item] = []
+    }
+
+    private struct Waiting {
+        let item: Item
+        let deadline: Instant
+    }
+
+    /// A key is in `ready` of its app, or under way; then its items wait here.
+    private struct Lane {
+        var items = Deque<Waiting>()
+        var isUnderWay = false
+    }
+
+    private struct LaneID: Hashable {
+        let app: AppNumber
+        let key: Key
+    }
+
+    private let countMax: Int
+    private let batchMax: Int
+    private var lanes: [LaneID: Lane] = [:]
+    private var ready: [AppNumber: Deque<Key>] = [:]
+    private var turns = Deque<AppNumber>()
+    /// Items that wait.
+    private(set) var count = 0
+
+    /// - Parameters:
+    ///   - countMax: items that may wait; more are refused.
+    ///   - batchMax: items in one batch.
+    init(countMax: Int, batchMax: Int) {
+        self.countMax = countMax
+        self.batchMax = batchMax
+    }
+
+    /// Whether a batch can be taken.
+    var isReady: Bool { !turns.isEmpty }
+
+    /// - Returns: false if the queue is full.
+    mutating func append(_ item: Item, key: Key, of app: AppNumber, deadline: Instant) -> Bool {
+        guard count < countMax else { return false }
+        count += 1
+        let id = LaneID(app: app, key: key)
+        let isFirst = lanes[id] == nil
+        lanes[id, default: Lane()].items.append(Waiting(item: item, deadline: deadline))
+        if isFirst { makeReady(id) }
+        return true
+    }
+
+    /// The next app's batch; its keys are under way until `finish`. Nil if nothing is ready.
+    mutating func takeBatch(now: Instant) -> Batch? {
+        guard let app = turns.popFirst(), var keys = ready.removeValue(forKey: app) else { return nil }
+        var batch = Batch(app: app)
+        while batch.items.count < batchMax, let key = keys.popFirst() { take(key, into: &batch, now) }
+        if !keys.isEmpty {
+            ready[app] = keys
+            turns.append(app)
+        }
+        return batch
+    }
+
+    /// Ends what a batch had under way: the keys' next items may be taken.
+    mutating func finish(_ keys: some Sequence<Key>, of app: AppNumber) {
+        for key in keys {
+            let id = LaneID(app: app, key: key)
+            guard lanes[id]?.isUnderWay == true else { continue }
+            lanes[id]?.isUnderWay = false
+            if lanes[id]?.items.isEmpty == true { lanes[id] = nil } else { makeReady(id) }
+        }
+    }
+
+    /// Everything that waits; the queue is empty afterwards.
+    mutating func removeAll() -> [Item] {
+        defer {
+            lanes.removeAll()
+            ready.removeAll()
+            turns.removeAll()
+            count = 0
+        }
+        return lanes.values.flatMap { $0.items.map(\.item) }
+    }
+
+    private mutating func makeReady(_ id: LaneID) {
+        if ready[id.app] == nil { turns.append(id.app) }
+        ready[id.app, default: []].append(id.key)
+    }
+
+    private mutating func take(_ key: Key, into batch: inout Batch, _ now: Instant) {
+        let id = LaneID(app: batch.app, key: key)
+        while let waiting = lanes[id]?.items.popFirst() {
+            count -= 1
+            guard waiting.deadline > now else {
+                batch.expired.append(waiting.item)
+                continue
+            }
+            lanes[id]?.isUnderWay = true
+            batch.items.append((key, waiting.item))
+            return
+        }
+        lanes[id] = nil
+    }
+}

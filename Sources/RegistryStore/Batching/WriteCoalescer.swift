@@ -1,0 +1,212 @@
+import EventLoop
+import PostgresClient
+import PushRegistry
+
+/// A write that may share a transaction with others of its app.
+protocol BatchedWrite: Sendable {
+    associatedtype Key: Hashable & Sendable
+    associatedtype Outcome: Sendable
+
+    var app: AppNumber { get }
+    /// Two writes with the same key are never in one transaction, nor in two at the same time.
+    var key: Key { get }
+}
+
+/// How long a transaction may wait for a lock.
+enum LockPatience {
+    /// A batch: as long as the session's `lock_timeout`. Neighbours wait with it.
+    case batch
+    /// One item of a batch that waited too long: just long enough to see whether it is this one.
+    case probe
+    /// One item that somebody's lock blocks. Nobody waits with it.
+    case alone
+
+    /// Nil: the session's own.
+    var timeout: Duration? {
+        switch self {
+        case .batch: nil
+        case .probe: .milliseconds(20)
+        case .alone: .seconds(5)
+        }
+    }
+}
+
+/// Carries writes to PostgreSQL many at a time: all that arrive while a transaction is under way share a later one. One
+/// lives on each event loop for each kind of write.
+///
+/// There is no timer: an idle loop writes at once. A second transaction starts beside the first when that takes longer
+/// than `patience`, which means that it waits for a lock. A write that somebody else's lock blocks is put aside: it waits
+/// in a transaction of its own, and its neighbours are written without it.
+actor WriteCoalescer<Write: BatchedWrite> {
+    typealias Results = [Result<Write.Outcome, any Error>]
+    /// Carries a batch of one app out and gives each write's result. What it throws concerns the whole batch.
+    typealias Body = @Sendable (_ batch: [Write], _ patience: LockPatience) async throws -> Results
+
+    /// Writes that wait; more are refused.
+    static var waitingMax: Int { 16_384 }
+    /// Writes in one transaction: enough to share its cost, few enough to hold their locks for milliseconds.
+    static var batchMax: Int { 128 }
+    /// How long a write waits for its turn. Its client has gone by then, or soon will.
+    static var waitMax: Duration { .seconds(10) }
+    static var transactionsMax: Int { 2 }
+    static var patience: Duration { .milliseconds(25) }
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private struct Item: Sendable {
+        let write: Write
+        let continuation: CheckedContinuation<Write.Outcome, any Error>
+    }
+
+    private let body: Body
+    private let lone: Turns
+    private let meters: WriteMeters
+    private var queue = FairQueue<Write.Key, Item>(countMax: waitingMax, batchMax: batchMax)
+    private var isFinished = false
+    private var transactionCount = 0
+    /// The second transaction may start.
+    private var isPatienceOver = false
+    private var wake: CheckedContinuation<Void, Never>?
+
+    /// - Parameter lone: the turns of transactions that wait for somebody's lock.
+    init(loop: EventLoop, lone: Turns, meters: WriteMeters, body: @escaping Body) {
+        self.loop = loop
+        self.lone = lone
+        self.meters = meters
+        self.body = body
+    }
+
+    /// - Throws: what `body` gives for the write; `StoreError`.
+    func write(_ write: Write) async throws -> Write.Outcome {
+        try await withCheckedThrowingContinuation { continuation in
+            let item = Item(write: write, continuation: continuation)
+            let isTaken =
+                !isFinished
+                && queue.append(item, key: write.key, of: write.app, deadline: loop.now + Self.waitMax)
+            guard isTaken else {
+                meters.refused()
+                return continuation.resume(throwing: isFinished ? StoreError.unavailable : StoreError.overloaded)
+            }
+            resume()
+        }
+    }
+
+    /// Carries writes until it is cancelled. Those that wait then are refused.
+    func run() async {
+        await withTaskCancellationHandler {
+            let timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.patienceEnded() } }
+            await withDiscardingTaskGroup { group in
+                while await next() {
+                    guard let batch = queue.takeBatch(now: loop.now) else { continue }
+                    for item in batch.expired { refuse(item, .overloaded) }
+                    guard !batch.items.isEmpty else { continue }
+                    transactionCount += 1
+                    isPatienceOver = false
+                    timer.set(after: Self.patience)
+                    group.addTask(executorPreference: loop) { await self.carry(batch) }
+                }
+            }
+            timer.unset()
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.finish() } }
+        }
+    }
+
+    private var mayStart: Bool {
+        queue.isReady && (transactionCount == 0 || transactionCount < Self.transactionsMax && isPatienceOver)
+    }
+
+    /// Waits until a transaction may start. False at the end.
+    private func next() async -> Bool {
+        while !isFinished, !mayStart {
+            await withCheckedContinuation { continuation in
+                // On the way to this await others may have run.
+                if isFinished || mayStart { continuation.resume() } else { wake = continuation }
+            }
+        }
+        return !isFinished
+    }
+
+    private func resume() {
+        guard wake != nil, isFinished || mayStart else { return }
+        wake?.resume()
+        wake = nil
+    }
+
+    private func patienceEnded() {
+        isPatienceOver = true
+        resume()
+    }
+
+    private func finish() {
+        isFinished = true
+        for item in queue.removeAll() { refuse(item, .unavailable) }
+        resume()
+    }
+
+    private func refuse(_ item: Item, _ error: StoreError) {
+        meters.refused()
+        item.continuation.resume(throwing: error)
+    }
+}
+
+// MARK: - Carrying a batch
+
+extension WriteCoalescer {
+    private func carry(_ batch: FairQueue<Write.Key, Item>.Batch) async {
+        meters.wrote(batch.items.count)
+        let blocked = await write(batch.items.map(\.item))
+        transactionCount -= 1
+        let aside = Set(blocked.map(\.write.key))
+        queue.finish(batch.items.lazy.map(\.key).filter { !aside.contains($0) }, of: batch.app)
+        resume()
+        await withDiscardingTaskGroup { group in
+            for item in blocked { group.addTask(executorPreference: self.loop) { await self.writeAside(item) } }
+        }
+    }
+
+    /// - Returns: those that somebody's lock blocks; the others have their answers.
+    private func write(_ items: [Item]) async -> [Item] {
+        do {
+            let results = try await body(items.map(\.write), .batch)
+            for (item, result) in zip(items, results) { item.continuation.resume(with: result) }
+            return []
+        } catch let error where items.count > 1 && error.mayBeOneItem {
+            // Nobody fails for a neighbour.
+            meters.split()
+            return await writeOneByOne(items)
+        } catch let error as PostgresError where error.kind == .lockTimeout {
+            return items
+        } catch {
+            for item in items { item.continuation.resume(throwing: StoreError(error)) }
+            return []
+        }
+    }
+
+    private func writeOneByOne(_ items: [Item]) async -> [Item] {
+        var blocked: [Item] = []
+        for item in items {
+            do {
+                item.continuation.resume(with: try await body([item.write], .probe)[0])
+            } catch let error as PostgresError where error.kind == .lockTimeout {
+                blocked.append(item)
+            } catch {
+                item.continuation.resume(throwing: StoreError(error))
+            }
+        }
+        return blocked
+    }
+
+    /// Waits for the lock, and frees the key.
+    private func writeAside(_ item: Item) async {
+        do {
+            let result = try await lone.withTurn { try await body([item.write], .alone) }[0]
+            item.continuation.resume(with: result)
+        } catch {
+            item.continuation.resume(throwing: StoreError(error))
+        }
+        queue.finish(CollectionOfOne(item.write.key), of: item.write.app)
+        resume()
+    }
+}

@@ -1,0 +1,160 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of `push-registry cleanup undo`.
+enum CleanUpUndoStatements {
+    /// The run: what it undoes itself, and its time.
+    static let run = PreparedSQL(
+        "SELECT undoes, started_at, coalesce(finished_at, 'infinity') FROM cleanup_run WHERE id = $1")
+
+    /// `$1` is the undoing run, `$2` the one that it undoes.
+    static let addResults = PreparedSQL(
+        "INSERT INTO cleanup_result (run_id, app_id) SELECT $1, app_id FROM cleanup_result WHERE run_id = $2")
+
+    /// How many installations the run `$1` changed that no undoing has restored.
+    static let left = PreparedSQL(
+        """
+        SELECT coalesce(sum(superseded + unregistered + session_ended + stale), 0)::bigint - (
+                SELECT coalesce(sum(u.restored), 0) FROM cleanup_result u
+                WHERE u.run_id IN (SELECT id FROM cleanup_run WHERE undoes = $1))::bigint
+        FROM cleanup_result WHERE run_id = $1
+        """)
+
+    // MARK: What lost nothing
+
+    /// Installations of these pages that are stale or unregistered since the run, and its event is their last. Runs do
+    /// not overlap in time.
+    static func readJudged(
+        _ range: PageRange, from start: PostgresTimestamp, to end: PostgresTimestamp
+    ) -> PostgresStatement {
+        """
+        SELECT i.app_id, i.state::text, i.install_id, i.revision
+        FROM installation i
+        WHERE \(sql: range.contains("i")) AND i.state IN ('stale', 'unregistered')
+            AND i.state_changed_at >= \(start) AND i.state_changed_at <= \(end)
+            AND EXISTS (
+                SELECT FROM token_event e
+                WHERE e.app_id = i.app_id AND e.install_id = i.install_id AND e.generation_after = i.generation
+                    AND e.actor = \(literal: CleanUpStatements.actor))
+        """
+    }
+
+    /// Gives these installations (`$4`, with their revisions `$5`) the state `$6` back. `$1` is the app, `$2` the time,
+    /// `$3` the undoing run. Answers how many.
+    static let restoreJudged = PreparedSQL(
+        """
+        WITH changed AS (
+            UPDATE installation i
+            SET state = $6::text::installation_state, generation = i.generation + 1, revision = i.revision + 1,
+                state_changed_at = \(sql: time)
+            FROM unnest($4::text[], $5::bigint[]) AS k (install_id, revision)
+            WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
+            RETURNING \(sql: changed)
+        ), \(sql: recorded)
+        SELECT count(*) FROM changed
+        """)
+
+    // MARK: What lost a token or a session
+
+    /// Up to `$4` installations after `$2`, `$3` that the run `$1` took something from. The event tells whose session
+    /// it was, unless the user was erased.
+    static let readChanges = PreparedSQL(
+        """
+        SELECT c.app_id, c.install_id, c.generation, c.session_id, e.previous_user_id, i.provider::text, c.token_sha256
+        FROM cleanup_change c
+            JOIN installation i ON i.app_id = c.app_id AND i.install_id = c.install_id
+            LEFT JOIN LATERAL (
+                SELECT previous_user_id FROM token_event e
+                WHERE e.app_id = c.app_id AND e.install_id = c.install_id AND e.generation_after = c.generation
+                    AND c.step = 'sessionEnded'
+                ORDER BY e.id DESC LIMIT 1) AS e ON true
+        WHERE c.run_id = $1 AND (c.app_id, c.install_id) > ($2, $3)
+        ORDER BY c.app_id, c.install_id LIMIT $4
+        """)
+
+    /// Restores these installations (`$4`, with the generations after the run `$5` and the users of the sessions `$6`),
+    /// where nothing has happened since. The transaction has locked users, sessions and tokens. `$1` is the app, `$2`
+    /// the time, `$3` the undoing run. Answers how many.
+    static let restoreChanges = PreparedSQL(
+        """
+        WITH chosen AS MATERIALIZED (
+            SELECT c.*, k.user_id,
+                row_number() OVER (PARTITION BY i.provider, c.token_sha256 ORDER BY c.generation DESC) AS claim
+            FROM unnest($4::text[], $5::bigint[], $6::text[]) AS k (install_id, generation, user_id)
+                JOIN cleanup_change c ON c.app_id = $1 AND c.install_id = k.install_id AND c.generation = k.generation
+                JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id AND i.generation = k.generation
+            WHERE \(sql: mayReturn)
+        ), changed AS (
+            UPDATE installation i
+            SET state = c.previous_state, generation = i.generation + 1, revision = i.revision + 1,
+                state_changed_at = CASE WHEN i.state = c.previous_state THEN i.state_changed_at ELSE \(sql: time) END,
+                token = coalesce(c.token, i.token), token_sha256 = coalesce(c.token_sha256, i.token_sha256),
+                p256dh = coalesce(c.p256dh, i.p256dh), auth = coalesce(c.auth, i.auth),
+                user_id = coalesce(c.user_id, i.user_id), session_id = coalesce(c.session_id, i.session_id),
+                session_expires_at = coalesce(c.session_expires_at, i.session_expires_at),
+                credential_issued_at = coalesce(c.credential_issued_at, i.credential_issued_at)
+            FROM chosen c
+            WHERE i.app_id = $1 AND i.install_id = c.install_id AND i.generation = c.generation
+                AND (c.token_sha256 IS NULL OR c.claim = 1)
+            RETURNING \(sql: changed), c.step, i.session_id
+        ), held AS (
+            UPDATE token_holder h SET install_id = c.install_id FROM changed c
+            WHERE h.app_id = $1 AND h.provider = c.provider AND h.token_sha256 = c.token_sha256
+                AND c.step = 'superseded'
+        ), bound AS (
+            INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
+            SELECT $1, user_id, install_id, session_id FROM changed WHERE step = 'sessionEnded'
+            ON CONFLICT (app_id, user_id, install_id) DO UPDATE SET session_id = excluded.session_id, left_at = NULL
+        ), \(sql: recorded), done AS (
+            DELETE FROM cleanup_change u USING changed c WHERE u.app_id = $1 AND u.install_id = c.install_id
+        )
+        SELECT count(*) FROM changed
+        """)
+
+    /// R1: nobody holds the token. R7: neither session nor user was logged out since the binding began.
+    private static let mayReturn: PostgresSQL = """
+        (c.token_sha256 IS NULL OR EXISTS (
+                SELECT FROM token_holder h
+                WHERE h.app_id = $1 AND h.provider = i.provider AND h.token_sha256 = c.token_sha256
+                    AND h.install_id IS NULL))
+            AND (c.step <> 'sessionEnded' OR k.user_id IS NOT NULL
+                AND EXISTS (
+                    SELECT FROM session s
+                    WHERE s.app_id = $1 AND s.session_id = c.session_id AND s.ended_at IS NULL)
+                AND EXISTS (
+                    SELECT FROM user_guard g
+                    WHERE g.app_id = $1 AND g.user_sha256 = user_digest(k.user_id)
+                        AND coalesce(g.refused_before < i.registered_at, true))
+                AND NOT EXISTS (
+                    SELECT FROM installation_logout o
+                    WHERE o.app_id = $1 AND o.install_id = i.install_id AND o.user_sha256 = user_digest(k.user_id)
+                        AND o.session_id IN ('', c.session_id)))
+        """
+
+    // MARK: Parts of both
+
+    private static let time: PostgresSQL = "greatest(i.state_changed_at, i.last_seen_at, $2)"
+
+    private static let changed: PostgresSQL = """
+        i.install_id, i.provider, i.token_sha256, i.user_id, i.state, i.generation, \(sql: time) AS at, i.cell,
+                i.session_expires_at
+        """
+
+    private static let recorded: PostgresSQL = """
+        recorded AS (
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
+                user_id, previous_user_id, state, generation_before, generation_after)
+            SELECT (SELECT \(sql: EventStatements.position)), at, $1, install_id, 'reactivated',
+                \(literal: TokenEvent.Reason.cleanupUndone.rawValue), \(literal: CleanUpStatements.actor), provider,
+                token_sha256, user_id, user_id, state, generation - 1, generation
+            FROM changed
+        ), counted AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+            SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), 0
+            FROM changed WHERE state = 'active' GROUP BY cell, session_expires_at
+        ), result AS (
+            UPDATE cleanup_result SET restored = restored + (SELECT count(*) FROM changed)
+            WHERE run_id = $3 AND app_id = $1
+        )
+        """
+}

@@ -1,0 +1,123 @@
+import PostgresClient
+import PushRegistry
+
+/// Rows of a narrow table that the night job forgets, and the SQL that finds, locks and deletes them.
+struct OldRows {
+    /// The columns of a row's key behind `app_id`, as text.
+    typealias Key = [String]
+
+    let table: String
+    /// The columns of the primary key behind `app_id`, with their types.
+    private let columns: [(name: String, type: String)]
+    /// Of a row `t`; `b.since` is until when its app forgets.
+    private let condition: PostgresSQL
+
+    // MARK: What is forgotten
+
+    /// R7: logouts past the app's `sessionTombstones`. A session in which an installation is bound stays, and so does
+    /// one in which one was until then: `cleanup undo` may bring the binding back. The row of a user who never logged
+    /// out is only a lock; the next registration adds it again.
+    static let tombstones = [
+        OldRows(
+            table: "session", columns: [("session_id", "text")],
+            condition: """
+                greatest(t.ended_at, t.kept_at, t.seen_at) <= b.since AND NOT EXISTS (
+                    SELECT FROM installation_owner o
+                    WHERE o.app_id = t.app_id AND o.session_id = t.session_id
+                        AND (o.left_at IS NULL OR o.left_at > b.since))
+                """),
+        OldRows(
+            table: "user_guard", columns: [("user_sha256", "bytea")],
+            condition: "coalesce(t.refused_before, t.added_at) <= b.since"),
+        OldRows(
+            table: "installation_logout",
+            columns: [("install_id", "text"), ("user_sha256", "bytea"), ("session_id", "text")],
+            condition: "t.logged_out_at <= b.since"),
+    ]
+
+    /// R1: tokens that nobody holds.
+    static let holders = OldRows(
+        table: "token_holder", columns: [("provider", "provider"), ("token_sha256", "bytea")],
+        condition: "t.install_id IS NULL")
+
+    /// Former owners, past the time for which history is kept.
+    static let owners = OldRows(
+        table: "installation_owner", columns: [("user_id", "text"), ("install_id", "text")],
+        condition: "t.left_at <= b.since")
+
+    /// Tokens and sessions that `cleanup undo` cannot restore, since the installation has changed.
+    static let changes = OldRows(
+        table: "cleanup_change", columns: [("install_id", "text")],
+        condition: """
+            NOT EXISTS (
+                SELECT FROM installation i
+                WHERE i.app_id = t.app_id AND i.install_id = t.install_id AND i.generation = t.generation)
+            """)
+
+    // MARK: SQL
+
+    private typealias Bound = (app: AppNumber, since: Timestamp)
+
+    /// Clean-up, dry run.
+    func count(before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
+        "SELECT count(*) \(sql: from(bounds)) WHERE \(sql: condition)"
+    }
+
+    /// Clean-up: the keys of what is old on these pages, after the app's number.
+    func read(_ range: PageRange, before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
+        """
+        SELECT t.app_id, \(sql: selected) \(sql: from(bounds))
+        WHERE \(sql: range.contains("t")) AND \(sql: condition)
+        """
+    }
+
+    /// Clean-up: locks those of these rows that are old and nobody else holds.
+    func lock(_ keys: [Key], of app: AppNumber, before since: Timestamp) -> PostgresStatement {
+        """
+        SELECT \(sql: selected)
+        FROM \(sql: unnest(keys)) JOIN \(identifier: table) t ON \(sql: isKey(of: app)), \(sql: bound(since))
+        WHERE \(sql: condition) FOR UPDATE OF t SKIP LOCKED
+        """
+    }
+
+    /// Clean-up: deletes those of these rows, locked before, that are old still.
+    func delete(_ keys: [Key], of app: AppNumber, before since: Timestamp) -> PostgresStatement {
+        """
+        DELETE FROM \(identifier: table) t USING \(sql: unnest(keys)), \(sql: bound(since))
+        WHERE \(sql: isKey(of: app)) AND \(sql: condition)
+        """
+    }
+
+    func decode(_ row: PostgresRow, from first: Int = 0) throws -> Key {
+        try columns.indices.map { try row.decode(first + $0) }
+    }
+
+    private func from(_ bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresSQL {
+        """
+        FROM \(identifier: table) t
+            JOIN unnest(\(bounds.map(\.app.rawValue))::integer[], \(bounds.map(\.since.postgres))::timestamptz[])
+                AS b (app_id, since) ON b.app_id = t.app_id
+        """
+    }
+
+    private func bound(_ since: Timestamp) -> PostgresSQL {
+        "(SELECT \(since.postgres)::timestamptz AS since OFFSET 0) AS b"
+    }
+
+    private func unnest(_ keys: [Key]) -> PostgresSQL {
+        let arrays = columns.enumerated().map { index, column in
+            "\(keys.map { $0[index] })::text[]" + PostgresSQL(trusted: "::\(column.type)[]")
+        }
+        let names = columns.map { PostgresSQL(identifier: $0.name) }
+        return "unnest(\(sql: arrays.joined(separator: ", "))) AS k (\(sql: names.joined(separator: ", ")))"
+    }
+
+    private func isKey(of app: AppNumber) -> PostgresSQL {
+        let equal = columns.map { "t.\(identifier: $0.name) = k.\(identifier: $0.name)" as PostgresSQL }
+        return "t.app_id = \(app.rawValue) AND \(sql: equal.joined(separator: " AND "))"
+    }
+
+    private var selected: PostgresSQL {
+        columns.map { "t.\(identifier: $0.name)::text" as PostgresSQL }.joined(separator: ", ")
+    }
+}

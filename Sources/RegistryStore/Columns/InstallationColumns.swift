@@ -1,0 +1,58 @@
+import PostgresClient
+import PushRegistry
+
+/// An installation as the store read it, with what only the store looks at.
+struct StoredInstallation: Sendable {
+    let installation: Installation
+    /// Grows with each update of the row. A writer without a lock compares it.
+    let revision: Int64
+    /// The cell of the roll-up that counts the installation.
+    let cell: Int64
+}
+
+/// The columns that the rules see of an installation, and the store's own, as they are read.
+enum InstallationColumns {
+    static let list: PostgresSQL = """
+        i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
+        i.session_expires_at, i.state, i.generation, i.registration_generation, i.probably_replaced_by, i.created_at, \
+        i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, i.vendor_id, \
+        i.device_model, i.credential_issued_at, i.revision, i.cell
+        """
+    static let count = 24
+
+    static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
+        var reader = ColumnReader(row, from: first)
+        let key = InstallationKey(app: AppNumber(try reader.next()), installID: try InstallID(reader.next()))
+        var installation = Installation(
+            key: key, provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
+            keys: try decodeKeys(&reader), owner: try decodeOwner(&reader),
+            state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
+            probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
+            createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
+            lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
+            snapshotDigest: try reader.next(), lineage: try decodeLineage(&reader))
+        installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        return StoredInstallation(installation: installation, revision: try reader.next(), cell: try reader.next())
+    }
+
+    private static func decodeKeys(_ reader: inout ColumnReader) throws -> WebPushKeys? {
+        let (p256dh, auth) = (try reader.next(String?.self), try reader.next(String?.self))
+        guard let p256dh, let auth else { return nil }
+        return try WebPushKeys(p256dh: p256dh, auth: auth)
+    }
+
+    private static func decodeOwner(_ reader: inout ColumnReader) throws -> Owner? {
+        let userID = try reader.next(String?.self).map { try UserID($0) }
+        let sessionID = try reader.next(String?.self).map { try SessionID($0) }
+        let expiresAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        return userID.map { userID in
+            Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: expiresAt) })
+        }
+    }
+
+    private static func decodeLineage(_ reader: inout ColumnReader) throws -> Lineage? {
+        let (keychainID, vendorID) = (try reader.next(String?.self), try reader.next(String?.self))
+        let deviceModel = try reader.next(String.self)
+        return keychainID.map { Lineage(keychainID: $0, vendorID: vendorID, deviceModel: deviceModel) }
+    }
+}

@@ -1,0 +1,64 @@
+import PostgresClient
+import PushRegistry
+
+/// Drops months of history that are older than it is kept.
+struct HistoryMonths {
+    let session: PostgresSession
+
+    /// Of a default partition: 8 MiB in one transaction.
+    private static let pagesPerBatch: Int64 = 1_024
+
+    private static let histories = [HistoryPartitionStatements.events, HistoryPartitionStatements.snapshots]
+
+    /// Months of which every day is older than history is kept.
+    struct Expired {
+        /// Where the next one begins.
+        let end: PostgresTimestamp
+        /// By name.
+        let partitions: [String]
+    }
+
+    /// The oldest first, and in the end the last month, be it that it has no partition.
+    func expired(before: Timestamp) throws -> [Expired] {
+        try session.execute(PostgresStatement(HistoryPartitionStatements.expired, before.postgres))
+            .map { Expired(end: try $0.decode(0), partitions: try $0.decode(1)) }
+    }
+
+    /// Before they are dropped: readers of changes who are behind must not pass over them.
+    func recordDropped(_ month: Expired) throws {
+        let events = HistoryPartitionStatements.events
+        for name in month.partitions + [events.defaultName] where name.hasPrefix(events.name) {
+            _ = try session.execute(HistoryPartitionStatements.recordDropped(name, before: month.end).unprepared())
+        }
+    }
+
+    /// - Returns: false if others use the table all the time.
+    func drop(_ partition: String) throws -> Bool {
+        do {
+            try HistoryPartitions.withTableLocks(session) {
+                _ = try session.execute(HistoryPartitionStatements.drop(partition).unprepared())
+            }
+            return true
+        } catch let error where error.isLockTimeout {
+            return false
+        }
+    }
+
+    func removeFromDefaults(before end: PostgresTimestamp, _ removed: (Int) throws -> Void) throws {
+        for history in Self.histories {
+            var pace = try CleanUpPace(session)
+            for range in try PageRange.all(of: history.defaultName, by: Self.pagesPerBatch, session) {
+                let delete = HistoryPartitionStatements.delete(history, range, before: end).unprepared()
+                let count = try pace.run { try session.execute(delete).affectedRows }
+                if count > 0 { try removed(count) }
+            }
+        }
+    }
+
+    func countInDefaults(before end: PostgresTimestamp) throws -> Int {
+        try Self.histories.reduce(0) { sum, history in
+            let count = HistoryPartitionStatements.count(history, before: end).unprepared()
+            return sum + (try session.execute(count)[0].decode(0) as Int)
+        }
+    }
+}

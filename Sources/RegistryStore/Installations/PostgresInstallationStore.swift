@@ -1,0 +1,129 @@
+import PostgresClient
+import PushRegistry
+
+/// Installations in PostgreSQL. One lives on each event loop.
+public struct PostgresInstallationStore: InstallationStore {
+    /// How often a transaction is tried that loses races: somebody may be taking the installation's token each time.
+    private static let attemptsMax = 100
+
+    private let resources: LoopResources
+    private let registrations: RegistrationCoalescer
+
+    public init(_ resources: LoopResources) {
+        self.resources = resources
+        registrations = RegistrationCoalescer(resources)
+    }
+
+    /// Carries registrations until it is cancelled.
+    public func run() async {
+        await registrations.run()
+    }
+
+    public func register(_ registration: Registration) async throws -> RegistrationOutcome {
+        try await registrations.register(registration)
+    }
+
+    public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
+        try await storing {
+            let rows = try await resources.postgres.execute(
+                PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue))
+            return try rows.first.map(InstallationRecord.init)
+        }
+    }
+
+    public func remove(_ removal: Removal) async throws {
+        try await storing {
+            try await resources.lone.withTurn {
+                try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
+                    try await remove(removal, $0)
+                }
+            }
+        }
+    }
+
+    private func remove(_ removal: Removal, _ transaction: PostgresTransaction) async throws {
+        let (app, installID) = (removal.key.app, removal.key.installID)
+        let results = try await transaction.execute(
+            LockTimeout.statements(.alone) + [
+                HolderStatements.lock(of: [installID], in: app),
+                PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
+                PostgresStatement(RegistrationStatements.now),
+            ])
+        let stored = try results[2].first.map { try InstallationColumns.decode($0) }
+        let moment = try Moment(results[3], resources.clock)
+        switch removal.decision(on: stored?.installation, at: moment.time) {
+        case .nothing: break
+        case .refuse(let refusal): throw refusal
+        case .remove(let event):
+            guard let stored else { return }
+            // Another token may have come while the installation's lock was waited for.
+            let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
+            guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
+            try await transaction.commit(after: statements(removing: stored, event, at: moment))
+            EventMeters.count([event])
+        }
+    }
+
+    private func statements(
+        removing stored: StoredInstallation, _ event: TokenEvent, at moment: Moment
+    ) -> [PostgresStatement] {
+        let (installation, app) = (stored.installation, stored.installation.key.app)
+        var owners = OwnerChanges()
+        owners.add(from: installation.owner, to: nil, on: installation.key.installID)
+        var delta = RollUpDelta()
+        delta.add(installation, in: stored.cell, step: -1)
+        return InstallationStatements.delete([installation.key.installID], in: app)
+            + [
+                installation.address.map { HolderStatements.move([($0, nil)], in: app) },
+                owners.ended(in: app, at: moment.time), delta.statement(in: app),
+                EventStatements.append([event], in: app, at: moment.position),
+            ].compactMap(\.self)
+    }
+
+    public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
+        try await storing {
+            let results = try await resources.postgres.execute([
+                PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
+                // One more than asked for tells whether another page follows.
+                PostgresStatement(
+                    SnapshotStatements.page, key.app.rawValue, key.installID.rawValue, before ?? .max,
+                    Int64(limit) + 1),
+            ])
+            return results[0].isEmpty ? nil : try SnapshotPage(results[1], limit: limit, of: key.installID)
+        }
+    }
+
+    /// Runs `body`; whatever the database throws leaves as a `StoreError`, a refusal as itself.
+    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let refusal as RemovalRefusal {
+            throw refusal
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+extension InstallationRecord {
+    init(_ row: PostgresRow) throws {
+        let installation = try InstallationColumns.decode(row).installation
+        let text = try row.decode(InstallationColumns.count, as: String?.self)
+        self.init(
+            installation: installation, token: try text.map { try Token($0, of: installation.provider) },
+            snapshot: try SnapshotColumns.decode(
+                row, from: InstallationColumns.count + 2, installID: installation.key.installID),
+            readAt: Timestamp(try row.decode(InstallationColumns.count + 1)))
+    }
+}
+
+extension SnapshotPage {
+    fileprivate init(_ rows: PostgresResult, limit: Int, of installID: InstallID) throws {
+        let page = rows.prefix(limit)
+        self.init(
+            snapshots: try page.map { row in
+                (Timestamp(try row.decode(1)), try SnapshotColumns.decode(row, from: 2, installID: installID))
+            },
+            next: rows.count > limit ? try page.last?.decode(0) : nil)
+    }
+}

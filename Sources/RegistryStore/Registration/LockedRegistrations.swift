@@ -1,0 +1,104 @@
+import PostgresClient
+import PushRegistry
+
+/// Registrations that may concern others (R3, R4, R5, R7), decided by the rules under locks: one transaction of two trips.
+struct LockedRegistrations {
+    let batch: [PendingRegistration]
+    /// Of each registration of the batch.
+    let cells: [Int64]
+    let clock: RegistryClock
+    let patience: LockPatience
+    /// Those that may move a token (R3, R4) or replace another installation (R5).
+    let movers: [PendingRegistration]
+
+    /// - Parameter isFirstAttempt: whether the look-up's word is taken for who holds the registrations' tokens. Where it
+    ///   was wrong, the next attempt takes nobody's.
+    init(
+        _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
+        isFirstAttempt: Bool
+    ) {
+        (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
+        movers = batch.filter { if case .holder = $0.finding { !isFirstAttempt } else { true } }
+    }
+
+    private var app: AppNumber { batch[0].app }
+
+    /// - Throws: `LostRace`, `PostgresError`: nothing was written.
+    func write(_ transaction: PostgresTransaction) async throws -> [Result<RegistrationOutcome, any Error>] {
+        let guards = RegistrationGuards(batch)
+        let locks = LockTimeout.statements(patience) + (guards?.locks ?? [])
+        let tokens = tokenLocks
+        let reads =
+            [installationLock, PostgresStatement(RegistrationStatements.now)] + (guards.map { [$0.logouts] } ?? [])
+        let results = try await transaction.execute(locks + tokens + reads)
+        let guardResults = Array(results[..<locks.count].suffix(guards?.locks.count ?? 0))
+        let rest = Array(results[(locks.count + tokens.count)...])
+        let signOuts = try guards?.decode(locks: guardResults, logouts: rest[2]) ?? SignOuts()
+        let present = try rest[0].map { try InstallationColumns.decode($0) }
+        try checkHolders(tokens.isEmpty ? nil : results[locks.count + 1], of: present)
+        let moment = try Moment(rest[1], clock)
+        var locked = LockedInstallations(present.map(\.installation), signOuts: signOuts, now: moment.time)
+        let outcomes = batch.map { pending in
+            Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
+                .mapError { $0 as any Error }
+        }
+        let write = RegistrationWrite(batch, cells: cells, present, locked, at: moment)
+        try await transaction.commit(after: write.statements)
+        EventMeters.count(locked.events)
+        return outcomes
+    }
+
+    private var tokenLocks: [PostgresStatement] {
+        guard !movers.isEmpty else { return [] }
+        let registrations = movers.map(\.registration)
+        let providers = registrations.map(\.token.provider.rawValue)
+        let digests = registrations.map(\.tokenSHA256)
+        return [
+            PostgresStatement(RegistrationStatements.addHolders, app.rawValue, providers, digests),
+            PostgresStatement(
+                RegistrationStatements.lockHolders, app.rawValue, providers, digests, movers.map(\.key.rawValue)),
+        ]
+    }
+
+    private var installationLock: PostgresStatement {
+        let ids = batch.map(\.key.rawValue)
+        guard !movers.isEmpty else { return PostgresStatement(InstallationStatements.lock, app.rawValue, ids) }
+        let registrations = movers.map(\.registration)
+        return PostgresStatement(
+            RegistrationStatements.lock, app.rawValue, ids, registrations.map(\.token.provider.rawValue),
+            registrations.map(\.tokenSHA256), registrations.compactMap(\.snapshot.device.keychainID))
+    }
+
+    /// Every token that a registration claims or gives up must be locked. An installation whose token has moved since it
+    /// was read is looked at again.
+    ///
+    /// - Parameter rows: the tokens that are locked.
+    private func checkHolders(_ rows: PostgresResult?, of present: [StoredInstallation]) throws {
+        var locked = Set<TokenAddress>()
+        for row in rows.map(Array.init) ?? [] {
+            guard let provider = Provider(rawValue: try row.decode(0)) else {
+                throw StoreError.failed("unknown provider")
+            }
+            locked.insert(TokenAddress(app: app, provider: provider, sha256: try row.decode(1)))
+        }
+        let addresses = Dictionary(
+            uniqueKeysWithValues: present.map { ($0.installation.key, $0.installation.address) })
+        for registration in batch.lazy.map(\.registration) {
+            let (claimed, held) = (registration.address, addresses[registration.key] ?? nil)
+            let isLocked = locked.contains(claimed) && (held.map { locked.contains($0) } ?? true)
+            guard isLocked || held == claimed else { throw LostRace() }
+        }
+    }
+}
+
+/// The time of a transaction, and its position in the change feed.
+struct Moment {
+    let time: Timestamp
+    let position: Int64
+
+    /// - Parameter rows: what `RegistrationStatements.now` answered.
+    init(_ rows: PostgresResult, _ clock: RegistryClock) throws {
+        time = clock.now(Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self)))
+        position = try rows[0].decode(1)
+    }
+}

@@ -1,0 +1,136 @@
+import PostgresClient
+import PushRegistry
+
+/// Registrations that concern nobody else, written in one trip and without a lock of their own: new installations, and
+/// other snapshots under the same binding. Each statement holds on condition that nothing has changed since the look-up.
+struct OptimisticRegistrations {
+    let app: AppNumber
+    /// Where each row stands in the batch.
+    private var changed: [(index: Int, row: ChangedRow)] = []
+    private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
+    /// All by the same actor; those by another one are decided under locks.
+    private var created: [(index: Int, row: CreatedRow)] = []
+    /// The latest time at which one of them was looked up.
+    private var now = Timestamp(microseconds: 0)
+
+    /// - Parameter cells: of each registration of the batch.
+    init(_ batch: [PendingRegistration], cells: [Int64]) {
+        app = batch[0].app
+        for (index, (pending, cell)) in zip(batch, cells).enumerated() { add(pending, cell, index) }
+        // Rows are locked, and tokens claimed, in the order of their keys.
+        created.sort { $0.row.tokenSHA256.lexicographicallyPrecedes($1.row.tokenSHA256) }
+        changed.sort { $0.row.pending.key.rawValue < $1.row.pending.key.rawValue }
+        touched.sort { $0.pending.key.rawValue < $1.pending.key.rawValue }
+    }
+
+    private mutating func add(_ pending: PendingRegistration, _ cell: Int64, _ index: Int) {
+        let precondition = pending.registration.precondition
+        switch pending.finding {
+        case .bound(let found) where precondition?.holds(for: found.generation) ?? true:
+            now = max(now, found.readAt)
+            if found.isSame {
+                touched.append((index, pending, found))
+            } else {
+                changed.append((index, ChangedRow(pending: pending, found: found, cell: cell)))
+            }
+        case .absent(let time) where precondition == nil:
+            guard created.first.map({ $0.row.actor == pending.registration.actor }) ?? true else { return }
+            now = max(now, time)
+            created.append((index, CreatedRow(pending: pending, cell: cell)))
+        default: break
+        }
+    }
+
+    var isEmpty: Bool { changed.isEmpty && touched.isEmpty && created.isEmpty }
+
+    /// Writes them as one transaction.
+    ///
+    /// - Returns: the outcomes by their place in the batch. What is missing has to be decided under locks.
+    /// - Throws: `PostgresError`: nothing was written.
+    func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
+        let guards = RegistrationGuards(created.map(\.row.pending))
+        var statements = guards?.locks ?? []
+        let first = statements.count
+        if !created.isEmpty { statements.append(createStatement) }
+        if !changed.isEmpty { statements.append(changeStatement) }
+        if !touched.isEmpty { statements.append(touchStatement) }
+        let results = try await postgres.withConnection { [statements] in try await $0.execute(statements) }
+        var rest = results[first...]
+        var outcomes: [Int: RegistrationOutcome] = [:]
+        if !created.isEmpty { try addCreated(to: &outcomes, rest.removeFirst()) }
+        if !changed.isEmpty { try addChanged(to: &outcomes, rest.removeFirst()) }
+        if !touched.isEmpty { try addTouched(to: &outcomes, rest.removeFirst()) }
+        return outcomes
+    }
+}
+
+// MARK: - Statements
+
+extension OptimisticRegistrations {
+    /// A new life begins at its own microsecond, above every generation that one of this id has had: each began at its
+    /// own and grew by one with each change.
+    private var firstGeneration: Int64 { now.microseconds }
+
+    private var createStatement: PostgresStatement {
+        CreatedRow.layout.statement(RegistrationStatements.create, created.map(\.row)) { binds in
+            binds.bind(app.rawValue)
+            binds.bind(now.postgres)
+            binds.bind(firstGeneration)
+            binds.bind(created[0].row.actor)
+        }
+    }
+
+    private var changeStatement: PostgresStatement {
+        ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row)) { binds in
+            binds.bind(app.rawValue)
+            binds.bind(now.postgres)
+        }
+    }
+
+    private var touchStatement: PostgresStatement {
+        PostgresStatement(
+            RegistrationStatements.touch, app.rawValue, now.postgres, touched.map(\.pending.key.rawValue),
+            touched.map(\.found.revision))
+    }
+}
+
+// MARK: - Outcomes
+
+extension OptimisticRegistrations {
+    private func addCreated(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
+        let ids = Set(try rows.map { try $0.decode(0, as: String.self) })
+        for (index, row) in created where ids.contains(row.pending.key.rawValue) {
+            outcomes[index] = RegistrationOutcome(
+                status: .created, generation: firstGeneration, state: .active,
+                userID: row.pending.registration.owner?.userID, lastSeenAt: now)
+        }
+        EventMeters.count(.registered, .firstRegistration, times: outcomes.count)
+    }
+
+    private func addChanged(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
+        let times = try Self.lastSeen(rows)
+        for (index, row) in changed {
+            guard let lastSeenAt = times[row.pending.key.rawValue] else { continue }
+            outcomes[index] = RegistrationOutcome(
+                status: .updated, generation: row.found.generation, state: .active,
+                userID: row.pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
+        }
+    }
+
+    private func addTouched(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
+        let times = try Self.lastSeen(rows)
+        for (index, pending, found) in touched {
+            guard let lastSeenAt = times[pending.key.rawValue] else { continue }
+            outcomes[index] = RegistrationOutcome(
+                status: .unchanged, generation: found.generation, state: .active,
+                userID: pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
+        }
+    }
+
+    private static func lastSeen(_ rows: PostgresResult) throws -> [String: Timestamp] {
+        try Dictionary(
+            rows.map { row in
+                (try row.decode(0, as: String.self), Timestamp(try row.decode(1, as: PostgresTimestamp.self)))
+            }, uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,77 @@
+import Crypto
+import PostgresClient
+import PushRegistry
+
+/// A registration on its way to the database, with what was found out about it so far. It moves from queue to queue, so it
+/// is one reference and a small value.
+struct PendingRegistration: BatchedWrite {
+    private let content: Content
+    /// What the look-up found.
+    var finding: RegistrationFinding = .other
+
+    private final class Content: Sendable {
+        let registration: Registration
+        let digest: [UInt8]
+        let userSHA256: [UInt8]?
+
+        init(_ registration: Registration) {
+            self.registration = registration
+            digest = RegistrationDigest.make(registration)
+            userSHA256 = registration.owner.map { UserDigest.sha256($0.userID) }
+        }
+    }
+
+    typealias Outcome = RegistrationOutcome
+
+    init(_ registration: Registration) {
+        content = Content(registration)
+    }
+
+    var registration: Registration { content.registration }
+    /// Of all that the registration says: its binding and its snapshot.
+    var digest: [UInt8] { content.digest }
+    /// Of the owner's id.
+    var userSHA256: [UInt8]? { content.userSHA256 }
+
+    var app: AppNumber { content.registration.key.app }
+    var key: InstallID { content.registration.key.installID }
+}
+
+/// What the look-up found of an installation.
+enum RegistrationFinding: Sendable {
+    /// It says the same as the registration, and this is the answer.
+    case unchanged(RegistrationOutcome)
+    /// It is as its last registration left it, and has the registration's token, user and session. Nobody else is
+    /// concerned; a write without a lock compares the revision.
+    case bound(Bound)
+    /// There was none at this time.
+    case absent(at: Timestamp)
+    /// It holds the registration's token, but is bound otherwise: the rules decide under its lock.
+    case holder
+    /// Anything else: the rules decide under the locks of tokens too.
+    case other
+
+    struct Bound: Sendable {
+        let generation: Int64
+        let revision: Int64
+        let cell: Int64
+        let sessionExpiresAt: Timestamp?
+        /// Whether it has the registration's snapshot.
+        let hasSnapshot: Bool
+        /// Whether it says the same as the registration, whose recorded sighting is due to be moved.
+        let isSame: Bool
+        let readAt: Timestamp
+    }
+}
+
+/// Digests of users, as guards and snapshots name them.
+enum UserDigest {
+    static func sha256(_ userID: UserID) -> [UInt8] {
+        Array(SHA256.hash(data: Array(userID.rawValue.utf8)))
+    }
+
+    /// The first 64 bits, as `installation.registrant` has them.
+    static func registrant(_ sha256: [UInt8]) -> Int64 {
+        sha256.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

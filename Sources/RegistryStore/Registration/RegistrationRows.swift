@@ -1,0 +1,165 @@
+import PostgresClient
+import PushRegistry
+
+/// The arrays of a set-based statement whose rows may bring a snapshot.
+struct RowLayout<Row> {
+    /// What rows are found by, and what the statement uses besides.
+    private let keys: BatchColumns<Row>
+    private let fields: BatchColumns<Row>
+    private let snapshot: (@Sendable (Row) -> Snapshot)?
+
+    /// The columns that the statement writes.
+    let written: ColumnList
+    /// All arrays: the keys, then what is written.
+    let columns: ColumnList
+
+    init(
+        keys: [BatchColumns<Row>.Column], written fields: [BatchColumns<Row>.Column],
+        snapshot: (@Sendable (Row) -> Snapshot)? = nil
+    ) {
+        self.keys = BatchColumns(keys)
+        self.fields = BatchColumns(fields)
+        self.snapshot = snapshot
+        written = self.fields.list + (snapshot == nil ? ColumnList(columns: []) : SnapshotColumns.batch.list)
+        columns = self.keys.list + written
+    }
+
+    /// - Parameter scalars: binds `$1` and what follows it before the arrays.
+    func statement(
+        _ prepared: PreparedSQL, _ rows: [Row], scalars: (inout PostgresBinds) -> Void
+    ) -> PostgresStatement {
+        PostgresStatement(prepared) { binds in
+            scalars(&binds)
+            keys.bind(rows, to: &binds)
+            fields.bind(rows, to: &binds)
+            if let snapshot { SnapshotColumns.batch.bind(rows.map(snapshot), to: &binds) }
+        }
+    }
+}
+
+/// A registration that says something else under the same binding, with what the look-up found.
+struct ChangedRow: Sendable {
+    let pending: PendingRegistration
+    let found: RegistrationFinding.Bound
+    let cell: Int64
+
+    static let layout = RowLayout<ChangedRow>(
+        keys: [
+            .init("install_id", "text") { $0.pending.key.rawValue },
+            .init("old_revision", "bigint") { $0.found.revision },
+            .init("is_new_snapshot", "boolean") { !$0.found.hasSnapshot },
+            .init("old_cell", "bigint") { $0.found.cell },
+            .init("old_expires_at", "timestamptz") { $0.found.sessionExpiresAt?.postgres },
+        ],
+        written: [
+            .init("p256dh", "text") { $0.pending.registration.keys?.p256dh },
+            .init("auth", "text") { $0.pending.registration.keys?.auth },
+            .init("session_expires_at", "timestamptz") {
+                $0.pending.registration.owner?.session?.expiresAt?.postgres
+            },
+            .init("cell", "bigint") { $0.cell },
+            .init("registration_digest", "bytea") { $0.pending.digest },
+            .init("snapshot_digest", "bytea") { $0.pending.registration.snapshotDigest },
+        ], snapshot: { $0.pending.registration.snapshot })
+
+    static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}
+
+/// A registration of an installation that the look-up did not find.
+struct CreatedRow: Sendable {
+    let pending: PendingRegistration
+    let cell: Int64
+
+    var actor: String { pending.registration.actor }
+    var tokenSHA256: [UInt8] { pending.registration.tokenSHA256 }
+
+    static let layout = RowLayout<CreatedRow>(
+        keys: [.init("user_sha256", "bytea") { $0.pending.userSHA256 }],
+        written: [
+            .init("install_id", "text") { $0.pending.key.rawValue },
+            .init("provider", "text", cast: "provider") { $0.pending.registration.token.provider.rawValue },
+            .init("token", "text") { $0.pending.registration.token.text },
+            .init("token_sha256", "bytea") { $0.pending.registration.tokenSHA256 },
+            .init("p256dh", "text") { $0.pending.registration.keys?.p256dh },
+            .init("auth", "text") { $0.pending.registration.keys?.auth },
+            .init("user_id", "text") { $0.pending.registration.owner?.userID.rawValue },
+            .init("session_id", "text") { $0.pending.registration.owner?.session?.id.rawValue },
+            .init("session_expires_at", "timestamptz") {
+                $0.pending.registration.owner?.session?.expiresAt?.postgres
+            },
+            .init("credential_issued_at", "timestamptz") { $0.pending.registration.credentialIssuedAt?.postgres },
+            .init("registrant", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+            .init("snapshot_sender", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+            .init("cell", "bigint") { $0.cell },
+            .init("registration_digest", "bytea") { $0.pending.digest },
+            .init("snapshot_digest", "bytea") { $0.pending.registration.snapshotDigest },
+        ], snapshot: { $0.pending.registration.snapshot })
+
+    static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}
+
+/// An installation as the rules leave it, with what they do not look at.
+struct BindingRow: Sendable {
+    let installation: Installation
+    let pending: PendingRegistration
+    let cell: Int64
+
+    /// A token that the same batch moved on is not this row's any more.
+    private var token: Token? { installation.tokenSHA256 == nil ? nil : pending.registration.token }
+
+    fileprivate static let binding: [BatchColumns<BindingRow>.Column] = [
+        .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },
+        .init("token", "text") { $0.token?.text },
+        .init("token_sha256", "bytea") { $0.installation.tokenSHA256 },
+        .init("p256dh", "text") { $0.installation.keys?.p256dh },
+        .init("auth", "text") { $0.installation.keys?.auth },
+        .init("user_id", "text") { $0.installation.owner?.userID.rawValue },
+        .init("session_id", "text") { $0.installation.owner?.session?.id.rawValue },
+        .init("session_expires_at", "timestamptz") { $0.installation.owner?.session?.expiresAt?.postgres },
+        .init("credential_issued_at", "timestamptz") { $0.installation.credentialIssuedAt?.postgres },
+        .init("registrant", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+        .init("state", "text", cast: "installation_state") { $0.installation.state.rawValue },
+        .init("generation", "bigint") { $0.installation.generation },
+        .init("registration_generation", "bigint") { $0.installation.registrationGeneration },
+        .init("probably_replaced_by", "text") { $0.installation.probablyReplacedBy?.rawValue },
+        .init("registered_at", "timestamptz") { $0.installation.registeredAt.postgres },
+        .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt.postgres },
+        .init("state_changed_at", "timestamptz") { $0.installation.stateChangedAt.postgres },
+        .init("cell", "bigint") { $0.cell },
+        .init("registration_digest", "bytea") { $0.pending.digest },
+    ]
+
+    /// Beside a new snapshot.
+    fileprivate static let sending: [BatchColumns<BindingRow>.Column] = [
+        .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest },
+        .init("snapshot_sender", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+    ]
+
+    static let layout = RowLayout<BindingRow>(
+        keys: [.init("install_id", "text") { $0.installation.key.installID.rawValue }], written: binding)
+    static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}
+
+/// The snapshot of an installation that is there.
+enum SnapshotRow {
+    static let layout = RowLayout<BindingRow>(
+        keys: [.init("install_id", "text") { $0.installation.key.installID.rawValue }],
+        written: BindingRow.sending,
+        snapshot: { $0.pending.registration.snapshot })
+    static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}
+
+/// A new installation, whole.
+enum InsertedRow {
+    static let layout = RowLayout<BindingRow>(
+        keys: [],
+        written: [.init("install_id", "text") { $0.installation.key.installID.rawValue }] + BindingRow.binding
+            + BindingRow.sending,
+        snapshot: { $0.pending.registration.snapshot })
+    static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}

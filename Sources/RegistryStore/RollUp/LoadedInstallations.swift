@@ -1,0 +1,111 @@
+import PostgresClient
+import PushRegistry
+
+/// Installations that are loaded by COPY and not through the rules: a generated fleet.
+package struct LoadedInstallations {
+    private let app: AppNumber
+    private var cells: [RollUpCells.Key: Int64] = [:]
+
+    package init(of app: AppNumber) {
+        self.app = app
+    }
+
+    /// The columns of `installation` that `bind` binds, for COPY in binary form.
+    package static let columns: PostgresSQL = """
+        app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id, session_id, session_expires_at, \
+        registrant, state, generation, registration_generation, revision, created_at, registered_at, last_seen_at, \
+        state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, \
+        \(sql: SnapshotColumns.batch.list.names)
+        """
+
+    /// - Parameter cell: as `numbers(of:in:)` answers it.
+    package static func bind(
+        _ installation: Installation, _ registration: Registration, cell: Int64, to binds: inout PostgresBinds
+    ) {
+        binds.bind(installation.key.app.rawValue)
+        binds.bind(installation.key.installID.rawValue)
+        binds.bind(installation.provider.rawValue)
+        binds.bind(registration.token.text)
+        binds.bind(registration.tokenSHA256)
+        binds.bind(installation.keys?.p256dh)
+        binds.bind(installation.keys?.auth)
+        binds.bind(installation.owner?.userID.rawValue)
+        binds.bind(installation.owner?.session?.id.rawValue)
+        binds.bind(installation.owner?.session?.expiresAt?.postgres)
+        binds.bind(installation.owner.map { UserDigest.registrant(UserDigest.sha256($0.userID)) })
+        binds.bind(installation.state.rawValue)
+        binds.bind(installation.generation)
+        binds.bind(installation.registrationGeneration)
+        binds.bind(installation.generation)
+        binds.bind(installation.createdAt.postgres)
+        binds.bind(installation.registeredAt.postgres)
+        binds.bind(installation.lastSeenAt.postgres)
+        binds.bind(installation.stateChangedAt.postgres)
+        binds.bind(installation.createdAt.postgres)
+        binds.bind(cell)
+        binds.bind(RegistrationDigest.make(registration))
+        binds.bind(registration.snapshotDigest)
+        SnapshotColumns.batch.bind(registration.snapshot, to: &binds)
+    }
+
+    /// The cells of these registrations, created where they are missing.
+    package mutating func numbers(of registrations: [Registration], in session: PostgresSession) throws -> [Int64] {
+        let keys = registrations.map(RollUpCells.Key.init)
+        let missing = Array(Set(keys.filter { cells[$0] == nil }))
+        if !missing.isEmpty {
+            let count: Int64 = try session.execute(RollUpCellStatements.count(of: app))[0].decode(0)
+            let unit = RollUpCellStatements.create(missing, mayAdd: count < RollUpCells.cellsOfAppMax)
+            for statement in unit.dropLast() { _ = try session.execute(statement) }
+            for row in try session.execute(unit[unit.count - 1]) {
+                cells[missing[try row.decode(0, as: Int.self) - 1]] = try row.decode(1)
+            }
+        }
+        return try keys.map { key in
+            guard let number = cells[key] else { throw StoreError.failed("a cell was not created") }
+            return number
+        }
+    }
+
+    /// The rows beside these installations, and their counts.
+    ///
+    /// - Parameter actor: of the events; nil for none.
+    package func completeRows(of installIDs: [String], actor: String?, in session: PostgresSession) throws {
+        _ = try session.execute(PostgresStatement(Self.holders, app.rawValue, installIDs))
+        _ = try session.execute(PostgresStatement(Self.owners, app.rawValue, installIDs))
+        _ = try session.execute(PostgresStatement(Self.deltas, app.rawValue, installIDs))
+        if let actor { _ = try session.execute(PostgresStatement(Self.events, app.rawValue, installIDs, actor)) }
+    }
+
+    /// Load of a fleet (R1).
+    private static let holders = PreparedSQL(
+        """
+        INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
+        SELECT app_id, provider, token_sha256, install_id FROM installation
+        WHERE app_id = $1 AND install_id = ANY ($2)
+        """)
+
+    private static let owners = PreparedSQL(
+        """
+        INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
+        SELECT app_id, user_id, install_id, session_id FROM installation
+        WHERE app_id = $1 AND install_id = ANY ($2) AND user_id IS NOT NULL
+        """)
+
+    /// Load of a fleet (R13).
+    private static let deltas = PreparedSQL(
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+        SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*) FROM installation
+        WHERE app_id = $1 AND install_id = ANY ($2) GROUP BY cell, session_expires_at
+        """)
+
+    /// Load of a fleet (R12).
+    private static let events = PreparedSQL(
+        """
+        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
+            user_id, previous_user_id, state, generation_before, generation_after)
+        SELECT \(sql: RollUpDelta.transactionID), created_at, app_id, install_id, 'registered', 'firstRegistration', $3,
+            provider, token_sha256, user_id, NULL, state, 0, generation
+        FROM installation WHERE app_id = $1 AND install_id = ANY ($2)
+        """)
+}

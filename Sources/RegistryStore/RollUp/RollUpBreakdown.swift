@@ -1,0 +1,196 @@
+import PostgresClient
+import PushRegistry
+
+/// The groups of an audience in the roll-up, the largest first. Cells are grouped by numbers; only the groups that are
+/// shown get names.
+///
+/// Where all installations are grouped by exactly what a level has, each of its rows is a group, and nothing is summed
+/// but the groups that have changed since. Of a ranked level the largest rows are read off an index.
+struct RollUpBreakdown {
+    private let app: Int32
+    private let rollUp: RollUp
+    private let fields: [AudienceField]
+    private let groups: [RollUpGroup]
+    /// The filter over the columns of cells with texts.
+    private let predicate: PostgresSQL
+    private let limit: Int64
+    /// What the filter and the zones' offsets look up by text.
+    private let looked: RollUpDimensions
+    private let level: RollUpLevel
+    private let needsZones: Bool
+    /// Whether rows of the level are groups.
+    private let isWhole: Bool
+
+    init(_ audience: Audience, by fields: [AudienceField], limit: Int, in rollUp: RollUp, where predicate: PostgresSQL)
+    {
+        app = audience.app.rawValue
+        self.rollUp = rollUp
+        self.fields = fields
+        self.predicate = predicate
+        self.limit = Int64(limit)
+        groups = fields.compactMap(RollUpGroup.init)
+        let grouped = RollUpDimensions(of: Set(fields)) ?? .all
+        looked = RollUpDimensions(of: audience.filter.fields.union(fields.filter(\.needsZones))) ?? .all
+        level = RollUpLevel(for: looked.union(grouped))
+        needsZones = audience.filter.fields.union(fields).contains(where: \.needsZones)
+        isWhole =
+            audience.filter == .everybody && !level.isCube
+            && level.columns.count == level.dimensions.columns.count
+            && level.dimensions.subtracting(.sentOffset) == grouped
+    }
+
+    /// What follows WITH.
+    var definitions: [PostgresSQL] { [changes] + (isWhole ? [touched, top, wholeSize] : [counted, top, size]) }
+
+    /// The groups' names, their count, the count of all and the number of groups.
+    var sql: PostgresSQL {
+        let names = groups.indices.map(shown)
+        return """
+            SELECT \(sql: names.joined(separator: ", ")), counted, total, groups
+            FROM (SELECT \(sql: list(named)), counted FROM top\(sql: lookups)) AS named CROSS JOIN size
+            ORDER BY counted DESC, \(sql: list(order)) LIMIT \(limit)
+            """
+    }
+}
+
+// MARK: - Counting
+
+extension RollUpBreakdown {
+    private func key(_ index: Int) -> PostgresSQL { PostgresSQL(identifier: "key\(index)") }
+    private func found(_ index: Int) -> PostgresSQL { PostgresSQL(identifier: "found\(index)") }
+    private func shown(_ index: Int) -> PostgresSQL { PostgresSQL(identifier: "shown\(index)") }
+
+    private func list(_ part: (Int) -> PostgresSQL) -> PostgresSQL {
+        groups.indices.map(part).joined(separator: ", ")
+    }
+
+    private var keys: PostgresSQL { list { "\(sql: groups[$0].key) AS \(sql: key($0))" } }
+
+    /// Materialized, as more than one part reads them.
+    private var changes: PostgresSQL { "changes AS MATERIALIZED (\(sql: rollUp.changes))" }
+
+    private var counted: PostgresSQL {
+        let zones: PostgresSQL = needsZones ? " \(sql: ZoneOffsets.join)" : ""
+        let parts = [rollUp.folded(level), "SELECT * FROM changes"].map { rows in
+            """
+            SELECT \(sql: keys), count FROM \(sql: rollUp.cells(rows, withTextsOf: looked))\(sql: zones) \
+            WHERE \(sql: predicate)
+            """ as PostgresSQL
+        }
+        return """
+            counted AS MATERIALIZED (
+                SELECT \(sql: list(key)), sum_counts(count) AS counted
+                FROM (\(sql: parts.joined(separator: " UNION ALL "))) AS cell
+                GROUP BY \(sql: list(key)) HAVING sum_counts(count) > 0)
+            """
+    }
+
+    private var top: PostgresSQL {
+        let largest: PostgresSQL = "ORDER BY counted DESC FETCH FIRST \(limit) ROWS WITH TIES"
+        guard isWhole else { return "top AS (SELECT * FROM counted \(sql: largest))" }
+        return """
+            top AS (
+                (SELECT \(sql: keys), \(sql: rollUp.count) AS counted FROM \(sql: level.table)
+                WHERE app_id = \(app) AND \(sql: rollUp.count) > 0 AND (\(sql: list { groups[$0].key })) NOT IN (
+                    SELECT \(sql: list(key)) FROM touched)
+                \(sql: largest))
+                UNION ALL
+                SELECT \(sql: list(key)), counted FROM touched WHERE counted > 0)
+            """
+    }
+
+    private var size: PostgresSQL {
+        "size AS (SELECT coalesce(sum_counts(counted), 0) AS total, count(*) AS groups FROM counted)"
+    }
+
+    /// Groups that the level's rows do not tell: what has changed since, and zones of several offsets. `rows` is how
+    /// many of the level's rows they have.
+    private var touched: PostgresSQL {
+        let changed: PostgresSQL = "SELECT \(sql: keys), count FROM changes"
+        let several: PostgresSQL = """
+            SELECT \(sql: keys), 0 FROM \(sql: level.table) WHERE app_id = \(app) AND time_zone_offset <> 0
+            """
+        let parts = level.dimensions.contains(.sentOffset) ? [changed, several] : [changed]
+        let same = groups.indices.map { "l.\(sql: groups[$0].key) = t.\(sql: key($0))" as PostgresSQL }
+        return """
+            touched AS MATERIALIZED (
+                SELECT \(sql: list { "t.\(sql: key($0))" }), t.step + f.counted AS counted, t.step, f.rows
+                FROM (
+                    SELECT \(sql: list(key)), sum_counts(count) AS step
+                    FROM (\(sql: parts.joined(separator: " UNION ALL "))) AS c GROUP BY \(sql: list(key))) AS t
+                CROSS JOIN LATERAL (
+                    SELECT coalesce(sum_counts(\(sql: rollUp.count)), 0) AS counted,
+                        count(*) FILTER (WHERE \(sql: rollUp.count) > 0) AS rows
+                    FROM \(sql: level.table) l
+                    WHERE l.app_id = \(app) AND \(sql: same.joined(separator: " AND "))) AS f)
+            """
+    }
+
+    private var wholeSize: PostgresSQL {
+        """
+        size AS (
+            SELECT coalesce((
+                    SELECT sum_counts(\(sql: rollUp.count)) FROM \(sql: RollUpLevel.version.table)
+                    WHERE app_id = \(app)), 0)
+                    + coalesce(sum_counts(step), 0) AS total,
+                coalesce((\(sql: rows)), 0) - coalesce(sum_counts(rows), 0)
+                    + count(*) FILTER (WHERE counted > 0) AS groups
+            FROM touched)
+        """
+    }
+
+    /// A SELECT: how many rows of the level count somebody.
+    private var rows: PostgresSQL {
+        level.isRanked && rollUp.scope == .reachable
+            ? "SELECT reachable FROM rollup_size WHERE app_id = \(app) AND level = \(level.name)"
+            : "SELECT count(*) FROM \(sql: level.table) WHERE app_id = \(app) AND \(sql: rollUp.count) > 0"
+    }
+}
+
+// MARK: - Names
+
+extension RollUpBreakdown {
+    private func named(_ index: Int) -> PostgresSQL {
+        let name: PostgresSQL =
+            switch groups[index].name {
+            case .key: "\(sql: key(index))::text"
+            case .text, .spelling: "\(sql: found(index)).text"
+            }
+        return "\(sql: key(index)), \(sql: name) AS \(sql: shown(index))"
+    }
+
+    private var lookups: PostgresSQL {
+        groups.indices.compactMap { index -> PostgresSQL? in
+            let texts: PostgresSQL
+            switch groups[index].name {
+            case .key: return nil
+            case .text: texts = "(SELECT number, text FROM rollup_text WHERE app_id = \(app))"
+            case .spelling: texts = "(\(sql: spellings))"
+            }
+            return
+                " LEFT JOIN \(sql: texts) AS \(sql: found(index)) ON \(sql: found(index)).number = \(sql: key(index))"
+        }.joined(separator: "")
+    }
+
+    /// Of several spellings of a version the first, which is the shortest one with nothing behind the number.
+    private var spellings: PostgresSQL {
+        """
+        SELECT s.version_number AS number, min(t.text) AS text
+        FROM (
+            SELECT version_number, spelling_number FROM \(sql: RollUpLevel.version.table)
+            WHERE app_id = \(app) AND version_number <> 0
+            UNION
+            SELECT version_number, spelling_number FROM changes WHERE version_number <> 0) AS s
+        JOIN rollup_text t ON t.app_id = \(app) AND t.number = s.spelling_number GROUP BY 1
+        """
+    }
+
+    /// Versions and numbers in their own order, the rest as texts.
+    private func order(_ index: Int) -> PostgresSQL {
+        switch fields[index].kind {
+        case .version: "version_key(\(sql: shown(index))) NULLS LAST"
+        case .offset: key(index)
+        default: "\(sql: shown(index)) COLLATE \"C\" NULLS LAST"
+        }
+    }
+}

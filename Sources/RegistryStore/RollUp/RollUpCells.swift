@@ -1,0 +1,92 @@
+import PostgresClient
+import PushRegistry
+import Synchronization
+
+/// The numbers of cells (`rollup_cell`), cached. A cell that is missing is created in a unit of its own, ahead of the
+/// transaction that uses it; cells are never deleted, so that a number stays good.
+final class RollUpCells: Sendable {
+    /// Cells in the cache. A fleet of ten million has some 260,000.
+    static let cachedMax = 300_000
+    /// Cells of one app. Clients choose locales, zones and versions freely; the combinations beyond this limit are
+    /// counted in one overflow cell for each provider and authorization.
+    static let cellsOfAppMax: Int64 = 1_000_000
+
+    /// What the roll-up tells installations apart by.
+    struct Key: Hashable, Sendable {
+        let app: AppNumber
+        let provider: Provider
+        let authorization: AuthorizationStatus
+        let locale: String
+        let zone: String
+        /// As it was sent. It counts where the zone is not known.
+        let offset: Int32
+        let systemName: String
+        let systemVersion: String
+
+        init(_ registration: Registration) {
+            self.init(registration.key.app, registration.token.provider, registration.snapshot)
+        }
+
+        init(_ app: AppNumber, _ provider: Provider, _ snapshot: Snapshot) {
+            let device = snapshot.device
+            (self.app, self.provider) = (app, provider)
+            authorization = snapshot.settings.authorizationStatus
+            (locale, zone, offset) = (device.locale.text, device.timeZoneID, device.timeZoneOffset)
+            (systemName, systemVersion) = (device.systemName, device.systemVersion)
+        }
+    }
+
+    /// After so many new cells of an app, all of its cells are counted again: other services create some, too.
+    private static let recountAfter = 10_000
+
+    private struct Cache {
+        var numbers: [Key: Int64] = [:]
+        /// How many cells an app has, and how many were created since they were counted.
+        var counts: [AppNumber: (counted: Int64, created: Int)] = [:]
+    }
+
+    private let cache = Mutex(Cache())
+
+    init() {}
+
+    /// The numbers of these registrations' cells, of one app.
+    ///
+    /// - Throws: `PostgresError`.
+    func numbers(of registrations: [Registration], _ postgres: PostgresClient) async throws -> [Int64] {
+        let keys = registrations.map(Key.init)
+        let known = cached(keys)
+        let missing = Array(Set(zip(keys, known).filter { $1 == nil }.map(\.0)))
+        guard !missing.isEmpty else { return known.compactMap(\.self) }
+        let created = try await create(missing, postgres)
+        return try zip(keys, known).map { key, number in
+            guard let number = number ?? created[key] else { throw StoreError.failed("a cell was not created") }
+            return number
+        }
+    }
+
+    private func cached(_ keys: [Key]) -> [Int64?] {
+        cache.withLock { cache in keys.map { cache.numbers[$0] } }
+    }
+
+    private func create(_ keys: [Key], _ postgres: PostgresClient) async throws -> [Key: Int64] {
+        let mayAdd = try await count(of: keys[0].app, postgres) < Self.cellsOfAppMax
+        let results = try await postgres.execute(RollUpCellStatements.create(keys, mayAdd: mayAdd))
+        var created: [Key: Int64] = [:]
+        for row in results[results.count - 1] { created[keys[try row.decode(0, as: Int.self) - 1]] = try row.decode(1) }
+        cache.withLock { cache in
+            if cache.numbers.count + created.count > Self.cachedMax { cache.numbers.removeAll(keepingCapacity: true) }
+            cache.numbers.merge(created) { $1 }
+            cache.counts[keys[0].app]?.created += created.count
+        }
+        return created
+    }
+
+    private func count(of app: AppNumber, _ postgres: PostgresClient) async throws -> Int64 {
+        if let known = cache.withLock({ $0.counts[app] }), known.created < Self.recountAfter {
+            return known.counted + Int64(known.created)
+        }
+        let counted: Int64 = try await postgres.execute(RollUpCellStatements.count(of: app))[0].decode(0)
+        cache.withLock { $0.counts[app] = (counted, 0) }
+        return counted
+    }
+}

@@ -1,0 +1,48 @@
+import PostgresClient
+import PushRegistry
+
+/// What one transaction changes in the roll-up, summed by cell and session expiry.
+struct RollUpDelta: Sendable {
+    struct Key: Hashable {
+        let cell: Int64
+        /// Of an active installation in a session that expires.
+        let expiresAt: Timestamp?
+    }
+
+    struct Change: Hashable {
+        /// Of installations whose state is `active`.
+        var active: Int64 = 0
+        var installations: Int64 = 0
+    }
+
+    private(set) var changes: [Key: Change] = [:]
+
+    /// Counts an installation in its cell, or no longer.
+    mutating func add(_ installation: Installation, in cell: Int64, step: Int64) {
+        let isActive = installation.state == .active
+        let key = Key(cell: cell, expiresAt: isActive ? installation.owner?.session?.expiresAt : nil)
+        changes[key, default: Change()].active += isActive ? step : 0
+        changes[key, default: Change()].installations += step
+    }
+
+    /// Nil where all changes cancel out.
+    func statement(in app: AppNumber) -> PostgresStatement? {
+        let rows = changes.filter { $0.value != Change() }
+        guard !rows.isEmpty else { return nil }
+        return PostgresStatement(
+            Self.append, app.rawValue, rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
+            rows.map(\.value.active), rows.map(\.value.installations))
+    }
+
+    /// Every call that changes installations (R13).
+    private static let append = PreparedSQL(
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+        SELECT $1, \(sql: transactionID), cell, expires_at, active, installations
+        FROM unnest($2::bigint[], $3::timestamptz[], $4::bigint[], $5::bigint[])
+            AS k (cell, expires_at, active, installations)
+        """)
+
+    /// The writing transaction, as deltas name it.
+    static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"
+}

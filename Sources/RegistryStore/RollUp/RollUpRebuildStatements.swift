@@ -1,0 +1,261 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of `rebuild-rollup`, and what `verify` has in common with it (R13).
+enum RollUpRebuildStatements {
+    static let apps = PostgresStatement("SELECT id FROM app ORDER BY id").unprepared()
+
+    static func pending(of app: AppNumber) -> PostgresStatement {
+        "SELECT count(*) FROM rollup_delta WHERE app_id = \(app.rawValue)"
+    }
+
+    // MARK: Cells
+
+    /// A condition: cell `c`, with its texts, says what installation `i` says; or it is the overflow cell that may
+    /// stand for any of its provider and authorization.
+    static let cellFits: PostgresSQL = """
+        c.provider = i.provider
+            AND c.authorization_status = (enum_range(NULL::authorization_status))[(i.settings & 15)::integer + 1]
+            AND (l.text = i.locale AND z.text = i.time_zone_id AND s.text = i.system_name AND v.text = i.system_version
+                AND c.time_zone_offset = CASE
+                    WHEN EXISTS (SELECT FROM known_time_zone k WHERE k.name = i.time_zone_id) THEN 0
+                    ELSE i.time_zone_offset END
+                OR c.locale_number = 0 AND c.zone_number = 0 AND c.system_number = 0 AND c.spelling_number = 0)
+        """
+
+    /// FROM items: the texts of cell `c`.
+    static let cellTexts: PostgresSQL = """
+        LEFT JOIN rollup_text l ON l.app_id = c.app_id AND l.number = c.locale_number
+        LEFT JOIN rollup_text z ON z.app_id = c.app_id AND z.number = c.zone_number
+        LEFT JOIN rollup_text s ON s.app_id = c.app_id AND s.number = c.system_number
+        LEFT JOIN rollup_text v ON v.app_id = c.app_id AND v.number = c.spelling_number
+        """
+
+    /// The id of a batch's last installation, NULL at the end; then the installations of the batch whose cell does not
+    /// say what they say.
+    static func wrongCells(of app: AppNumber, after: String, batch: Int64) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT install_id, revision, provider, settings, locale, time_zone_id, time_zone_offset, system_name,
+                    system_version, cell
+                FROM installation WHERE app_id = \(app.rawValue) AND install_id > \(after)
+                ORDER BY install_id LIMIT \(batch)
+            )
+            SELECT max(install_id), NULL::bigint, NULL::text, NULL::bigint, NULL::text, NULL::text, NULL::integer,
+                NULL::text, NULL::text
+            FROM page
+            UNION ALL
+            SELECT i.install_id, i.revision, i.provider::text, i.settings, i.locale, i.time_zone_id, i.time_zone_offset,
+                i.system_name, i.system_version
+            FROM page i
+            LEFT JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = i.cell
+            \(sql: cellTexts)
+            WHERE (\(sql: cellFits)) IS NOT TRUE
+            """
+        ).unprepared()
+    }
+
+    /// Moves installations that are as they were found, and their counts. Answers how many.
+    static func move(
+        in app: AppNumber, installIDs: [String], revisions: [Int64], to cells: [Int64]
+    ) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH found AS MATERIALIZED (
+                SELECT i.install_id, i.cell AS old_cell, k.cell, i.state = 'active' AS is_active,
+                    CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at
+                FROM unnest(\(installIDs), \(revisions), \(cells)) AS k (install_id, revision, cell)
+                JOIN installation i ON i.app_id = \(app.rawValue) AND i.install_id = k.install_id
+                    AND i.revision = k.revision
+                ORDER BY i.install_id FOR UPDATE OF i
+            ), moved AS (
+                UPDATE installation i SET cell = f.cell, revision = i.revision + 1
+                FROM found f WHERE i.app_id = \(app.rawValue) AND i.install_id = f.install_id
+                RETURNING i.install_id
+            ), counted AS (
+                INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+                SELECT \(app.rawValue), \(sql: RollUpDelta.transactionID), cell, expires_at, sum(active), sum(step)
+                FROM (
+                    SELECT old_cell AS cell, expires_at, CASE WHEN is_active THEN -1 ELSE 0 END AS active, -1 AS step
+                    FROM found WHERE EXISTS (
+                        SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = old_cell)
+                    UNION ALL
+                    SELECT cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM found) AS d
+                GROUP BY cell, expires_at HAVING sum(step) <> 0 OR sum(active) <> 0
+            )
+            SELECT count(*) FROM moved
+            """
+        ).unprepared()
+    }
+
+    // MARK: Recount
+
+    /// A SELECT: what is missing from the roll-up by a recount (negative: what is too much), by app, cell and expiry of
+    /// sessions that expire later than `time`. It reads everything.
+    ///
+    /// `later` are active installations of admitted cells whose session expires then, `reachable` those that are not
+    /// expired; of other cells, those are the active ones.
+    static func drift(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+        """
+        SELECT d.app_id, d.cell, d.later_at, sum(d.later) AS later,
+            sum(CASE WHEN c.is_admitted THEN d.reachable ELSE d.active END) AS reachable, sum(d.active) AS active,
+            sum(d.installations) AS installations
+        FROM (
+            SELECT app_id, cell, later_at, sum(CASE WHEN later_at IS NULL THEN 0 ELSE active END) AS later,
+                sum(reachable) AS reachable, sum(active) AS active, sum(installations) AS installations
+            FROM (
+                SELECT i.app_id, i.cell,
+                    CASE WHEN i.session_expires_at > t.time THEN i.session_expires_at END AS later_at,
+                    count(*) FILTER (WHERE i.state = 'active') AS active,
+                    count(*) FILTER (WHERE i.state = 'active'
+                        AND (i.session_expires_at IS NULL OR i.session_expires_at > t.time)) AS reachable,
+                    count(*) AS installations
+                FROM installation i CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
+                GROUP BY 1, 2, 3
+                UNION ALL
+                SELECT d.app_id, d.cell, CASE WHEN d.expires_at > t.time THEN d.expires_at END, -sum(d.active),
+                    -sum(CASE WHEN d.expires_at <= t.time THEN 0 ELSE d.active END), -sum(d.installations)
+                FROM rollup_delta d CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
+                GROUP BY 1, 2, 3) AS i
+            GROUP BY 1, 2, 3
+            UNION ALL
+            SELECT app_id, cell, NULL, 0, -reachable, -active, -installations FROM rollup_cube WHERE \(sql: app)
+            UNION ALL
+            SELECT e.app_id, e.cell, CASE WHEN e.expires_at > t.time THEN e.expires_at END,
+                CASE WHEN e.expires_at > t.time THEN -e.active ELSE 0 END,
+                CASE WHEN e.expires_at > t.time THEN 0 ELSE e.active END, 0, 0
+            FROM rollup_expiry e CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)) AS d
+        LEFT JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
+        GROUP BY 1, 2, 3
+        """
+    }
+
+    /// A SELECT: the same as deltas, whose folding makes it good. A session that has expired for ever is active and not
+    /// reachable.
+    static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+        """
+        WITH drift AS MATERIALIZED (
+            SELECT d.app_id, d.cell, CASE WHEN c.is_admitted THEN d.later_at END AS later_at,
+                CASE WHEN c.is_admitted THEN d.later ELSE 0 END AS later, d.reachable, d.active, d.installations
+            FROM (\(sql: drift(where: app, at: time))) AS d
+            LEFT JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
+        ), cell AS MATERIALIZED (
+            SELECT app_id, cell, sum(later) AS later, sum(reachable) AS reachable, sum(active) AS active,
+                sum(installations) AS installations
+            FROM drift GROUP BY 1, 2
+        )
+        SELECT app_id, cell, later_at AS expires_at, later AS active, 0 AS installations
+        FROM drift WHERE later_at IS NOT NULL AND later <> 0
+        UNION ALL
+        SELECT app_id, cell, NULL, reachable - later, installations
+        FROM cell WHERE reachable <> later OR installations <> 0
+        UNION ALL
+        SELECT app_id, cell, '-infinity', active - reachable, 0 FROM cell WHERE active <> reachable
+        """
+    }
+
+    /// Appends the corrections of an app. Answers how many.
+    static func appendCorrections(_ app: AppNumber, at time: PostgresTimestamp) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH appended AS (
+                INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
+                SELECT app_id, \(sql: RollUpDelta.transactionID), cell, expires_at, active, installations
+                FROM (\(sql: corrections(where: "app_id = \(app.rawValue)", at: "\(time)::timestamptz"))) AS d
+                RETURNING cell)
+            SELECT count(*), count(DISTINCT cell) FROM appended
+            """
+        ).unprepared()
+    }
+
+    /// The time up to which sessions count as expired.
+    static let time = PostgresStatement("SELECT greatest(latest, now()) FROM registry_clock").unprepared()
+
+    // MARK: Levels
+
+    /// A SELECT: rows of the cube that are not as their cell is, or count as reachable whom no push reaches.
+    static func wrongCube(where app: PostgresSQL) -> PostgresSQL {
+        let columns = RollUpLevel.cube.dimensions.columns
+        let same = columns.map { "c.\(sql: $0) = b.\(sql: $0)" as PostgresSQL }.joined(separator: " AND ")
+        return """
+            SELECT b.app_id, b.cell FROM rollup_cube b
+            WHERE \(sql: app) AND NOT EXISTS (
+                SELECT FROM rollup_cell c
+                WHERE c.app_id = b.app_id AND c.number = b.cell AND (c.is_admitted OR b.reachable = 0) AND \(sql: same))
+            """
+    }
+
+    static func removeWrongCube(_ app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH wrong AS MATERIALIZED (\(sql: wrongCube(where: "b.app_id = \(app.rawValue)"))), removed AS (
+                DELETE FROM rollup_cube b USING wrong w WHERE b.app_id = \(app.rawValue) AND b.cell = w.cell
+                RETURNING b.cell)
+            SELECT count(*) FROM removed
+            """
+        ).unprepared()
+    }
+
+    /// A SELECT: what is missing from a level by the cube (negative: what is too much).
+    static func drift(of level: RollUpLevel, where app: PostgresSQL) -> PostgresSQL {
+        let columns = level.columns.joined(separator: ", ")
+        let cell = level.columns.map { "c.\(sql: $0)" as PostgresSQL }.joined(separator: ", ")
+        return """
+            SELECT app_id, \(sql: columns), sum_counts(reachable) AS reachable, sum_counts(active) AS active,
+                sum_counts(installations) AS installations
+            FROM (
+                SELECT b.app_id, \(sql: cell), b.reachable, b.active, b.installations
+                FROM rollup_cube b JOIN rollup_cell c ON c.app_id = b.app_id AND c.number = b.cell
+                UNION ALL
+                SELECT app_id, \(sql: columns), -reachable, -active, -installations FROM \(sql: level.table)) AS d
+            WHERE \(sql: app)
+            GROUP BY app_id, \(sql: columns)
+            HAVING sum_counts(reachable) <> 0 OR sum_counts(active) <> 0 OR sum_counts(installations) <> 0
+            """
+    }
+
+    /// Brings a level in line with the cube. Answers how many rows were wrong, and where rows are that count nothing
+    /// now.
+    static func align(_ level: RollUpLevel, _ app: AppNumber) -> PostgresStatement {
+        let change: PostgresSQL = """
+            change AS MATERIALIZED (\(sql: drift(of: level, where: "app_id = \(app.rawValue)")))
+            """
+        let parts = [change] + RollUpStatements.add(to: level, app)
+        return PostgresStatement(
+            """
+            WITH \(sql: parts.joined(separator: ", "))
+            SELECT (SELECT count(*) FROM change), \(sql: RollUpStatements.emptyRows(of: level))
+            """
+        ).unprepared()
+    }
+
+    /// A SELECT: the levels with an index by count, and how many of their rows count somebody who is reachable.
+    static func sizes(where app: PostgresSQL) -> PostgresSQL {
+        RollUpLevel.all.filter(\.isRanked).map { level in
+            """
+            SELECT app_id, \(sql: PostgresSQL(literal: level.name)) AS level, count(*) AS reachable
+            FROM \(sql: level.table) WHERE \(sql: app) AND reachable > 0 GROUP BY app_id
+            """ as PostgresSQL
+        }.joined(separator: " UNION ALL ")
+    }
+
+    /// Corrects the sizes of ranked levels. Answers how many were wrong.
+    static func alignSizes(_ app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH right_size AS MATERIALIZED (\(sql: sizes(where: "app_id = \(app.rawValue)"))), removed AS (
+                DELETE FROM rollup_size r WHERE r.app_id = \(app.rawValue) AND r.reachable <> 0
+                    AND NOT EXISTS (SELECT FROM right_size s WHERE s.level = r.level)
+                RETURNING r.level
+            ), changed AS (
+                INSERT INTO rollup_size AS r (app_id, level, reachable)
+                SELECT app_id, level, reachable FROM right_size
+                ON CONFLICT (app_id, level) DO UPDATE SET reachable = excluded.reachable
+                WHERE r.reachable <> excluded.reachable
+                RETURNING r.level)
+            SELECT (SELECT count(*) FROM removed) + (SELECT count(*) FROM changed)
+            """
+        ).unprepared()
+    }
+}

@@ -1,0 +1,156 @@
+import ArgumentParser
+import Foundation
+import HTTPServer
+import HTTPWire
+import Logging
+import RegistryAPI
+import RegistryStore
+import Testing
+
+@testable import push_registry
+
+@Suite("A setting comes from a flag, the environment or the file, and nothing is overlooked")
+struct SettingsReaderTests {
+    private func withFile(_ text: String, mode: Int = 0o600, _ body: (String) throws -> Void) throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString).json")
+        try Data(text.utf8).write(to: url)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
+        defer { try? FileManager.default.removeItem(at: url) }
+        try body(url.path)
+    }
+
+    private func refusal(
+        flags: [String: String?] = [:], environment: [String: String] = [:], file: String? = nil
+    ) -> String? {
+        do {
+            _ = try Settings(SettingsReader(flags: flags, environment: environment, file: file))
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func flag_goesBeforeEnvironment_goesBeforeFile() throws {
+        try withFile(#"{"eventLoops": 2, "connectionsMax": 500, "logLevel": "debug"}"#) { file in
+            let reader = try SettingsReader(
+                flags: ["eventLoops": "4", "listen": nil],
+                environment: ["PUSH_REGISTRY_EVENT_LOOPS": "3", "PUSH_REGISTRY_CONNECTIONS_MAX": "700"], file: file)
+            #expect(reader.string("eventLoops") == "4" && reader.source("eventLoops") == .flag("--event-loops"))
+            #expect(reader.string("connectionsMax") == "700")
+            #expect(reader.source("connectionsMax") == .variable("PUSH_REGISTRY_CONNECTIONS_MAX"))
+            #expect(reader.source("logLevel") == .file(file) && reader.source("listen") == .standard)
+            let settings = try Settings(reader)
+            #expect(settings.eventLoops == 4 && settings.connections.connectionsMax == 700)
+            #expect(settings.logLevel == .debug && settings.listen == "127.0.0.1:8080")
+        }
+    }
+
+    @Test func numbersInTheFile_count() throws {
+        try withFile(#"{"connectionsMax": 500, "eventLoops": 4, "drainDelay": "PT3S"}"#) { file in
+            let settings = try Settings(SettingsReader(flags: [:], environment: [:], file: file))
+            #expect(settings.connections.connectionsMax == 500 && settings.eventLoops == 4)
+            #expect(settings.connections.drainDelay == .seconds(3))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"tlsCertificate": "x"}"#, "tlsCertificate is no setting"), (#"{"listenn": "x"}"#, "Did you mean listen?"),
+        (#"{"listen": 8881}"#, ""), (#"{"drainDelay": 3}"#, "drainDelay"), (#"{"listen": ["a"]}"#, "/listen"),
+        (#"{"listen": ""}"#, "/listen"), (#"{"listen": true}"#, "/listen"),
+        (#"{"listen": "a", "listen": "b"}"#, "/listen"),
+        (#"{"listen": "a""#, "byte"), (#"["listen"]"#, "object"), ("", "byte"),
+    ])
+    func file_isRefused_withItsNameAndThePlace(text: String, words: String) throws {
+        try withFile(text) { file in
+            guard !words.isEmpty else { return }
+            let refusal = refusal(file: file) ?? ""
+            #expect(refusal.contains(file) && refusal.contains(words), "\(refusal)")
+        }
+    }
+
+    @Test func file_isRefused_whenItIsNotThere() {
+        #expect(refusal(file: "/nonexistent/settings.json")?.contains("/nonexistent/settings.json") == true)
+    }
+
+    @Test func unknownVariable_isRefused_andLeadsToTheNearest() {
+        let refusal = self.refusal(environment: ["PUSH_REGISTRY_DATABSE_URL": "x"]) ?? ""
+        #expect(refusal.contains("Did you mean PUSH_REGISTRY_DATABASE_URL?"))
+        #expect(self.refusal(environment: ["PUSH_REGISTRY_COLOUR": "x"])?.contains("push-registry config") == true)
+    }
+
+    @Test func emptyVariable_isAbsent_andEmptyFlagIsRefused() throws {
+        let reader = try SettingsReader(
+            flags: [:], environment: ["PUSH_REGISTRY_DATABASE_URL": "", "PUSH_REGISTRY_LISTEN": ""], file: nil)
+        #expect(reader.string("databaseUrl") == nil && reader.source("listen") == .standard)
+        #expect(refusal(flags: ["listen": ""])?.contains("--listen needs a value") == true)
+    }
+
+    /// A Service that is named push-registry gives every pod of its namespace these.
+    @Test func variablesOfKubernetes_areNoSettings() {
+        let variables = [
+            "SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_8080_TCP", "PORT_8080_TCP_ADDR",
+            "PORT_8080_TCP_PORT", "PORT_8080_TCP_PROTO",
+        ]
+        let environment = Dictionary(uniqueKeysWithValues: variables.map { ("PUSH_REGISTRY_" + $0, "tcp://10.0.0.1") })
+        #expect(refusal(environment: environment) == nil)
+        #expect(refusal(environment: ["PUSH_REGISTRY_PORTS": "1"]) != nil)
+    }
+
+    @Test func fileWithSecrets_isWarnedOf_whenOthersMayReadIt() throws {
+        for (mode, count) in [(0o600, 0), (0o640, 1), (0o604, 1)] {
+            try withFile(#"{"adminKey": "0123456789abcdef"}"#, mode: mode) { file in
+                let reader = try SettingsReader(flags: [:], environment: [:], file: file)
+                #expect(reader.warnings.count == count)
+                #expect(!reader.warnings.joined().contains("0123456789abcdef"))
+            }
+        }
+        try withFile(#"{"listen": "127.0.0.1:80"}"#, mode: 0o644) { file in
+            let warnings = try SettingsReader(flags: [:], environment: [:], file: file).warnings
+            #expect(warnings == [])
+        }
+    }
+
+    /// What `push-registry config` shows as a default is one: saying it changes nothing.
+    @Test func standards_areThoseInForce() throws {
+        let said = Dictionary(
+            uniqueKeysWithValues: SettingsCatalog.all.filter { !$0.standard.hasPrefix("(") }.map {
+                ($0.name, $0.standard)
+            })
+        let (silent, explicit) = (try Settings(SettingsReader([:])), try Settings(SettingsReader(said)))
+        #expect(silent.listen == explicit.listen && silent.dataDirectory == explicit.dataDirectory)
+        #expect(silent.logLevel == explicit.logLevel && silent.accessLogInterval == explicit.accessLogInterval)
+        let (ours, theirs) = (configuration(silent), configuration(explicit))
+        #expect(ours.connectionsMax == theirs.connectionsMax && "\(ours.deadlines)" == "\(theirs.deadlines)")
+        #expect(silent.connections.drainDelay == explicit.connections.drainDelay)
+        #expect(silent.audiences.limits.statementTimeout == explicit.audiences.limits.statementTimeout)
+        #expect(silent.audiences.limits.exportDeadline == explicit.audiences.limits.exportDeadline)
+        #expect(silent.audiences.limits.connections == explicit.audiences.limits.connections)
+        #expect(silent.cleanUp.maxShare == explicit.cleanUp.maxShare)
+        #expect(silent.cleanUp.historyRetention == explicit.cleanUp.historyRetention)
+        #expect(silent.sizes.wire.targetBytesMax == explicit.sizes.wire.targetBytesMax)
+        #expect(silent.sizes.wire.headerBytesMax == explicit.sizes.wire.headerBytesMax)
+        #expect(silent.sizes.wire.fieldsMax == explicit.sizes.wire.fieldsMax)
+        #expect(silent.sizes.bodies.registrationBytesMax == explicit.sizes.bodies.registrationBytesMax)
+        #expect(silent.sizes.bodies.feedbackBytesMax == explicit.sizes.bodies.feedbackBytesMax)
+    }
+
+    private func configuration(_ settings: Settings) -> HTTPServerConfiguration {
+        var configuration = HTTPServerConfiguration(addresses: [])
+        settings.connections.apply(to: &configuration)
+        return configuration
+    }
+
+    /// The page lists every setting.
+    @Test func page_namesEverySetting() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(
+            contentsOf: folder.appending(path: "Sources/push-registry/Documentation.docc/Settings.md"), encoding: .utf8)
+        for entry in SettingsCatalog.all {
+            #expect(page.contains("`\(entry.flag ?? entry.variable)`"), "\(entry.name)")
+            if !entry.standard.hasPrefix("(") {
+                #expect(page.contains("`\(entry.standard)`"), "\(entry.name): \(entry.standard)")
+            }
+        }
+    }
+}

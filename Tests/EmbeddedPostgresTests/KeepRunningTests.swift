@@ -1,0 +1,43 @@
+import Testing
+
+@testable import EmbeddedPostgres
+
+@Suite("A server that ends without being asked is started again")
+struct KeepRunningTests {
+    @Test func server_isStartedAgain_whenItWasKilled_withItsData() async throws {
+        try await withFolder { folder in
+            try await withServer(in: folder) { server in
+                _ = try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+                let keeping = Task { await server.keepRunning() }
+                for _ in 1...2 {
+                    let killed = await server.processID
+                    await server.kill()
+                    let deadline = ContinuousClock.now + .seconds(30)
+                    while true {
+                        if await server.isRunning, let answer = try? await server.query("TABLE kept"), answer == "42" {
+                            break
+                        }
+                        guard ContinuousClock.now < deadline else { throw NotStartedAgain() }
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                    #expect(await server.processID != killed)
+                }
+                keeping.cancel()
+                await keeping.value
+            }
+        }
+    }
+
+    @Test func server_staysDown_onceItWasStopped() async throws {
+        try await withFolder { folder in
+            try await withServer(in: folder) { server in
+                let keeping = Task { await server.keepRunning() }
+                try await server.stop()
+                await keeping.value
+                #expect(await !server.isRunning)
+            }
+        }
+    }
+
+    private struct NotStartedAgain: Error {}
+}

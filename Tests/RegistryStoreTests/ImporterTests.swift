@@ -1,0 +1,77 @@
+import PostgresClient
+import PushRegistry
+import Synchronization
+import Testing
+
+@testable import RegistryStore
+
+@Suite("An import writes all that a registration writes, and takes nothing from anybody")
+struct ImporterTests {
+    /// As `TestStores.register` sends it.
+    private func line(_ installID: String, token: String, user: String? = nil) throws -> ImportedInstallation {
+        var record = ImportRecord()
+        (record[.installID], record[.token], record[.userID]) = (installID, token, user)
+        (record[.locale], record[.timeZone], record[.utcOffset]) = ("de_DE", "Europe/Berlin", "3600")
+        (record[.deviceModel], record[.systemName], record[.osVersion]) = ("iPhone17,3", "iOS", "26.5")
+        var reader = ImportReader(links: TimeZoneLinks(zones: "Z Europe/Berlin 1 - CET", table: ""))
+        return try reader.installation(record)
+    }
+
+    private func load(_ lines: [ImportedInstallation], into stores: TestStores) async throws
+        -> InstallationImporter.Counts
+    {
+        let rest = Mutex([lines])
+        return try await InstallationImporter(into: stores.app.number).load(
+            stores.configuration, from: { rest.withLock { $0.popLast() } })
+    }
+
+    @Test func identicalFirstRegistration_replacesNoSnapshot() async throws {
+        try await TestStores.with { stores in
+            let token = "aaaaaaaaaaaaaaaa"
+            #expect(try await load([line("phone", token: token, user: "alice")], into: stores).imported == 1)
+            try await stores.expectIntact()
+            #expect(try await stores.register("phone", token: token, as: "alice").status == .updated)
+            #expect(try await stores.sql("SELECT FROM settings_snapshot").isEmpty)
+            #expect(try await stores.register("phone", token: token, as: "alice").status == .unchanged)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func token_isTaken_whenNobodyHoldsItAnyMore() async throws {
+        try await TestStores.with { stores in
+            let token = "aaaaaaaaaaaaaaaa"
+            try await stores.register("old", token: token)
+            try await stores.register("old", token: "bbbbbbbbbbbbbbbb")
+            let counts = try await load([line("new", token: token), line("other", token: token)], into: stores)
+            #expect(counts.imported == 1 && counts.skipped == 1)
+            #expect(try await load([line("thief", token: token)], into: stores).skipped == 1)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func data_isIntact_whenTheSameInstallationsRegisterMeanwhile() async throws {
+        try await TestStores.with { stores in
+            for round in 0..<10 {
+                let ids = (0..<20).map { "i-\(round)-\($0)" }
+                let tokens = (0..<20).map { "aaaaaaaa" + String(10_000_000 + round * 20 + $0) }
+                let lines = try zip(ids, tokens).map { try line($0, token: $1, user: "alice") }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<2 {
+                        group.addTask {
+                            let counts = try await load(lines.shuffled(), into: stores)
+                            #expect(counts.imported + counts.unchanged + counts.skipped == 20)
+                        }
+                    }
+                    for number in 0..<20 {
+                        group.addTask {
+                            try await stores.register(ids[number], token: tokens[19 - number], as: "alice")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(try await stores.sql("SELECT FROM installation").count >= (round + 1) * 10)
+            }
+            try await stores.expectIntact()
+        }
+    }
+}

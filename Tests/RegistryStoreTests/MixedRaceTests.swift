@@ -1,0 +1,188 @@
+import Crypto
+import EventLoop
+import Logging
+import PostgresClient
+import PushRegistry
+import SeededRandom
+import Synchronization
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Everything that moves a token races with everything else, and the registry stays whole")
+struct MixedRaceTests {
+    /// Takeovers beside rotations, logouts, deletions, feedback, erasures and user-wide logouts, by several services,
+    /// while a reader follows the change feed.
+    @Test(arguments: [1, 2, 4]) func noClientSeesAnError_andTheFeedTellsEachStepOnceAndInOrder(
+        services count: Int
+    ) async throws {
+        try await withServices(count) { services in
+            let isDone = Flag()
+            async let told = services[0].follow(until: isDone)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in 0..<48 {
+                    group.addTask {
+                        var dice = SeededGenerator(seed: UInt64(client))
+                        for _ in 0..<25 { try await services[client % count].step(&dice) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            isDone.set()
+            let events = try await told
+            try await services[0].store.expectOneHolderOfEachToken()
+            try await services[0].store.expectCompleteHistory()
+            try await services[0].store.expectOwnersAgree()
+            let stored = try await services[0].store.count("SELECT count(*) FROM token_event")
+            #expect(events.count == Int(stored) && Set(events.map(\.cursor.id)).count == events.count)
+            var reached: [String: Int64] = [:]
+            for event in events {
+                let before = event.generationBefore == 0 ? 0 : reached[event.installID, default: 0]
+                #expect(event.generationBefore == before, "\(event.installID): \(event.kind)")
+                reached[event.installID] = event.generationAfter
+            }
+        }
+    }
+
+    @Test func lastSeenOf_manyInstallations_areLoggedOut_inSeveralTransactions() async throws {
+        try await withServices(1) { services in
+            let count = 2 * Int(PostgresUserStore.installationsPerTransaction) + 300
+            for start in stride(from: 0, to: count, by: 500) {
+                let outcomes = try await services[0].store.registerTogether(
+                    (start..<min(start + 500, count)).map { try .make("kiosk-\($0)", user: "kiosk") })
+                #expect(outcomes.allSatisfy { $0.status == .created })
+            }
+            let ended = try await services[0].users.end(
+                SessionEnd(app: AppNumber(1), scope: .user(UserID("kiosk"), except: nil), actor: "service:test"))
+            #expect(ended == count)
+            let receipt = try await services[0].users.erase(
+                Erasure(app: AppNumber(1), userID: UserID("kiosk"), actor: "service:test"))
+            #expect(receipt.installations == count && receipt.snapshots == count)
+            #expect(try await services[0].store.count("SELECT count(*) FROM installation_owner") == 0)
+            #expect(
+                try await services[0].store.count(
+                    "SELECT count(*) FROM token_event WHERE user_id = 'kiosk' OR previous_user_id = 'kiosk'") == 0)
+        }
+    }
+
+    private func withServices(
+        _ count: Int, _ body: @escaping @Sendable ([RacingService]) async throws -> Void
+    ) async throws {
+        try await withStore { first in
+            let others = try (1..<count).map { try first.another(named: "service-\($0)") }
+            let services = ([first] + others).map(RacingService.init)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for other in others {
+                    group.addTask { await other.pool.run() }
+                    group.addTask { await other.coalescer.run() }
+                }
+                for service in services { group.addTask { await service.users.run() } }
+                try await body(services)
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            for other in others { other.loop.stop() }
+        }
+    }
+}
+
+/// The stores of one service, and what a client does at random.
+private struct RacingService: Sendable {
+    let store: StoreUnderTest
+    let users: PostgresUserStore
+    let installations: PostgresInstallationStore
+    let feedback: PostgresFeedbackStore
+    let events: PostgresEventStore
+
+    private static let app = AppNumber(1)
+
+    init(_ store: StoreUnderTest) {
+        self.store = store
+        users = PostgresUserStore(store.resources)
+        installations = PostgresInstallationStore(store.resources)
+        feedback = PostgresFeedbackStore(store.resources)
+        events = PostgresEventStore(postgres: store.pool)
+    }
+
+    func step(_ dice: inout SeededGenerator) async throws {
+        let installID = "phone-\(dice.below(24))"
+        let user = "user-\(dice.below(6))"
+        switch dice.below(20) {
+        case 0..<11: try await register(installID, token: "token-\(dice.below(8))", user: user)
+        case 11, 12: try await register(installID, token: "own-\(installID)-\(dice.below(3))", user: user)
+        case 13, 14: try await logOut(installID, user)
+        case 15: try await remove(installID)
+        case 16, 17: try await judge("token-\(dice.below(8))")
+        case 18:
+            _ = try await users.end(
+                SessionEnd(app: Self.app, scope: .user(UserID(user), except: nil), actor: "service:test"))
+        default: _ = try await users.erase(Erasure(app: Self.app, userID: UserID(user), actor: "service:test"))
+        }
+    }
+
+    private func register(_ installID: String, token: String, user: String) async throws {
+        _ = try await store.register(.make(installID, token: token, user: user))
+    }
+
+    /// Whoever it is bound to; a refusal changes nothing.
+    private func logOut(_ installID: String, _ user: String) async throws {
+        let logout = Logout(
+            key: InstallationKey(app: Self.app, installID: try InstallID(installID)),
+            requester: .user(Owner(userID: try UserID(user)), credentialIssuedAt: nil), keepsAnonymous: false,
+            precondition: nil, actor: "service:test")
+        do { _ = try await users.logOut(logout) } catch is Logout.Refusal {}
+    }
+
+    private func remove(_ installID: String) async throws {
+        try await installations.remove(
+            Removal(
+                key: InstallationKey(app: Self.app, installID: try InstallID(installID)), requester: .service,
+                precondition: nil, actor: "service:test"))
+    }
+
+    private func judge(_ token: String) async throws {
+        let address = TokenAddress(
+            app: Self.app, provider: .fcm, sha256: Array(SHA256.hash(data: Array(token.utf8))))
+        let item = FeedbackItem(
+            installID: nil, provider: .fcm, addresses: [address], reason: "UNREGISTERED", at: nil)
+        let app = App(number: Self.app, id: try AppID("com.example.mail"), policy: .standard)
+        _ = try await feedback.apply(Feedback(of: app, items: [item], actor: "sender:test"))
+    }
+
+    /// Reads the change feed until the writers are done and there is nothing left.
+    func follow(until isDone: Flag) async throws -> [RecordedEvent] {
+        var told: [RecordedEvent] = []
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            let wasDone = isDone.isSet
+            let page = try await events.changes(of: Self.app, after: told.last?.cursor, limit: 50)
+            told += page
+            if wasDone, page.isEmpty { return told }
+        }
+        throw DeadlineMissed()
+    }
+}
+
+/// Set once, by any thread.
+private final class Flag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock { $0 } }
+
+    func set() { state.withLock { $0 = true } }
+}
+
+extension StoreUnderTest {
+    /// Who is bound to an installation, by both tables.
+    fileprivate func expectOwnersAgree(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let unlike = try await strings(
+            """
+            SELECT coalesce(i.install_id, o.install_id) FROM (SELECT * FROM installation WHERE user_id IS NOT NULL) AS i
+            FULL JOIN (SELECT * FROM installation_owner WHERE left_at IS NULL) AS o
+                ON o.app_id = i.app_id AND o.user_id = i.user_id AND o.install_id = i.install_id
+                    AND o.session_id IS NOT DISTINCT FROM i.session_id
+            WHERE i.app_id IS NULL OR o.app_id IS NULL
+            """)
+        #expect(unlike.isEmpty, sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,159 @@
+import EventLoop
+import Logging
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Nobody pays for a neighbour: a row that somebody has locked holds up its own registrations alone")
+struct NeighbourTests {
+    @Test func neighbours_areWritten_whileOneRowIsLockedFromOutside() async throws {
+        try await withStore { store in
+            let names = (0..<64).map { "phone-\($0)" }
+            _ = try await store.writeInOneBatch(names.map { try .make($0) })
+            try await store.database.withTransaction { holder in
+                _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'phone-7' FOR UPDATE")
+                async let blocked = store.register(.make("phone-7", carrier: "new"))
+                let others = names.filter { $0 != "phone-7" }
+                let outcomes = try await store.registerTogether(others.map { try .make($0, carrier: "new") })
+                #expect(outcomes.allSatisfy { $0.status == .updated })
+                // And the next ones, while it still waits.
+                let again = try await store.registerTogether(others.map { try .make($0, carrier: "newer") })
+                #expect(again.allSatisfy { $0.status == .updated })
+                try await holder.commit()
+                #expect(try await blocked.status == .updated)
+            }
+            #expect(try await store.count("SELECT count(*) FROM installation WHERE carrier IS NULL") == 0)
+        }
+    }
+
+    @Test func sameInstallation_waitsInLine_andOthersPassIt() async throws {
+        try await withStore { store in
+            _ = try await store.writeInOneBatch([.make("flooded"), .make("other")])
+            try await store.database.withTransaction { holder in
+                _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'flooded' FOR UPDATE")
+                async let flood = store.registerTogether((0..<500).map { try .make("flooded", carrier: "\($0)") })
+                try await eventually { try await store.waitingSessions() > 0 }
+                for number in 0..<20 {
+                    #expect(try await store.register(.make("other", carrier: "\(number)")).status == .updated)
+                }
+                try await holder.commit()
+                #expect(try await flood.allSatisfy { $0.status != nil })
+            }
+        }
+    }
+}
+
+@Suite("Many clients race for one token: one holder in the end, a complete history, and no client sees an error")
+struct TokenRaceTests {
+    /// Several services, each with its loop, pool and stores.
+    private func withServices(
+        _ count: Int, _ body: @escaping @Sendable ([StoreUnderTest]) async throws -> Void
+    ) async throws {
+        try await withStore { first in
+            let services = try (1..<count).map { try first.another(named: "service-\($0)") }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for service in services {
+                    group.addTask { await service.pool.run() }
+                    group.addTask { await service.coalescer.run() }
+                }
+                try await body([first] + services)
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            for service in services { service.loop.stop() }
+        }
+    }
+
+    @Test(arguments: [1, 2, 4]) func newInstallations_raceForOneToken(services: Int) async throws {
+        try await withServices(services) { stores in
+            for round in 0..<30 {
+                let outcomes = try await race(
+                    (0..<64).map { try .make("r\(round)-\($0)", token: "token-\(round)") }, in: stores)
+                #expect(outcomes.allSatisfy { $0.status == .created }, "\(outcomes.first { $0.status == nil }!)")
+            }
+            try await stores[0].expectOneHolderOfEachToken()
+            try await stores[0].expectCompleteHistory()
+            try await stores[0].expectFeedInOrder()
+        }
+    }
+
+    @Test(arguments: [2, 4]) func knownInstallations_raceForOneToken(services: Int) async throws {
+        try await withServices(services) { stores in
+            _ = try await race((0..<64).map { try .make("phone-\($0)") }, in: stores)
+            for round in 0..<30 {
+                let outcomes = try await race(
+                    (0..<64).map { try .make("phone-\($0)", token: "token-\(round)", user: "user-\($0 % 5)") },
+                    in: stores)
+                #expect(outcomes.allSatisfy { $0.status == .updated }, "\(outcomes.first { $0.status == nil }!)")
+            }
+            try await stores[0].expectOneHolderOfEachToken()
+            try await stores[0].expectCompleteHistory()
+            try await stores[0].expectFeedInOrder()
+        }
+    }
+
+    @Test(arguments: [1, 3]) func installations_swapEightTokens(services: Int) async throws {
+        try await withServices(services) { stores in
+            _ = try await race((0..<64).map { try .make("phone-\($0)") }, in: stores)
+            for round in 0..<30 {
+                let outcomes = try await race(
+                    (0..<64).map { try .make("phone-\($0)", token: "token-\(($0 + round * 3) % 8)") }, in: stores)
+                #expect(outcomes.allSatisfy { $0.status != nil }, "\(outcomes.first { $0.status == nil }!)")
+            }
+            try await stores[0].expectOneHolderOfEachToken()
+            try await stores[0].expectCompleteHistory()
+            try await stores[0].expectFeedInOrder()
+        }
+    }
+
+    /// Spread over the services.
+    private func race(_ registrations: [Registration], in stores: [StoreUnderTest]) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: [Outcome].self) { group in
+            for (index, store) in stores.enumerated() {
+                let part = registrations.enumerated().filter { $0.offset % stores.count == index }.map(\.element)
+                group.addTask { try await store.registerTogether(part) }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+}
+
+extension StoreUnderTest {
+    /// Another service on the same database; the caller runs it.
+    func another(named name: String) throws -> StoreUnderTest {
+        let loop = EventLoop(name: name)
+        let pool = PostgresClient(
+            configuration, on: loop, limits: .init(connectionsMin: 1, connectionsMax: 4), logger: Logger(label: name))
+        let resources = LoopResources(postgres: pool, clock: resources.clock)
+        return StoreUnderTest(
+            resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: database,
+            configuration: configuration)
+    }
+
+    /// R1, by both tables.
+    func expectOneHolderOfEachToken(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let unlike = try await strings(
+            """
+            SELECT coalesce(i.install_id, h.install_id) FROM installation i
+            FULL JOIN token_holder h ON h.app_id = i.app_id AND h.provider = i.provider
+                AND h.token_sha256 = i.token_sha256 AND h.install_id = i.install_id
+            WHERE (i.token_sha256 IS NOT NULL AND h.app_id IS NULL) OR (h.install_id IS NOT NULL AND i.app_id IS NULL)
+            """)
+        #expect(unlike.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    /// In the feed's order every installation's generations ascend, without a gap.
+    func expectFeedInOrder(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let falls = try await strings(
+            """
+            SELECT install_id FROM (
+                SELECT install_id, generation_before,
+                    lag(generation_after, 1, 0) OVER (PARTITION BY install_id ORDER BY position, id) AS reached
+                FROM token_event) AS step
+            WHERE generation_before <> reached
+            """)
+        #expect(falls.isEmpty, sourceLocation: sourceLocation)
+    }
+}

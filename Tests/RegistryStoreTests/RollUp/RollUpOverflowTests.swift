@@ -1,0 +1,76 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Counts stay exact when an app has no more cells for what its clients make up (R13)")
+struct RollUpOverflowTests {
+    @Test func otherFields_areReadFromInstallations_whileSomeAreInOverflowCells() async throws {
+        try await TestStores.with { stores in
+            for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            try await stores.change("UPDATE installation SET locale = 'fr_FR' WHERE install_id < 'i12'")
+            try await stores.fold()
+            try await overflow(stores)
+            for _ in 0..<2 {
+                try await expectCounts(in: stores)
+                try await stores.fold()
+            }
+            try await stores.change("DELETE FROM installation WHERE install_id = 'i15'")
+            try await stores.fold()
+            let audience = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
+            let answer = try await audiences(stores).count(audience, explains: true)
+            #expect(answer.count == 3 && answer.plan?.path == .rollUp)
+            #expect(try await stores.brokenRollUp().isEmpty)
+        }
+    }
+
+    @Test func newCombinations_shareACell_beyondTheLimit() async throws {
+        try await TestStores.with { stores in
+            let keys = ["x1", "x2"].map { locale in
+                RollUpCells.Key(
+                    app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
+                    zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
+            }
+            let cells = try await stores.postgres.execute(RollUpCellStatements.create(keys, mayAdd: false))
+            let numbers: [Int64] = try cells[cells.count - 1].map { try $0.decode(1) }
+            #expect(Set(numbers).count == 1)
+            #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
+        }
+    }
+
+    /// `i15` is counted in the overflow cell of its provider and authorization.
+    private func overflow(_ stores: TestStores) async throws {
+        _ = try await stores.sql(
+            """
+            INSERT INTO rollup_cell (app_id, provider, authorization_status, locale_number, zone_number, system_number,
+                spelling_number, version_number, time_zone_offset)
+            SELECT app_id, provider, authorization_status, 0, 0, 0, 0, 0, 0 FROM rollup_cell LIMIT 1
+            """)
+        try await stores.change(
+            """
+            UPDATE installation SET cell = (SELECT number FROM rollup_cell WHERE locale_number = 0)
+            WHERE install_id = 'i15'
+            """)
+    }
+
+    private func expectCounts(in stores: TestStores) async throws {
+        let german = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
+        let answer = try await audiences(stores).count(german, explains: true)
+        #expect(answer.count == 4 && answer.plan?.path != .rollUp)
+        let groups = try await audiences(stores).breakDown(
+            audience(of: stores, .everybody), by: [.locale], limit: 10, explains: true)
+        #expect(groups.groups.map(\.count) == [4, 2] && groups.plan?.path != .rollUp)
+        let providers = try await audiences(stores).breakDown(
+            audience(of: stores, .everybody), by: [.provider, .authorizationStatus], limit: 10, explains: true)
+        #expect(providers.groups.map(\.count) == [6] && providers.plan?.path == .rollUp)
+    }
+
+    private func audiences(_ stores: TestStores) -> PostgresAudienceStore {
+        PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+    }
+
+    private func audience(of stores: TestStores, _ filter: AudienceFilter) -> Audience {
+        Audience(app: stores.app.number, filter: filter, include: .active)
+    }
+}
