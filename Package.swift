@@ -108,7 +108,8 @@ let package = Package(
         // Fleets, load and benchmarks; never part of the product.
         module("SeededRandom", []),
         module(
-            "FleetGenerator", ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
+            "FleetGenerator",
+            ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [

@@ -1,7 +1,8 @@
 -- Installations, and the narrow tables beside them.
 --
 -- All of a registration's rows are found by app_id and one more key. What moves between installations (a token, a user,
--- a session) has a table of its own: the wide row has no index on it, so that every update of the wide row is heap-only.
+-- a session) has a table of its own: the wide row has no index on it, so that every update of the wide row is
+-- heap-only.
 
 -- One row per installation: its binding (token, owner, session, state), its times, and the snapshot as last sent.
 -- There is no foreign key to app: its check would lock the app's one row for every first registration.

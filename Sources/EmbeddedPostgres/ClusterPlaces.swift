@@ -1,5 +1,5 @@
-/// Bounds how many throw-away clusters a process runs at once: test runners start tests by the dozen, and a machine that
-/// starts dozens of servers at once makes all of them late.
+/// Bounds how many throw-away clusters a process runs at once: test runners start tests by the dozen, and a machine
+/// that starts dozens of servers at once makes all of them late.
 ///
 /// Whoever holds a place must not wait for another one.
 actor ClusterPlaces {

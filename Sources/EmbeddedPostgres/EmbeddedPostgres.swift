@@ -37,6 +37,10 @@ public actor EmbeddedPostgres {
     private let logger: Logger
     /// Nil after ``stop(_:)``: the folder is free for others.
     private var lock: OwnerLock?
+    /// False from the beginning of ``stop(_:)`` to ``restart()``: the server is then not started again.
+    private var shouldRun = true
+    /// ``keepRunning()``'s attempt to start the server; ``stop(_:)`` waits for it to end.
+    private var attempt: Task<Void, any Error>?
 
     /// Starts the server of `directory` and waits until it accepts connections. The first start makes the data, the
     /// role and the database, which takes a second or two; a later one takes over what a killed owner left running.
@@ -124,6 +128,8 @@ public actor EmbeddedPostgres {
     ///
     /// - Throws: `stopFailed`; the folder is still this owner's then.
     public func stop(_ mode: StopMode = .fast) async throws(EmbeddedPostgresError) {
+        shouldRun = false
+        _ = await attempt?.result
         try await postmaster.stop(mode)
         guard lock != nil else { return }
         // It may be one in /tmp.
@@ -144,20 +150,24 @@ public actor EmbeddedPostgres {
     /// - Throws: `inUse` when another owner took the folder after ``stop(_:)``, `startFailed`, `stopFailed`.
     public func restart() async throws(EmbeddedPostgresError) {
         if lock == nil { lock = try OwnerLock(directory: directory) }
+        shouldRun = true
         try await takeOverAndStart()
     }
 
-    /// Starts the server again whenever it has ended without ``stop(_:)``, until the task is cancelled. A start that fails
-    /// is tried again after a while, with the reason in the log.
+    /// Starts the server again when it has ended without ``stop(_:)``, until that or until the task is cancelled. A
+    /// start that fails is tried again after a while, with the reason in the log.
     public func keepRunning() async {
         var pause = Self.lookInterval
-        while !Task.isCancelled, lock != nil {
+        while !Task.isCancelled, shouldRun {
             if isRunning {
                 pause = Self.lookInterval
             } else {
                 logger.warning("embedded PostgreSQL has ended; starting it again")
+                let attempt = Task { try await takeOverAndStart() }
+                self.attempt = attempt
+                defer { self.attempt = nil }
                 do {
-                    try await takeOverAndStart()
+                    try await attempt.value
                 } catch {
                     logger.error("embedded PostgreSQL does not start", metadata: ["reason": "\(error)"])
                     pause = min(pause * 2, Self.lookIntervalMax)

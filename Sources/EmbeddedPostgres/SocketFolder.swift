@@ -26,8 +26,8 @@ enum SocketFolder {
         }
     }
 
-    /// Removes what a killed server left, whose id the server would compare with living processes' in vain. The folder is
-    /// one cluster's alone, and the caller knows that its server does not run.
+    /// Removes what a killed server left, whose id the server would compare with living processes' in vain. The folder
+    /// is one cluster's alone, and the caller knows that its server does not run.
     static func clear(_ folder: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names where name.hasPrefix(".s.PGSQL.") { unlink("\(folder)/\(name)") }

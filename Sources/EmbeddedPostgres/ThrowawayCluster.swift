@@ -7,8 +7,9 @@ public enum ThrowawayCluster {
     /// Lends a running server to `body`, then stops it and removes its folder, however `body` ends. If this process
     /// dies meanwhile, even by SIGKILL, the server is ended and the folder removed all the same.
     ///
-    /// At most four are lent at once, so `body` must not ask for another. The data is a copy of a template that the user's first call makes, in a second or two, and all later ones share.
-    /// The server runs with `fsync` off unless `settings` say otherwise.
+    /// At most four are lent at once, so `body` must not ask for another. The data is a copy of a template that the
+    /// user's first call makes, in a second or two, and all later ones share. The server runs with `fsync` off unless
+    /// `settings` say otherwise.
     ///
     /// - Parameters:
     ///   - settings: PostgreSQL's, over the defaults of this module.

@@ -6,8 +6,8 @@ import PushRegistry
 ///     let fleet = try Fleet(seed: 1, app: app, count: 1_000_000, asOf: now)
 ///     let request = fleet[17].body()
 ///
-/// Installation `n` is a pure function of the seed and `n` (its times of `asOf` too), so nobody has to keep a fleet: who
-/// wants to send what installation 17 sent makes it again. Numbers beyond `count` are installations yet to come.
+/// Installation `n` is a pure function of the seed and `n` (its times of `asOf` too), so nobody has to keep a fleet:
+/// who wants to send what installation 17 sent makes it again. Numbers beyond `count` are installations yet to come.
 ///
 /// Platforms, systems, models, countries, locales and time zones are as common as public statistics say, see `Weights`;
 /// three of four people are signed in, some of them on several devices; one installation in a hundred is odd (`Trap`).

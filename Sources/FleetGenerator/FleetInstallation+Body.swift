@@ -9,7 +9,8 @@ extension FleetInstallation {
         body(of: sent, settings ?? self.settings)
     }
 
-    /// The body of a phone in other hands: it is what it was and has kept its token, and `newcomer` has installed the app anew.
+    /// The body of a phone in other hands: it is what it was and has kept its token, and `newcomer` has installed the
+    /// app anew.
     public func body(handedTo newcomer: FleetInstallation) -> [UInt8] {
         var device = sent
         (device.installID, device.keychainID, device.vendorID, device.advertisingID) = (

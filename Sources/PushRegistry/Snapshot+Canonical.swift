@@ -1,6 +1,6 @@
 extension Snapshot {
-    /// A form in bytes that two snapshots share exactly when they are equal: every field with its length before it, in a
-    /// fixed order. Its first byte is its version. For digests; nothing reads it back.
+    /// A form in bytes that two snapshots share exactly when they are equal: every field with its length before it, in
+    /// a fixed order. Its first byte is its version. For digests; nothing reads it back.
     public var canonicalBytes: [UInt8] {
         var bytes = CanonicalBytes(version: 1)
         settings.append(to: &bytes)

@@ -1,5 +1,5 @@
-/// Random numbers that their seed decides, the same on every machine: SplitMix64 (Steele, Lea and Flood, Fast splittable
-/// pseudorandom number generators, 2014). They differ, but are not unpredictable.
+/// Random numbers that their seed decides, the same on every machine: SplitMix64 (Steele, Lea and Flood, Fast
+/// splittable pseudorandom number generators, 2014). They differ, but are not unpredictable.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// What the state grows by; odd, so that it passes through all 2^64 states.
     public static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15

@@ -6,11 +6,11 @@ struct AllCommand: AsyncParsableCommand {
         commandName: "all",
         abstract: "Measure everything, and print one table (the default).",
         discussion: """
-            Runs the other benchmarks one after the other, each with a throw-away PostgreSQL of its own, and writes the table and \
-            what each of them says to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio of two things that were \
-            measured in turn, in one run, on this machine. Registrations are measured twice: on the disk as it is, and with a \
-            millisecond added to each flush of the WAL for both sides, for a disk that answers from memory, where production's does \
-            not.
+            Runs the other benchmarks one after the other, each with a throw-away PostgreSQL of its own, and writes \
+            the table and what each of them says to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio \
+            of two things that were measured in turn, in one run, on this machine. Registrations are measured twice: \
+            on the disk as it is, and with a millisecond added to each flush of the WAL for both sides, for a disk \
+            that answers from memory, where production's does not.
 
             With the fleet of five million it takes more than an hour and 15 GB.
             """)

@@ -5,16 +5,17 @@ struct RunCommand: BenchmarkCommand {
         commandName: "run",
         abstract: "Measure registrations and the HTTP engine.",
         discussion: """
-            Starts a throw-away PostgreSQL with fsync on, loads a fleet, and measures in turn, round after round, on the \
-            same tables: pgbench with one-row prepared statements on 8 connections, and "push-registry serve", the \
+            Starts a throw-away PostgreSQL with fsync on, loads a fleet, and measures in turn, round after round, on \
+            the same tables: pgbench with one-row prepared statements on 8 connections, and "push-registry serve", the \
             release binary beside this one, under HTTP load. Prints a table of the medians.
 
             Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
-            another), ownerChange (an installation registers for another user) and logout, all held to changed registrations \
-            of the same run; feedback and feedbackAgain (calls of 10,000 items, which change an installation each, or are \
-            known); healthz (GET /healthz); start (until /readyz says 200); idle (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against \
-            plain, and against Hummingbird 2, which is fetched and built in .build-hummingbird when --with-hummingbird \
-            asks for it, and measured from then on).
+            another), ownerChange (an installation registers for another user) and logout, all held to changed \
+            registrations of the same run; feedback and feedbackAgain (calls of 10,000 items, which change an \
+            installation each, or are known); healthz (GET /healthz); start (until /readyz says 200); idle (memory \
+            with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against plain, and \
+            against Hummingbird 2, which is fetched and built in .build-hummingbird when --with-hummingbird asks for \
+            it, and measured from then on).
 
             pgbench has it easy: no events, no history, one statement that updates in place. Compare ratios, and only \
             within one run: everything shares this machine's cores.

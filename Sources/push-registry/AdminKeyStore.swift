@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import RegistryAPI
 
-/// Where the admin key comes from: the settings, or, with the embedded PostgreSQL, a key that is made and printed at the first
-/// start. Of that one only the SHA-256 is kept, in the data folder.
+/// Where the admin key comes from: the settings, or, with the embedded PostgreSQL, a key that is made and printed at
+/// the first start. Of that one only the SHA-256 is kept, in the data folder.
 struct AdminKeyStore {
     private let settings: Settings
     private let isEmbedded: Bool
@@ -48,7 +48,7 @@ struct AdminKeyStore {
         try Data(key.sha256).write(to: file, options: .atomic)
         show(
             """
-            Admin key, shown this once (set PUSH_REGISTRY_ADMIN_KEY to choose your own; delete \(file.path) to get a new one):
+            Admin key, shown this once (PUSH_REGISTRY_ADMIN_KEY chooses your own; without \(file.path) you get a new one):
               \(text)
             """)
         return key

@@ -11,22 +11,23 @@ struct CleanUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cleanup", abstract: "The night job: retire what is stale, purge what is old.",
         discussion: """
-            By each app's policy it makes stale what was not seen for long (staleAfter), ends sessions that have expired, retires \
-            silent installations that were replaced and suspects that stayed silent (grace), and removes what has been out of \
-            active for the retention. It forgets old logouts, makes the coming months' partitions of history, and drops those \
-            that are older than --history-retention. Run it once a day, beside the service.
+            By each app's policy it makes stale what was not seen for long (staleAfter), ends sessions that have \
+            expired, retires silent installations that were replaced and suspects that stayed silent (grace), and \
+            removes what has been out of active for the retention. It forgets old logouts, makes the coming months' \
+            partitions of history, and drops those that are older than --history-retention. Run it once a day, beside \
+            the service.
 
-            It works in small batches, each of which checks again, under lock, what it changes: whoever registers meanwhile is left \
-            alone. It may be killed at any time; the next run does the rest.
+            It works in small batches, each of which checks again, under lock, what it changes: whoever registers \
+            meanwhile is left alone. It may be killed at any time; the next run does the rest.
 
-            An app of whose active installations a run would judge more than --max-share to be stale, replaced or dead is not \
-            touched at all (a wrong policy or clock looks like that); the other apps are cleaned up. Sessions that have expired \
-            do not count. --dry-run prints the numbers that a run would print. `cleanup runs` lists what was done, \
-            `cleanup undo` takes a run back, and `cleanup run --help` has all options.
+            An app of whose active installations a run would judge more than --max-share to be stale, replaced or dead \
+            is not touched at all (a wrong policy or clock looks like that); the other apps are cleaned up. Sessions \
+            that have expired do not count. --dry-run prints the numbers that a run would print. `cleanup runs` lists \
+            what was done, `cleanup undo` takes a run back, and `cleanup run --help` has all options.
 
-            Exit codes: 0 all done; 1 the run failed on its way, run it again; 2 the database could not be looked at, nothing was \
-            done; 3 at least one app was held back, by --max-share or a policy that cannot be used: look at it before you run it \
-            again; 4 another run is under way; 64 a mistake in the command line or a setting.
+            Exit codes: 0 all done; 1 the run failed on its way, run it again; 2 the database could not be looked at, \
+            nothing was done; 3 at least one app was held back, by --max-share or a policy that cannot be used: look \
+            at it before you run it again; 4 another run is under way; 64 a mistake in the command line or a setting.
             """,
         subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
 

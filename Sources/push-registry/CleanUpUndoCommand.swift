@@ -6,10 +6,11 @@ extension CleanUpCommand {
         static let configuration = CommandConfiguration(
             abstract: "Restore what a run changed.",
             discussion: """
-                Installations that nothing has happened to since are as before the run, with an event `reactivated`. Left as they \
-                are: what registered or changed since, what another run changed later, a token that somebody else holds by now, a \
-                binding whose session or user was logged out or erased. What was purged cannot be restored. Before the next run, \
-                change what was wrong (a policy, a clock), or it does the same again.
+                Installations that nothing has happened to since are as before the run, with an event `reactivated`. \
+                Left as they are: what registered or changed since, what another run changed later, a token that \
+                somebody else holds by now, a binding whose session or user was logged out or erased. What was purged \
+                cannot be restored. Before the next run, change what was wrong (a policy, a clock), or it does the \
+                same again.
 
                 Exit codes: 0 done; 1 failed, or there is no such run; 4 another run is under way.
                 """)

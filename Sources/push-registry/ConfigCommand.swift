@@ -5,8 +5,8 @@ struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Print every setting: its value and where it came from.",
         discussion: """
-            It reads flags, environment and file as `serve` and `cleanup` do, and starts nothing. A name that is no setting and a \
-            value that does not fit are errors, as they are there (exit code 64). Secrets are not shown.
+            It reads flags, environment and file as `serve` and `cleanup` do, and starts nothing. A name that is no \
+            setting and a value that does not fit are errors, as they are there (exit code 64). Secrets are not shown.
             """)
 
     @OptionGroup var common: CommonOptions

@@ -32,8 +32,8 @@ struct ConnectionSettings: Sendable {
         try text.split(separator: ",").map { element in
             guard let range = AddressRange(String(element.filter { $0 != " " })) else {
                 throw ValidationError(
-                    "\(element) is no address of a proxy; write an address or a block such as 10.0.0.0/8, several with commas."
-                )
+                    "\(element) is not the address of a proxy. Write addresses (10.0.0.1) or blocks (10.0.0.0/8), with "
+                        + "commas between them.")
             }
             return range
         }

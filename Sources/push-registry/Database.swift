@@ -71,8 +71,8 @@ struct Database: Sendable {
         get throws { try PostgresConfiguration(connectionString) }
     }
 
-    /// The service's sessions. Its statements are written for index look-ups of many keys, whatever the planner knew of the
-    /// tables when it first saw them; no statement may hold locks for longer than a request lives.
+    /// The service's sessions. Its statements are written for index look-ups of many keys, whatever the planner knew of
+    /// the tables when it first saw them; no statement may hold locks for longer than a request lives.
     var serviceConfiguration: PostgresConfiguration {
         get throws {
             try PostgresConfiguration(
@@ -181,8 +181,8 @@ struct NoDatabase: Error, CustomStringConvertible {
 
     var description: String {
         """
-        There is no database: PUSH_REGISTRY_DATABASE_URL (--database-url) is not set, and \(directory) holds no embedded \
-        PostgreSQL. Set the one, or name the folder of a service by PUSH_REGISTRY_DATA_DIR (--data-dir). \
+        There is no database: PUSH_REGISTRY_DATABASE_URL (--database-url) is not set, and \(directory) holds no \
+        embedded PostgreSQL. Set the one, or name the folder of a service by PUSH_REGISTRY_DATA_DIR (--data-dir). \
         `push-registry serve` creates an embedded PostgreSQL.
         """
     }

@@ -55,8 +55,8 @@ struct Demo {
             "appVersion":"1.4.0","locale":"de-DE","languages":["de-DE","en-US"],"timeZoneId":"Europe/Berlin",\
             "timeZoneOffset":3600}}
             """
-        let put =
-            "\(curl) -X PUT '\(url)' \(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' -d '\(body)'"
+        let headers = "\(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json'"
+        let put = "\(curl) -X PUT '\(url)' \(headers) -d '\(body)'"
         return """
 
             Ready. The key of the demo app, until the next start with --demo:

@@ -9,37 +9,41 @@ struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Load installations from a file: another registry's export, or another system's.",
         discussion: """
-            The file is NDJSON (one object a line) or CSV (RFC 4180, with a header), in UTF-8, with the field names of an export:
+            The file is NDJSON (one object a line) or CSV (RFC 4180, with a header), in UTF-8. Its fields are named as \
+            in an export:
 
-              installId token            required; keys {p256dh, auth} too for webPush (in CSV the columns p256dh and auth)
+              installId token            required; for webPush keys {p256dh, auth} too (in CSV the columns p256dh and auth)
               provider                   apns by default
-              userId sessionId sessionExpiresAt generation createdAt lastSeenAt keychainId vendorId languages (or preferredLanguages:
-              an array, in CSV its JSON text) locale language region timeZone utcOffset
+              userId sessionId sessionExpiresAt generation createdAt lastSeenAt keychainId vendorId
+              languages (or preferredLanguages: an array, in CSV its JSON text) locale language region timeZone utcOffset
               systemName osVersion appVersion deviceModel carrier appStore location authorizationStatus and each setting
 
-            --map theirs=ours names what is called otherwise; other columns are told once and ignored. What a registration requires \
-            and a line does not have gets a neutral value: deviceModel and osVersion "unknown", systemName by the provider, locale \
-            from language and region or "und", timeZone UTC, settings unknown, times now. With authorizationStatus unknown, \
-            installations of apns are not reachable until their app checks in.
+            --map theirs=ours names what is called otherwise; other columns are told once and ignored. What a \
+            registration requires and a line does not have gets a neutral value: deviceModel and osVersion "unknown", \
+            systemName by the provider, locale from language and region or "und", timeZone UTC, settings unknown, \
+            times now. With authorizationStatus unknown, installations of apns are not reachable until their app \
+            checks in.
 
-            Nothing that is registered changes: an installation that is there stays as it is (unchanged), and a token that another \
-            installation holds stays there (skipped), as does a user who was logged out everywhere or erased since the line was true. \
-            So the same file may be loaded again, and is after an import was interrupted. Imported installations are active; the first \
-            registration of their app replaces what the file said.
+            Nothing that is registered changes: an installation that is there stays as it is (unchanged), and a token \
+            that another installation holds stays there (skipped), as does a user who was logged out everywhere or \
+            erased since the line was true. So the same file may be loaded again, and is after an import was \
+            interrupted. Imported installations are active; the first registration of their app replaces what the file \
+            said.
 
             Lines that are wrong go to a file (line, field and reason, never a token); the rest is loaded.
 
-            An export that an import reads back whole has "include": "active" and these fields, p256dh and auth instead of \
-            keys in CSV, without "spreadsheetSafe":
+            An export that an import reads back whole has "include": "active" and these fields, p256dh and auth \
+            instead of keys in CSV, without "spreadsheetSafe":
 
             "fields": ["installId","provider","token","keys","userId","sessionId","sessionExpiresAt","generation",
-            "createdAt","lastSeenAt","keychainId","vendorId","preferredLanguages","locale","language","region","timeZone",
-            "utcOffset","systemName","osVersion","appVersion","deviceModel","carrier","appStore","location",
+            "createdAt","lastSeenAt","keychainId","vendorId","preferredLanguages","locale","language","region",
+            "timeZone","utcOffset","systemName","osVersion","appVersion","deviceModel","carrier","appStore","location",
             "authorizationStatus","soundSetting","badgeSetting","alertSetting","notificationCenterSetting",
             "lockScreenSetting","carPlaySetting","criticalAlertSetting","announcementSetting","alertStyle",
             "showPreviewsSetting","providesAppNotificationSettings"]
 
-            Exit codes: 0 all lines were good; 2 some were rejected; 1 the import failed, and may be run again; 64 wrong arguments.
+            Exit codes: 0 all lines were good; 2 some were rejected; 1 the import failed, and may be run again; 64 wrong \
+            arguments.
             """)
 
     @OptionGroup var common: CommonOptions

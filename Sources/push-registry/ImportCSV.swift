@@ -1,7 +1,8 @@
 import PushRegistry
 
-/// One record of RFC 4180, cut out of bytes. Lines may end without a carriage return; a field without anything is no value, and `""`
-/// an empty text, as in the service's own exports. (Packages that read CSV have both as empty texts, or the whole file in memory.)
+/// One record of RFC 4180, cut out of bytes. Lines may end without a carriage return; a field without anything is no
+/// value, and `""` an empty text, as in the service's own exports. (Packages that read CSV have both as empty texts, or
+/// the whole file in memory.)
 struct CSVRecord {
     private(set) var fields: [String?] = []
     private(set) var byteCount = 0
@@ -105,15 +106,15 @@ struct CSVColumns {
     private let fields: [ImportField?]
     let names: ImportNames
 
-    /// - Throws: `ImportFailure` for a header without the columns that are required. It shows no name then: the file may have no
-    ///   header, but a token in its first line.
+    /// - Throws: `ImportFailure` for a header without the columns that are required. It shows no name then: the file
+    ///   may have no header, but a token in its first line.
     init(header: [String?], _ names: ImportNames) throws {
         var names = names
         let known = header.map { names.field($0 ?? "") }
         for required in [ImportField.installID, .token] where !known.contains(required) {
             throw ImportFailure(
-                "The first line names no column \(required.name): it must be the header. --map theirs=\(required.name) names it."
-            )
+                "The first line names no column \(required.name): it must be the header. "
+                    + "--map theirs=\(required.name) names it.")
         }
         for (place, field) in known.enumerated() where field != nil && known[..<place].contains(field) {
             throw ImportFailure("Two columns of the header are \(field?.name ?? "").")

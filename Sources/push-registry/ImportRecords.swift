@@ -1,7 +1,8 @@
 import Foundation
 import PushRegistry
 
-/// Cuts records out of a file that may be of any size. What cannot be read costs its own line, never the ones behind it.
+/// Cuts records out of a file that may be of any size. What cannot be read costs its own line, never the ones behind
+/// it.
 struct ImportRecords {
     /// A record as it was cut out, with how much of the file it was.
     struct Cut<Content> {
@@ -29,8 +30,8 @@ struct ImportRecords {
 
     /// The next record that is not empty, with the number of its first line; nil at the end.
     ///
-    /// - Parameter cut: takes the first record from the bytes, which are all there is of the file where the flag says so; nil where they
-    ///   are too few.
+    /// - Parameter cut: takes the first record from the bytes, which are all there is of the file where the flag says
+    ///   so; nil where they are too few.
     /// - Throws: what reading the file throws.
     mutating func next<Content>(
         _ cut: (ArraySlice<UInt8>, Bool) throws(ImportFaults) -> Cut<Content>?

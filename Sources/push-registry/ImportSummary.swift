@@ -25,8 +25,8 @@ struct ImportSummary: Encodable {
 
     var text: String {
         """
-        read \(read), \(isDryRun ? "would import" : "imported") \(imported), unchanged \(unchanged), skipped \(skipped), \
-        rejected \(rejected)\(rejects.map { " (see \($0))" } ?? "")
+        read \(read), \(isDryRun ? "would import" : "imported") \(imported), unchanged \(unchanged), \
+        skipped \(skipped), rejected \(rejected)\(rejects.map { " (see \($0))" } ?? "")
         """
     }
 }

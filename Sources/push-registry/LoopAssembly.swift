@@ -15,13 +15,19 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// The service group logs its services whole, and this one holds the admin key's digest.
     var description: String { "LoopAssembly" }
 
-    /// Per loop. One is always left to shared units. The others are for two transactions of registrations, two of logouts,
-    /// one of feedback and two that may wait for a lock; those that are not needed are not opened.
+    /// Per loop. One is always left to shared units. The others are for two transactions of registrations, two of
+    /// logouts, one of feedback and two that may wait for a lock; those that are not needed are not opened.
     static let connectionsPerLoop = 4
     static let connectionsPerLoopMax = 8
 
-    /// Those and one that reconnects, epoll and eventfd, and the listeners.
-    static let descriptorsPerLoop = connectionsPerLoop + 16
+    /// The pool's connections, one that reconnects, epoll and eventfd, and the listeners.
+    static let descriptorsPerLoop = connectionsPerLoopMax + 12
+
+    private static var loopLimits: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: connectionsPerLoop, connectionsMax: connectionsPerLoopMax)
+        limits.sharedConnectionsMin = 1
+        return limits
+    }
 
     private struct LoopParts: Sendable {
         let loop: EventLoop
@@ -65,8 +71,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.clock = clock
         parts = loops.map { loop in
             let postgres = PostgresClient(
-                configuration, on: loop,
-                limits: .init(connectionsMin: Self.connectionsPerLoop, connectionsMax: Self.connectionsPerLoopMax),
+                configuration, on: loop, limits: Self.loopLimits,
                 name: loop.name, logger: logger)
             let resources = LoopResources(postgres: postgres, clock: clock)
             let audiencePostgres = PostgresClient(

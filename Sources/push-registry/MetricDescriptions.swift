@@ -12,7 +12,8 @@ enum MetricDescriptions {
                 prefix: "cleanup_last_refused_apps",
                 help: "Apps that the last run left alone: too large a share would have gone."),
             MetricDescription(
-                prefix: "cleanup_last_installations", help: "Installations that the last run changed, by app and step."),
+                prefix: "cleanup_last_installations",
+                help: "Installations that the last run changed, by app and step."),
             MetricDescription(prefix: "http_connections", help: "Connections that are open."),
             MetricDescription(
                 prefix: "postgres_duration_seconds",

@@ -7,12 +7,12 @@ struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring the database to this binary's schema.",
         discussion: """
-            Applies what is missing, in order, each migration in a transaction. `serve` does the same at its start; run \
-            this alone if the service's role may not change the schema, or before an upgrade.
+            Applies what is missing, in order, each migration in a transaction. `serve` does the same at its start; \
+            run this alone if the service's role may not change the schema, or before an upgrade.
 
-            Exit codes: 0 the schema is up to date, or with --dry-run was looked at; 1 a migration failed, or the database's \
-            migrations are not those of this binary: read the message, nothing was applied halfway; 2 the database could not \
-            be looked at: run it again; 64 a mistake in the command line or a setting.
+            Exit codes: 0 the schema is up to date, or with --dry-run was looked at; 1 a migration failed, or the \
+            database's migrations are not those of this binary: read the message, nothing was applied halfway; 2 the \
+            database could not be looked at: run it again; 64 a mistake in the command line or a setting.
             """)
 
     @OptionGroup var common: CommonOptions

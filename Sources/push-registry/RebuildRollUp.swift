@@ -8,13 +8,14 @@ struct RebuildRollUp: AsyncParsableCommand {
         commandName: "rebuild-rollup",
         abstract: "Correct the counts behind audiences by a recount.",
         discussion: """
-            Counts are kept exact with every change, so this is for databases that were changed behind the registry's back: rows \
-            loaded with triggers disabled, or roll-up tables edited by hand. `verify` says whether it is needed \
-            (rollup-recount, rollup-marginals).
+            Counts are kept exact with every change, so this is for databases that were changed behind the registry's \
+            back: rows loaded with triggers disabled, or roll-up tables edited by hand. `verify` says whether it is \
+            needed (rollup-recount, rollup-marginals).
 
             It may run beside the service. Registrations do not wait for it: installations and counts are compared in \
-            one snapshot, and only the differences are written, as corrections that add up with what is registered meanwhile. \
-            It reads all installations once (of five million, for some ten seconds). When it is interrupted, run it again.
+            one snapshot, and only the differences are written, as corrections that add up with what is registered \
+            meanwhile. It reads all installations once (of five million, for some ten seconds). When it is \
+            interrupted, run it again.
             """)
 
     @OptionGroup var common: CommonOptions

@@ -41,8 +41,8 @@ struct RegistryServer {
     private func serve(_ database: Database, demo: Bool) async throws {
         if demo, database.embedded == nil {
             throw ValidationError(
-                "--demo creates a key that reads tokens, so it works on the embedded PostgreSQL alone. Leave out --demo, or "
-                    + "PUSH_REGISTRY_DATABASE_URL.")
+                "--demo creates a key that reads tokens, so it works on the embedded PostgreSQL alone. Leave out --demo, "
+                    + "or PUSH_REGISTRY_DATABASE_URL.")
         }
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
         let applied = try await database.migrate()

@@ -7,8 +7,8 @@ struct Segment: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Count, break down and export an audience.",
         discussion: """
-            An audience is a filter as the API takes it, segments that are saved, or both. It is read from the database \
-            directly, with the rights of a sender: exports show tokens.
+            An audience is a filter as the API takes it, segments that are saved, or both. It is read from the \
+            database directly, with the rights of a sender: exports show tokens.
 
               push-registry segment count --app com.example.mail --filter '{"locale": "de"}'
               push-registry segment breakdown --app com.example.mail --segment beta --by osVersion

@@ -9,8 +9,8 @@ extension Segment {
         static let configuration = CommandConfiguration(
             abstract: "Write an audience to the standard output, with tokens.",
             discussion: """
-                One installation a line, in the order of their ids. Cut off, it goes on behind the last line's cursor, which \
-                --after takes.
+                One installation a line, in the order of their ids. Cut off, it goes on behind the last line's cursor, \
+                which --after takes.
                 """)
         @OptionGroup var question: SegmentOptions
         @Option(help: "ndjson or csv.") var format = "ndjson"

@@ -8,11 +8,11 @@ struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check every invariant of the data, and say what is broken.",
         discussion: """
-            It reads one moment of the database and changes nothing, so it may run beside the service. It reads every table: \
-            about a minute for a few million installations.
+            It reads one moment of the database and changes nothing, so it may run beside the service. It reads every \
+            table: about a minute for a few million installations.
 
-            Exit codes: 0 everything holds; 1 something is broken; 2 the database could not be looked at: run it again; 64 a \
-            mistake in the command line or a setting.
+            Exit codes: 0 everything holds; 1 something is broken; 2 the database could not be looked at: run it \
+            again; 64 a mistake in the command line or a setting.
             """)
 
     @OptionGroup var common: CommonOptions

@@ -31,10 +31,15 @@ struct KeepRunningTests {
     @Test func server_staysDown_onceItWasStopped() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { server in
-                let keeping = Task { await server.keepRunning() }
-                try await server.stop()
-                await keeping.value
-                #expect(await !server.isRunning)
+                for round in 1...8 {
+                    let keeping = Task { await server.keepRunning() }
+                    // Where in the interval between two looks it is stopped is another place in each round.
+                    try await Task.sleep(for: .milliseconds(25 * round))
+                    try await server.stop()
+                    await keeping.value
+                    #expect(await !server.isRunning)
+                    try await server.restart()
+                }
             }
         }
     }

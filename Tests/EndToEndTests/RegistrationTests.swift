@@ -95,8 +95,8 @@ extension EndToEnd {
             let answer = try await app.put("phone")
             let days = try await app.database.column(
                 """
-                SELECT extract(epoch FROM \(answer.json["registerAgainBefore"].string)::text::timestamptz - last_seen_at)
-                    ::bigint / 86400
+                SELECT extract(epoch FROM \(answer.json["registerAgainBefore"].string)::text::timestamptz
+                    - last_seen_at)::bigint / 86400
                 FROM installation JOIN app ON app.id = app_id WHERE identifier = \(app.id)
                 """, as: Int64.self)
             #expect(days == [10])

@@ -124,8 +124,10 @@ struct PostgresSessionTests {
         try await withSession { session in
             try session.run(
                 script:
-                    "CREATE TYPE mood AS ENUM ('glad', 'sad'); CREATE TABLE t (id int, m mood, at timestamptz, l text[])"
-            )
+                    """
+                    CREATE TYPE mood AS ENUM ('glad', 'sad');
+                    CREATE TABLE t (id int, m mood, at timestamptz, l text[])
+                    """)
             let count = try session.copyIn("COPY t FROM STDIN (FORMAT binary)") { rows in
                 for id in Int32(0)..<20_000 {
                     try rows.write(

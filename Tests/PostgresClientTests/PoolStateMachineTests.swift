@@ -50,7 +50,7 @@ struct PoolStateMachineTests {
     }
 
     @Test func sharedUnits_keepAConnection_whileTransactionsHaveAllOthers() {
-        var pool = PoolStateMachine.makeRunning(connections: 3)
+        var pool = PoolStateMachine.makeRunning(connections: 3, shared: 1)
         for _ in 1...2 { #expect(pool.borrow(.exclusive, now: start).request.connection != nil) }
         #expect(pool.borrow(.exclusive, now: start).request.isWait)
         #expect(pool.borrow(.shared, now: start).request.connection != nil)
@@ -164,10 +164,12 @@ extension PostgresPoolLimits {
 
 extension PoolStateMachine {
     static func makeRunning(
-        connections: Int, unitsPerConnection: Int = 8, waitersMax: Int = 1_024
+        connections: Int, unitsPerConnection: Int = 8, waitersMax: Int = 1_024, shared: Int = 0
     ) -> PoolStateMachine {
-        var pool = PoolStateMachine(
-            limits: .make(connections: connections, unitsPerConnection: unitsPerConnection, waitersMax: waitersMax))
+        var limits = PostgresPoolLimits.make(
+            connections: connections, unitsPerConnection: unitsPerConnection, waitersMax: waitersMax)
+        limits.sharedConnectionsMin = shared
+        var pool = PoolStateMachine(limits: limits)
         var actions = pool.run()
         while case .connect(let id, _) = actions.first { actions = pool.connected(id) }
         return pool

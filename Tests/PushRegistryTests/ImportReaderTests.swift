@@ -5,7 +5,13 @@ import Testing
 struct ImportReaderTests {
     private let links = TimeZoneLinks(
         zones:
-            "Z Europe/Berlin 1 - CET\nZ Etc/UTC 0 - UTC\nL Etc/UTC UTC\nZ Asia/Kolkata 5:30 - IST\nL Asia/Kolkata Asia/Calcutta",
+            """
+            Z Europe/Berlin 1 - CET
+            Z Etc/UTC 0 - UTC
+            L Etc/UTC UTC
+            Z Asia/Kolkata 5:30 - IST
+            L Asia/Kolkata Asia/Calcutta
+            """,
         table: "DE\t+0\tEurope/Berlin\nIN\t+0\tAsia/Kolkata")
 
     private func read(_ values: [ImportField: String]) throws(ImportFaults) -> ImportedInstallation {

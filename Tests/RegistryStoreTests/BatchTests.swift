@@ -91,7 +91,8 @@ struct BatchTests {
 }
 
 extension StoreUnderTest {
-    /// Each installation's steps follow one another without a gap, up to what its row says (R12). A new life begins at 0.
+    /// Each installation's steps follow one another without a gap, up to what its row says (R12). A new life begins at
+    /// 0.
     func expectCompleteHistory(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let gaps = try await strings(
             """

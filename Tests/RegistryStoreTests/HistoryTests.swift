@@ -34,7 +34,8 @@ struct HistoryTests {
         }
     }
 
-    /// A restored dump numbers on from where it was taken: a cursor of after that would lead to other events than it did.
+    /// A restored dump numbers on from where it was taken: a cursor of after that would lead to other events than it
+    /// did.
     @Test func page_hasExpired_whenItsCursorIsOfAnotherDatabase() async throws {
         try await TestStores.with { stores in
             for user in ["a", "b", "c"] { try await stores.register("phone", token: token, as: user) }

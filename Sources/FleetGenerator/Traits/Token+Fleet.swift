@@ -42,8 +42,8 @@ extension Token {
 extension WebPushKeys {
     /// Of the right form; the point is on no curve.
     static func make(_ random: inout FleetRandom) -> WebPushKeys {
-        // 65 bytes are 87 digits of which the last holds four bits, 16 bytes are 22 of which the last holds two. The first
-        // byte is 4: `BA` and up.
+        // 65 bytes are 87 digits of which the last holds four bits, 16 bytes are 22 of which the last holds two. The
+        // first byte is 4: `BA` and up.
         let p256dh =
             "B\(random.digits(1, of: Array("ABCDEFGHIJKLMNOP".utf8)))\(random.base64URL(84))\(random.hexLast(4))"
         let auth = "\(random.base64URL(21))\(random.hexLast(2))"

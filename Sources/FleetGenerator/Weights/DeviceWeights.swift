@@ -42,8 +42,8 @@ enum DeviceWeights {
         16=75 15=193 14=172 13=139 12=114 11=137 10=78 9=45 8.1.0=23 8.0.0=8 7.1.1=4 7.0=4 6.0.1=4 5.1.1=3 5.0.2=1
         """)
 
-    /// Android models. The vendors' shares follow IDC's shipments of Q2 2025 (as reported) without Apple; the models are
-    /// examples of each vendor.
+    /// Android models. The vendors' shares follow IDC's shipments of Q2 2025 (as reported) without Apple; the models
+    /// are examples of each vendor.
     static let androidModel = WeightedChoice(
         """
         SM-A155F=60 SM-A546B=50 SM-S918B=45 SM-S928B=42 2312DRA50G=50 23129RAA4G=48 2409BRN2CA=46 V2302=48 V2339=44

@@ -14,8 +14,8 @@ public struct PostgresConfiguration: Sendable {
     let settings: [String: String]
 
     /// - Parameters:
-    ///   - connectionString: libpq's, as key words or URI, of one host or several (`target_session_attrs`). What it leaves
-    ///     open is set: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's name.
+    ///   - connectionString: libpq's, as key words or URI, of one host or several (`target_session_attrs`). What it
+    ///     leaves open is set: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's name.
     ///   - settings: run-time parameters of the session, as `SET` takes them.
     /// - Throws: `invalidConfiguration` for a string that libpq cannot read.
     public init(

@@ -2,8 +2,8 @@ import EventLoop
 
 // COPY to the client: rows of any number, of which the server sends no more than are taken.
 extension PostgresConnection {
-    /// Sends `COPY (query) TO STDOUT (FORMAT binary)` and returns; `nextCopyRows` hands out the rows. Nothing may be in flight, and
-    /// nothing else may be sent before their end.
+    /// Sends `COPY (query) TO STDOUT (FORMAT binary)` and returns; `nextCopyRows` hands out the rows. Nothing may be in
+    /// flight, and nothing else may be sent before their end.
     ///
     /// COPY takes no placeholders, so the server is asked first to write the query's values as literals.
     ///
@@ -23,8 +23,8 @@ extension PostgresConnection {
         setTimer(deadline)
     }
 
-    /// The next rows in the order of the query; nil after the last one. While nobody asks, nothing is read, and the server waits
-    /// as soon as the socket's buffers are full.
+    /// The next rows in the order of the query; nil after the last one. While nobody asks, nothing is read, and the
+    /// server waits as soon as the socket's buffers are full.
     ///
     /// - Parameter bytesMax: no further row is added to so many bytes.
     /// - Throws: `timeout` once the deadline has passed, and what the server says; the connection is closed then.

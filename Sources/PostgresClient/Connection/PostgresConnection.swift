@@ -2,7 +2,8 @@ import CPostgres
 import DequeModule
 import EventLoop
 
-/// One connection to PostgreSQL in pipeline mode, on an event loop: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
+/// One connection to PostgreSQL in pipeline mode, on an event loop:
+/// <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
 ///
 /// The unit of work is a list of statements ended by one Sync: an implicit transaction, which commits as a whole or not
 /// at all, unless it holds BEGIN or COMMIT itself. Units are sent as they come, in order, without waiting for earlier

@@ -1,7 +1,8 @@
 /// Why PostgreSQL, or the way to it, did not do what it was asked to.
 ///
-/// `description` names the kind, the SQLSTATE and the constraint: safe for logs and for anybody. `debugDescription` adds
-/// the SQL's text and the server's first line. Neither shows bound values, nor the server's DETAIL, which quotes rows.
+/// `description` names the kind, the SQLSTATE and the constraint: safe for logs and for anybody. `debugDescription`
+/// adds the SQL's text and the server's first line. Neither shows bound values, nor the server's DETAIL, which quotes
+/// rows.
 public struct PostgresError: Error, Sendable {
     public let kind: Kind
     /// The five characters of the server's verdict; nil where the server did not say anything.

@@ -1,7 +1,7 @@
 import CPostgres
 
-/// The non-blocking steps of `COPY … TO STDOUT`: <https://www.postgresql.org/docs/15/libpq-copy.html>. Pipeline mode knows
-/// no COPY, so the connection leaves it meanwhile.
+/// The non-blocking steps of `COPY … TO STDOUT`: <https://www.postgresql.org/docs/15/libpq-copy.html>. Pipeline mode
+/// knows no COPY, so the connection leaves it meanwhile.
 extension ConnectionHandle {
     /// Leaves pipeline mode, in which nothing may be under way, and sends the statement.
     func sendCopy(_ text: String) -> Bool {

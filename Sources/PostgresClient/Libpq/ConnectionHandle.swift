@@ -38,8 +38,8 @@ final class ConnectionHandle: @unchecked Sendable {
 
     /// A descriptor to watch; nil where there is none left for it.
     ///
-    /// libpq closes its own as soon as the connection breaks. One that is closed while it is watched cannot be taken out
-    /// of the epoll set, and stays in there while a child process being started holds a copy: the loop would spin.
+    /// libpq closes its own as soon as the connection breaks. One that is closed while it is watched cannot be taken
+    /// out of the epoll set, and stays in there while a child process being started holds a copy: the loop would spin.
     func makeDescriptor() -> CInt? {
         duplicate = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0)
         return duplicate < 0 ? nil : duplicate

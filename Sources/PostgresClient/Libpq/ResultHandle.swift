@@ -1,7 +1,7 @@
 import CPostgres
 
-/// The owner of one `PGresult`: <https://www.postgresql.org/docs/15/libpq-exec.html>. It does not change after libpq has
-/// made it, so any thread may read it.
+/// The owner of one `PGresult`: <https://www.postgresql.org/docs/15/libpq-exec.html>. It does not change after libpq
+/// has made it, so any thread may read it.
 @usableFromInline
 final class ResultHandle: @unchecked Sendable {
     private let result: OpaquePointer

@@ -1,5 +1,5 @@
-/// Why the schema was not brought up to date. Nothing of the migration named here stays behind, unless it runs without a
-/// transaction.
+/// Why the schema was not brought up to date. Nothing of the migration named here stays behind, unless it runs without
+/// a transaction.
 public enum MigrationError: Error, Sendable, CustomStringConvertible {
     /// The file has another text than the one that was applied.
     case changed(version: Int, name: String)

@@ -135,8 +135,8 @@ extension PoolStateMachine {
     /// For a shared unit the least used connection that has room; for an exclusive borrower one that nobody has. Who
     /// shares one may not have sent the unit yet, which would then run within the exclusive borrower's transaction.
     ///
-    /// One connection is always left to shared units: transactions that wait for locks must not hold up look-ups. While an
-    /// exclusive borrower waits, shared units keep to one connection, so that another becomes free.
+    /// `sharedConnectionsMin` are left to shared units: transactions that wait for locks must not hold up look-ups.
+    /// While an exclusive borrower waits, shared units keep to one connection, so that another becomes free.
     private mutating func take(_ use: Use) -> ConnectionID? {
         let free = connections.indices.filter { !connections[$0].isExclusive }
         let byUse = { [connections] (left: Int, right: Int) in connections[left].shares < connections[right].shares }
@@ -147,7 +147,8 @@ extension PoolStateMachine {
             guard connections[index].shares < limits.unitsPerConnection else { return nil }
             connections[index].shares += 1
         case .exclusive:
-            guard connections[index].isIdle, free.count > 1 || connections.count == 1 else { return nil }
+            let isLeft = free.count > limits.sharedConnectionsMin || connections.count == 1
+            guard connections[index].isIdle, isLeft else { return nil }
             connections[index].isExclusive = true
         }
         return connections[index].id
@@ -226,7 +227,8 @@ extension PoolStateMachine {
         }
     }
 
-    /// Begins an attempt where a connection is missing: always `connectionsMin`, up to `connectionsMax` while some wait.
+    /// Begins an attempt where a connection is missing: always `connectionsMin`, up to `connectionsMax` while some
+    /// wait.
     private mutating func open(jitter: Double = 0) -> [Action] {
         let wanted = waiters.isEmpty ? limits.connectionsMin : limits.connectionsMax
         guard phase == .running, attempt == nil, connections.count < wanted else { return [] }

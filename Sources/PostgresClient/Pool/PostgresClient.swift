@@ -95,8 +95,8 @@ extension PostgresClient {
         let connection: PostgresConnection
     }
 
-    /// A borrower in the state's queue. It may be served before it has come to its await: even a call within an actor is
-    /// a point at which others run.
+    /// A borrower in the state's queue. It may be served before it has come to its await: even a call within an actor
+    /// is a point at which others run.
     private enum Waiter {
         case coming
         case waiting(CheckedContinuation<Result<Loan, PostgresError>, Never>)

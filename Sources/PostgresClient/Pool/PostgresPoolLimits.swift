@@ -4,6 +4,8 @@ public struct PostgresPoolLimits: Sendable {
     public var connectionsMin: Int
     /// Opened while somebody waits. Times the loops, it must stay below the server's `max_connections`.
     public var connectionsMax: Int
+    /// Connections that are left to shared units however many transactions wait for one.
+    public var sharedConnectionsMin = 0
     /// Units in flight on a shared connection: enough to hide the round trip, few enough that the other connections
     /// get their part.
     public var unitsPerConnection = 8

@@ -1,8 +1,8 @@
 /// Rows of a `COPY … TO STDOUT (FORMAT binary)`, one behind the other as the server sent them:
 /// <https://www.postgresql.org/docs/15/sql-copy.html#id-1.9.3.55.9.4>.
 ///
-/// Each is the number of its fields (two bytes) and then, for each field, its length (four bytes, -1 for NULL) and its bytes in
-/// PostgreSQL's binary form. Numbers are big-endian.
+/// Each is the number of its fields (two bytes) and then, for each field, its length (four bytes, -1 for NULL) and its
+/// bytes in PostgreSQL's binary form. Numbers are big-endian.
 public struct PostgresCopyRows: Sendable {
     public private(set) var bytes: [UInt8] = []
     /// The number of rows.

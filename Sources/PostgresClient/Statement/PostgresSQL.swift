@@ -36,7 +36,8 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         parts = [Self.quoted(identifier, with: "\"")]
     }
 
-    /// A value in the text, quoted: for the few statements that take no placeholder, such as `CREATE TABLE … FOR VALUES`.
+    /// A value in the text, quoted: for the few statements that take no placeholder, such as `CREATE TABLE … FOR
+    /// VALUES`.
     ///
     /// It counts on `standard_conforming_strings`, which every connection of this client has on.
     public init(literal: String) {
@@ -65,14 +66,16 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return text
     }
 
-    /// Asks the server for the bound values as literals, each cast to its type: one row with one array. Nil where none is bound.
+    /// Asks the server for the bound values as literals, each cast to its type: one row with one array. Nil where none
+    /// is bound.
     var literals: PostgresStatement? {
         guard binds.count > 0 else { return nil }
         let values = (1...binds.count).map { "format('%L::%s', $\($0), pg_typeof($\($0)))" }
         return PostgresStatement(text: "SELECT ARRAY[\(values.joined(separator: ", "))]", binds: binds)
     }
 
-    /// The SQL with literals, as `literals` answers them, in place of placeholders: for the few statements that take none.
+    /// The SQL with literals, as `literals` answers them, in place of placeholders: for the few statements that take
+    /// none.
     func text(with literals: [String]) -> String {
         zip(literals, parts.dropFirst()).reduce(into: parts[0]) { $0 += $1.0 + $1.1 }
     }

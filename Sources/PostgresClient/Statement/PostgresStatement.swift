@@ -2,7 +2,8 @@
 ///
 ///     let rows = try await client.execute("SELECT name FROM app WHERE id = \(id)")
 ///
-/// Values are bound, never pasted. What runs often is a `PreparedSQL`; what is seldom or never repeated is `unprepared`.
+/// Values are bound, never pasted. What runs often is a `PreparedSQL`; what is seldom or never repeated is
+/// `unprepared`.
 public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     /// How a connection knows that it has prepared this SQL before.
     enum Preparation: Hashable, Sendable {

@@ -36,7 +36,8 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let float8Array = PostgresType(rawValue: 1022)
     public static let timestamptzArray = PostgresType(rawValue: 1185)
 
-    /// The first identifier of types that a database defines itself: enums, domains, extensions (`FirstNormalObjectId`).
+    /// The first identifier of types that a database defines itself: enums, domains, extensions
+    /// (`FirstNormalObjectId`).
     static let firstOfDatabase: UInt32 = 16_384
 
     var isOfDatabase: Bool { rawValue >= Self.firstOfDatabase }

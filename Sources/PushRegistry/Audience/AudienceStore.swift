@@ -23,8 +23,8 @@ public protocol AudienceStore: Sendable {
     /// A place among those that exports may take at once; it is free again when it is let go.
     func makeExportPlace() async throws -> any Sendable
 
-    /// Hands out all rows in the order of the installations' ids, piece by piece, each after `consume` has returned from the last:
-    /// what is not taken stays with the database.
+    /// Hands out all rows in the order of the installations' ids, piece by piece, each after `consume` has returned
+    /// from the last: what is not taken stays with the database.
     ///
     /// - Throws: what `consume` throws, too. `AudienceRefusal.exportExpired` once the moment was held too long.
     func export(

@@ -1,8 +1,8 @@
-/// A piece of an export: rows as the database sent them, in one run of bytes that nobody has taken apart yet. There are many
-/// millions of them, so a cell is a place among the bytes and nothing is made of it on the way.
+/// A piece of an export: rows as the database sent them, in one run of bytes that nobody has taken apart yet. There are
+/// many millions of them, so a cell is a place among the bytes and nothing is made of it on the way.
 public struct ExportRows: Sendable {
-    /// Of each row the number of its cells (two bytes), and of each cell its length (four bytes, -1 for no value) and what its
-    /// column's `kind` says. Numbers are big-endian.
+    /// Of each row the number of its cells (two bytes), and of each cell its length (four bytes, -1 for no value) and
+    /// what its column's `kind` says. Numbers are big-endian.
     public let bytes: [UInt8]
     public let count: Int
 
@@ -30,7 +30,8 @@ public struct ExportRows: Sendable {
         }
     }
 
-    /// Lends the rows one after the other: all bytes, and where among them the row's cells lie, in the order of the columns.
+    /// Lends the rows one after the other: all bytes, and where among them the row's cells lie, in the order of the
+    /// columns.
     @inlinable
     public func withEachRow(_ body: (_ bytes: RawSpan, _ cells: [Cell]) -> Void) {
         let bytes = bytes.span.bytes

@@ -32,7 +32,8 @@ public struct LocalTimeRange: Hashable, Sendable {
     public let start: LocalTime
     public let end: LocalTime
 
-    /// - Throws: `InvalidValue` with the code `invalid-local-time` where the bounds are equal, or where the day's end is the beginning.
+    /// - Throws: `InvalidValue` with the code `invalid-local-time` where the bounds are equal, or where the day's end
+    ///   is the beginning.
     public init(_ start: LocalTime, _ end: LocalTime) throws(InvalidValue) {
         guard start != end, start.isWithinDay else {
             throw InvalidValue(

@@ -1,4 +1,5 @@
-/// The times that an app's policy draws for the night job, seen from one moment: what happened at one of them or before is due.
+/// The times that an app's policy draws for the night job, seen from one moment: what happened at one of them or before
+/// is due.
 public struct CleanUpBounds: Sendable {
     /// The moment itself: sessions that expired until then are over.
     public let asOf: Timestamp
@@ -24,10 +25,11 @@ public struct CleanUpBounds: Sendable {
     }
 }
 
-/// Stops a run before it retires a suspicious share of an app: a wrong policy or clock looks like an app that nobody uses any more.
+/// Stops a run before it retires a suspicious share of an app: a wrong policy or clock looks like an app that nobody
+/// uses any more.
 ///
-/// Judgements count. Sessions that have expired do not: that is a fact of the app's own making, changes nobody's reachability, and may
-/// well concern every installation every night.
+/// Judgements count. Sessions that have expired do not: that is a fact of the app's own making, changes nobody's
+/// reachability, and may well concern every installation every night.
 public struct CleanUpBreaker: Sendable {
     /// Of an app's active and suspect installations, 0 to 1.
     public let maxShare: Double

@@ -27,7 +27,8 @@ extension AppPolicy {
         public let faults: [Fault]
     }
 
-    /// One thing that is wrong with a policy, with the JSON pointer (RFC 6901) of the member in the administrator's body.
+    /// One thing that is wrong with a policy, with the JSON pointer (RFC 6901) of the member in the administrator's
+    /// body.
     public struct Fault: Hashable, Sendable {
         public let pointer: String
         public let code: String

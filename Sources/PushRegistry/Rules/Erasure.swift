@@ -1,8 +1,8 @@
 /// The erasure of a user: `DELETE …/users/{userId}`.
 ///
-/// The user's installations and their snapshots go, as do those that the user left on installations of others; all sessions end, and
-/// history loses the user. What history keeps is a token's hash and the generations, so that what was sent to a token can still be
-/// explained.
+/// The user's installations and their snapshots go, as do those that the user left on installations of others; all
+/// sessions end, and history loses the user. What history keeps is a token's hash and the generations, so that what was
+/// sent to a token can still be explained.
 public struct Erasure: Sendable {
     public let app: AppNumber
     public let userID: UserID

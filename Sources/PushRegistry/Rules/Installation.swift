@@ -36,7 +36,8 @@ public struct TokenAddress: Hashable, Sendable {
         self.sha256 = sha256
     }
 
-    /// A digest is as good as random: some bytes of it tell addresses apart, and hashing all that there is costs ten times as much.
+    /// A digest is as good as random: some bytes of it tell addresses apart, and hashing all that there is costs ten
+    /// times as much.
     public func hash(into hasher: inout Hasher) {
         sha256.prefix(8).withUnsafeBytes { hasher.combine(bytes: $0) }
     }
@@ -68,8 +69,8 @@ public struct Owner: Hashable, Sendable {
     }
 }
 
-/// An installation as the rules see it: its binding and its times. The snapshot takes part only by its digest and by the
-/// three identifiers that tell a reinstall.
+/// An installation as the rules see it: its binding and its times. The snapshot takes part only by its digest and by
+/// the three identifiers that tell a reinstall.
 public struct Installation: Hashable, Sendable {
     public let key: InstallationKey
     public var provider: Provider

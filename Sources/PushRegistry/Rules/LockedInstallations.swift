@@ -30,7 +30,8 @@ public struct LockedInstallations: Sendable {
     /// - Parameters:
     ///   - installations: every row that the batch names, that holds one of its tokens, or that one of its devices may
     ///     replace; all locked.
-    ///   - signOuts: which of the sessions that the batch names have ended, for every registration that begins a binding.
+    ///   - signOuts: which of the sessions that the batch names have ended, for every registration that begins a
+    ///     binding.
     ///   - now: the time of the database, the one clock that all services share.
     public init(_ installations: [Installation], signOuts: SignOuts = SignOuts(), now: Timestamp) {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })

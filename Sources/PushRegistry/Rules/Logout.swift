@@ -132,8 +132,9 @@ public struct Logout: Sendable {
         return owners.map { SignOuts.OnInstallation(key: key, userID: $0.userID, sessionID: $0.session?.id) }
     }
 
-    /// A late logout still ends its own session here, unless that is the one that is bound (and went on since). Without a session it
-    /// concerns all of the user's credentials from before, and so nothing while the user is bound by a later one.
+    /// A late logout still ends its own session here, unless that is the one that is bound (and went on since). Without
+    /// a session it concerns all of the user's credentials from before, and so nothing while the user is bound by a
+    /// later one.
     private func signOutsOfSuperseded(by bound: Owner?) -> [SignOuts.OnInstallation] {
         guard case .user(let owner, _) = requester else { return [] }
         let isOver = owner.session == nil ? owner.userID != bound?.userID : !owner.isSame(as: bound)
@@ -152,8 +153,8 @@ extension Logout.Requester {
 }
 
 extension Installation {
-    /// The same installation without an owner: not reachable, unless it goes on anonymously. What was not active stays in its
-    /// state, which says more than that it was logged out as well.
+    /// The same installation without an owner: not reachable, unless it goes on anonymously. What was not active stays
+    /// in its state, which says more than that it was logged out as well.
     func unbound(keepingActive: Bool = false, at now: Timestamp) -> Installation {
         var after = self
         after.owner = nil

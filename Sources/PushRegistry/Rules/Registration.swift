@@ -95,8 +95,8 @@ public struct Registration: Sendable {
         return boundIssuedAt.map(credentialIssuedAt.isInEarlierSecond) ?? true
     }
 
-    /// Whether this may touch more than `present` itself: the token's holder (R4), whom a new installation replaces (R5),
-    /// or a user and session (R7).
+    /// Whether this may touch more than `present` itself: the token's holder (R4), whom a new installation replaces
+    /// (R5), or a user and session (R7).
     public func concernsOthers(than present: Installation?) -> Bool {
         guard let present else { return true }
         return present.address != address || beginsBinding(on: present)

@@ -7,8 +7,8 @@ public enum Requester: Hashable, Sendable {
     /// A client with nothing but the app's publishable key.
     case anonymous
 
-    /// Whether an installation of this owner is the requester's own: the service's are all, an anonymous client's those that
-    /// nobody owns. Where it is not, the installation does not exist for the requester.
+    /// Whether an installation of this owner is the requester's own: the service's are all, an anonymous client's those
+    /// that nobody owns. Where it is not, the installation does not exist for the requester.
     public func owns(installationOf owner: Owner?) -> Bool {
         switch self {
         case .service: true

@@ -1,5 +1,5 @@
-/// What the registry remembers of logouts, as far as it concerns one batch of registrations, and the rule that a session
-/// that ended stays ended (R7).
+/// What the registry remembers of logouts, as far as it concerns one batch of registrations, and the rule that a
+/// session that ended stays ended (R7).
 ///
 /// Complete for every registration of the batch that begins a binding: whoever loads it holds the locks that ending one
 /// of these sessions needs.

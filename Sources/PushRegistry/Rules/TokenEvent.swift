@@ -4,10 +4,11 @@ public struct TokenEvent: Hashable, Sendable {
     public enum Reason: String, Sendable {
         case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
         case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
-        /// Feedback: the provider says that the token is dead; it says so, but the installation was seen shortly before; it refuses the
-        /// token; the app was installed anew (R5).
+        /// Feedback: the provider says that the token is dead; it says so, but the installation was seen shortly
+        /// before; it refuses the token; the app was installed anew (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled
-        /// The night job: not seen for too long; a suspect that stayed silent; the session's time is up; kept long enough; a run undone.
+        /// The night job: not seen for too long; a suspect that stayed silent; the session's time is up; kept long
+        /// enough; a run undone.
         case unseen, suspectSilent, sessionExpired, purged, cleanupUndone
     }
 
@@ -25,8 +26,8 @@ public struct TokenEvent: Hashable, Sendable {
     public let generationBefore: Int64
     public let generationAfter: Int64
 
-    /// The event of a step from `before` (nil: it began) to `after`. `previousUserID` is whose token it was: the user of
-    /// `before`, or of the installation that the token came from.
+    /// The event of a step from `before` (nil: it began) to `after`. `previousUserID` is whose token it was: the user
+    /// of `before`, or of the installation that the token came from.
     init(
         _ kind: EventKind, _ reason: Reason, by actor: String, at: Timestamp, from before: Installation?,
         to after: Installation, previousUserID: UserID?

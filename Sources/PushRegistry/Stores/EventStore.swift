@@ -10,8 +10,8 @@ public protocol EventStore: Sendable {
     /// - Throws: `EventRefusal`, `StoreError`.
     func events(of token: TokenAddress, before: EventCursor?, limit: Int) async throws -> EventPage
 
-    /// The app's events in the order of their transactions. Whoever asks again with the last one's cursor misses none and sees none
-    /// twice, in whatever order transactions commit.
+    /// The app's events in the order of their transactions. Whoever asks again with the last one's cursor misses none
+    /// and sees none twice, in whatever order transactions commit.
     ///
     /// - Throws: `EventRefusal`, `StoreError`.
     func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent]
@@ -19,7 +19,8 @@ public protocol EventStore: Sendable {
 
 /// Why the feed or a history cannot go on from a cursor.
 public enum EventRefusal: Error, Hashable, Sendable {
-    /// The database is not the one that gave the cursor, and numbers its events otherwise; or, in the feed, what followed the cursor's
-    /// event is not kept any more. A history goes backwards: what it still has is all there, and an end is an end.
+    /// The database is not the one that gave the cursor, and numbers its events otherwise; or, in the feed, what
+    /// followed the cursor's event is not kept any more. A history goes backwards: what it still has is all there, and
+    /// an end is an end.
     case cursorExpired
 }

@@ -4,7 +4,8 @@
 public protocol SegmentStore: Sendable {
     func segment(_ name: SegmentName, of app: AppNumber) async throws -> Segment?
 
-    /// In the order of their names; `after` is the last one of the page before. One more than `limit` where more follow.
+    /// In the order of their names; `after` is the last one of the page before. One more than `limit` where more
+    /// follow.
     func segments(of app: AppNumber, after: SegmentName?, limit: Int) async throws -> [Segment]
 
     /// The filters of these segments and of all that they name, as they are saved.

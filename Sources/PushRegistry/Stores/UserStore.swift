@@ -25,7 +25,8 @@ public protocol UserStore: Sendable {
     /// - Throws: `StoreError`.
     func erase(_ erasure: Erasure) async throws -> Erasure.Receipt
 
-    /// The user's installations in the order of their ids, which never change; `after` is the `next` of the page before.
+    /// The user's installations in the order of their ids, which never change; `after` is the `next` of the page
+    /// before.
     ///
     /// - Throws: `StoreError`.
     func installations(

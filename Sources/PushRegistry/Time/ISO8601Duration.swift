@@ -1,7 +1,7 @@
 /// A length of time as policies and filters write it: `P30D`, `PT24H`, `P2W`, `P7DT1H30M`.
 ///
-/// Weeks to seconds, whole and not negative, each at most once and the larger first. A day is 24 hours. Years and months
-/// are refused: they have no length of their own.
+/// Weeks to seconds, whole and not negative, each at most once and the larger first. A day is 24 hours. Years and
+/// months are refused: they have no length of their own.
 public struct ISO8601Duration: Hashable, Comparable, Sendable {
     /// A thousand years: a time that far from now still is one that PostgreSQL and RFC 3339 can write.
     public static let secondsMax: Int64 = 365_250 * 86_400

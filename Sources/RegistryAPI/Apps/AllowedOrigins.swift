@@ -22,8 +22,8 @@ extension RegistryService {
         return sharing.share(shared) + others
     }
 
-    /// Whether the app's policy allows the origin. An app that does not exist allows none, and so does one whose policy cannot
-    /// be read because the database is away.
+    /// Whether the app's policy allows the origin. An app that does not exist allows none, and so does one whose policy
+    /// cannot be read because the database is away.
     func allows(_ origin: String, app: String) async -> Bool {
         guard let id = try? AppID(app), let directory = try? await directory.current() else { return false }
         return directory.apps[id]?.policy.allows(origin: origin) ?? false

@@ -10,7 +10,8 @@ extension RegistryService {
     /// The largest policy: a key set of some dozens of keys.
     static let policyBytesMax = 64 * 1024
 
-    /// Creates the app, or replaces its policy. Only the admin key's holder creates apps; an app's own admin changes it.
+    /// Creates the app, or replaces its policy. Only the admin key's holder creates apps; an app's own admin changes
+    /// it.
     var putApp: Route {
         Route(.put, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
             let id = try? AppID(request.parameters["app"])

@@ -1,7 +1,8 @@
 import PushRegistry
 import StrictJSON
 
-/// Audiences for whoever holds the database itself: asked and answered in the terms of the API, without HTTP. For the command line.
+/// Audiences for whoever holds the database itself: asked and answered in the terms of the API, without HTTP. For the
+/// command line.
 public struct AudienceConsole: Sendable {
     /// What is wrong with a question, a line each.
     public struct Refusal: Error, CustomStringConvertible {

@@ -1,5 +1,5 @@
-/// Texts with what their surroundings would take for their own escaped. Nearly all texts have nothing to escape: they are looked
-/// through eight bytes at a time and copied whole.
+/// Texts with what their surroundings would take for their own escaped. Nearly all texts have nothing to escape: they
+/// are looked through eight bytes at a time and copied whole.
 enum EscapedText {
     /// Appends a string of RFC 8259.
     ///
@@ -58,8 +58,8 @@ enum EscapedText {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether `isFound` holds of any eight bytes. What is left at the end is looked at together with bytes before it or, in a
-    /// short text, with letters.
+    /// Whether `isFound` holds of any eight bytes. What is left at the end is looked at together with bytes before it
+    /// or, in a short text, with letters.
     @inline(__always)
     fileprivate func hasWord(where isFound: (UInt64) -> Bool) -> Bool {
         guard count >= 8 else { return isFound(reduce(UInt64(repeating: 0x61)) { $0 << 8 | UInt64($1) }) }

@@ -7,8 +7,8 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    /// Streams an audience of any size. Memory stays flat: what the client does not take is not read. Where anything fails midway the
-    /// connection is reset, so that a proper end is the end.
+    /// Streams an audience of any size. Memory stays flat: what the client does not take is not read. Where anything
+    /// fails midway the connection is reset, so that a proper end is the end.
     var exportAudience: Route {
         Route(.post, Self.audiencePattern + "/export", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)

@@ -1,8 +1,8 @@
 import PushRegistry
 import StrictJSON
 
-/// Reads a filter from JSON. What does not fit is a fault of the document, with its pointer; reading goes on, so that a sender learns
-/// of everything at once.
+/// Reads a filter from JSON. What does not fit is a fault of the document, with its pointer; reading goes on, so that a
+/// sender learns of everything at once.
 struct FilterReader {
     let links: TimeZoneLinks
 

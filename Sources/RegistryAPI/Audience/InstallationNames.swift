@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import PushRegistry
 
-/// What installations and places among them are called towards a caller: by their own ids for senders, by opaque ones for marketing,
-/// who must not learn the former.
+/// What installations and places among them are called towards a caller: by their own ids for senders, by opaque ones
+/// for marketing, who must not learn the former.
 enum InstallationNames {
     case open(AppNumber)
     case opaque(OpaqueNames)

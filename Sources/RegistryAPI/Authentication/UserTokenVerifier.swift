@@ -1,8 +1,8 @@
 import PushRegistry
 import StrictJSON
 
-/// Verifies users' JWTs (RFC 7519, RFC 7515) by the keys of one policy. It only computes: there is no I/O, and nothing of it
-/// leaves the event loop.
+/// Verifies users' JWTs (RFC 7519, RFC 7515) by the keys of one policy. It only computes: there is no I/O, and nothing
+/// of it leaves the event loop.
 ///
 /// Its price is bounded: a JWT has at most `bytesMax`, and is tried with at most `UserTokenKeys.candidatesMax` keys.
 /// Measured on a busy machine of 2 cores, CPU of the service per request beyond that of a key: 26 µs for HS256, 55 µs
@@ -29,8 +29,8 @@ struct UserTokenVerifier: Sendable {
         return UserToken(owner: claims.owner, issuedAt: claims.issuedAt, keyID: key.id)
     }
 
-    /// The key of the policy that signed the token. The header chooses among the keys that fit its algorithm; it never says
-    /// how a key is to be used.
+    /// The key of the policy that signed the token. The header chooses among the keys that fit its algorithm; it never
+    /// says how a key is to be used.
     private func signer(of parts: UserTokenParts) throws(UserTokenFault) -> UserTokenKeys.Key {
         let header = try UserTokenHeader(parts.header)
         let candidates = keys.keys(id: header.keyID, algorithm: header.algorithm)

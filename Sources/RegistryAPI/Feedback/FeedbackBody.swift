@@ -1,8 +1,8 @@
 import PushRegistry
 import StrictJSON
 
-/// The body of `POST /v1/apps/{app}/feedback`: a JSON array, or one JSON text a line (NDJSON). An item that is bad is left out and
-/// its faults are listed; the others count.
+/// The body of `POST /v1/apps/{app}/feedback`: a JSON array, or one JSON text a line (NDJSON). An item that is bad is
+/// left out and its faults are listed; the others count.
 struct FeedbackBody: Sendable {
     static let itemsMax = 10_000
     static let faultsMax = 100
@@ -47,7 +47,8 @@ struct FeedbackBody: Sendable {
 // MARK: - The list
 
 extension FeedbackBody {
-    /// An array of good items is read in one go. As soon as anything is wrong each item is read alone, so that its faults are its own.
+    /// An array of good items is read in one go. As soon as anything is wrong each item is read alone, so that its
+    /// faults are its own.
     private mutating func readArray(_ bytes: [UInt8]) throws {
         let document = try JSONDocument(bytes)
         guard let array = document.root.array(elementsMax: .max) else { throw JSONFaults(document.faults) }

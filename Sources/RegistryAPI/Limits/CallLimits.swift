@@ -30,8 +30,8 @@ public final class CallLimits: Sendable {
         self.failures = failures
     }
 
-    /// Counts a call against the app's limits of its key and of its address. The users of an app share no key's limit: who
-    /// calls with a JWT is limited by address alone.
+    /// Counts a call against the app's limits of its key and of its address. The users of an app share no key's limit:
+    /// who calls with a JWT is limited by address alone.
     ///
     /// - Throws: `APIError.tooManyRequests`.
     func admit(_ caller: Caller, from address: IPAddress, to app: App) throws(APIError) {

@@ -9,8 +9,8 @@ enum ETag {
 
     static func make(_ revision: String) -> String { "\"\(revision)\"" }
 
-    /// The precondition of `If-Match`: `*`, or a list of entity tags. A weak one never matches, since `If-Match` compares strongly: a
-    /// proxy that weakened the tag it passed on no longer vouches for it.
+    /// The precondition of `If-Match`: `*`, or a list of entity tags. A weak one never matches, since `If-Match`
+    /// compares strongly: a proxy that weakened the tag it passed on no longer vouches for it.
     ///
     /// - Throws: `APIError.invalidParameters` for what is neither.
     static func precondition(_ request: ServerRequest) throws(APIError) -> Precondition? {

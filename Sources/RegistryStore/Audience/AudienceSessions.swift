@@ -21,6 +21,7 @@ public struct AudienceStoreLimits: Sendable {
     public var pool: PostgresPoolLimits {
         var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: connections)
         limits.waitersMax = 256
+        limits.waitTimeout = .seconds(2)
         limits.unitTimeout = statementTimeout + .seconds(5)
         return limits
     }

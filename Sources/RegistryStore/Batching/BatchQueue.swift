@@ -5,7 +5,8 @@ import DequeModule
 /// There is no timer: a consumer that waits is resumed by the first element. It runs after the loop has handed out the
 /// present round's input, so elements that arrived in one round share a batch even when nothing was under way.
 ///
-/// Lives within one actor. Bounded: an element too many is refused, so that a slow database costs answers and not memory.
+/// Lives within one actor. Bounded: an element too many is refused, so that a slow database costs answers and not
+/// memory.
 struct BatchQueue<Element: Sendable>: ~Copyable {
     private let countMax: Int
     private let batchMax: Int

@@ -35,8 +35,8 @@ enum LockPatience {
 /// lives on each event loop for each kind of write.
 ///
 /// There is no timer: an idle loop writes at once. A second transaction starts beside the first when that takes longer
-/// than `patience`, which means that it waits for a lock. A write that somebody else's lock blocks is put aside: it waits
-/// in a transaction of its own, and its neighbours are written without it.
+/// than `patience`, which means that it waits for a lock. A write that somebody else's lock blocks is put aside: it
+/// waits in a transaction of its own, and its neighbours are written without it.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
     /// Carries a batch of one app out and gives each write's result. What it throws concerns the whole batch.

@@ -5,8 +5,8 @@ import PushRegistry
 /// Apps and keys in PostgreSQL, cached. One lives on each event loop.
 ///
 /// The cache is never trusted for longer than one question: whoever asks is answered after a look at the directory's
-/// version that began after the question, so a revoked key fails on the next request wherever it was revoked. All who ask
-/// during one look share the next.
+/// version that began after the question, so a revoked key fails on the next request wherever it was revoked. All who
+/// ask during one look share the next.
 public actor PostgresAppDirectory: AppDirectory {
     /// Requests that wait for a look; more are refused.
     static let waitingMax = 16_384

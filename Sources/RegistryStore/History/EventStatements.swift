@@ -23,11 +23,11 @@ enum EventStatements {
         WHERE app_id = $1 AND install_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4
         """)
 
-    /// The events that name the token, and those by which a holder went over to another one: they name the new token, and are the
-    /// next of their installation.
+    /// The events that name the token, and those by which a holder went over to another one: they name the new token,
+    /// and are the next of their installation.
     ///
-    /// A token has one holder at a time (R1), so that such an event comes before whatever names the token next. The newest
-    /// events that name it therefore lead to the newest of both kinds.
+    /// A token has one holder at a time (R1), so that such an event comes before whatever names the token next. The
+    /// newest events that name it therefore lead to the newest of both kinds.
     static let ofToken = PreparedSQL(
         """
         WITH named AS MATERIALIZED (
@@ -49,8 +49,8 @@ enum EventStatements {
     /// The feed's epoch, and whether it is this database's.
     static let epoch = PreparedSQL("SELECT epoch, identity = database_identity() FROM change_epoch")
 
-    /// GET …/changes: whether events after the cursor may be gone. History is dropped by the month, and remembers of each
-    /// app the newest event that went.
+    /// GET …/changes: whether events after the cursor may be gone. History is dropped by the month, and remembers of
+    /// each app the newest event that went.
     static let isDropped = PreparedSQL(
         """
         SELECT EXISTS (SELECT FROM dropped_history WHERE app_id = $1 AND (position, id) > ($2, $3))

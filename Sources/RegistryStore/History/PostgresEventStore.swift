@@ -53,8 +53,8 @@ public struct PostgresEventStore: EventStore {
         }
     }
 
-    /// What the statements answer, if a cursor is one of this database. Whatever the database throws leaves as a `StoreError`, a
-    /// refusal as itself.
+    /// What the statements answer, if a cursor is one of this database. Whatever the database throws leaves as a
+    /// `StoreError`, a refusal as itself.
     private func read<Value>(
         _ statements: [PostgresStatement], from cursor: EventCursor?, _ decode: ([PostgresResult]) throws -> Value
     ) async throws -> Value {

@@ -63,8 +63,8 @@ enum InstallationStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// POST …/installations/{id}/logout, POST …/users/{id}/logout, DELETE …/sessions/{id} (R6, R7): the binding goes, the
-    /// snapshot stays.
+    /// POST …/installations/{id}/logout, POST …/users/{id}/logout, DELETE …/sessions/{id} (R6, R7): the binding goes,
+    /// the snapshot stays.
     static func unbind(_ installations: [Installation], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             unbindSQL, app.rawValue, installations.map(\.key.installID.rawValue), installations.map(\.state.rawValue),

@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Registrations that may concern others (R3, R4, R5, R7), decided by the rules under locks: one transaction of two trips.
+/// Registrations that may concern others (R3, R4, R5, R7), decided by the rules under locks: one transaction of two
+/// trips.
 struct LockedRegistrations {
     let batch: [PendingRegistration]
     /// Of each registration of the batch.
@@ -11,8 +12,8 @@ struct LockedRegistrations {
     /// Those that may move a token (R3, R4) or replace another installation (R5).
     let movers: [PendingRegistration]
 
-    /// - Parameter isFirstAttempt: whether the look-up's word is taken for who holds the registrations' tokens. Where it
-    ///   was wrong, the next attempt takes nobody's.
+    /// - Parameter isFirstAttempt: whether the look-up's word is taken for who holds the registrations' tokens. Where
+    ///   it was wrong, the next attempt takes nobody's.
     init(
         _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
         isFirstAttempt: Bool
@@ -69,8 +70,8 @@ struct LockedRegistrations {
             registrations.map(\.tokenSHA256), registrations.compactMap(\.snapshot.device.keychainID))
     }
 
-    /// Every token that a registration claims or gives up must be locked. An installation whose token has moved since it
-    /// was read is looked at again.
+    /// Every token that a registration claims or gives up must be locked. An installation whose token has moved since
+    /// it was read is looked at again.
     ///
     /// - Parameter rows: the tokens that are locked.
     private func checkHolders(_ rows: PostgresResult?, of present: [StoredInstallation]) throws {

@@ -2,7 +2,8 @@ import PostgresClient
 import PushRegistry
 
 /// Registrations that concern nobody else, written in one trip and without a lock of their own: new installations, and
-/// other snapshots under the same binding. Each statement holds on condition that nothing has changed since the look-up.
+/// other snapshots under the same binding. Each statement holds on condition that nothing has changed since the
+/// look-up.
 struct OptimisticRegistrations {
     let app: AppNumber
     /// Where each row stands in the batch.
@@ -98,11 +99,18 @@ extension OptimisticRegistrations {
 
 extension OptimisticRegistrations {
     private func addCreated(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
-        let ids = Set(try rows.map { try $0.decode(0, as: String.self) })
-        for (index, row) in created where ids.contains(row.pending.key.rawValue) {
+        let lives = try Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                (
+                    try row.decode(0, as: String.self),
+                    (try row.decode(1, as: Int64.self), Timestamp(try row.decode(2, as: PostgresTimestamp.self)))
+                )
+            })
+        for (index, row) in created {
+            guard let (generation, createdAt) = lives[row.pending.key.rawValue] else { continue }
             outcomes[index] = RegistrationOutcome(
-                status: .created, generation: firstGeneration, state: .active,
-                userID: row.pending.registration.owner?.userID, lastSeenAt: now)
+                status: .created, generation: generation, state: .active,
+                userID: row.pending.registration.owner?.userID, lastSeenAt: createdAt)
         }
         EventMeters.count(.registered, .firstRegistration, times: outcomes.count)
     }

@@ -2,8 +2,8 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// A registration on its way to the database, with what was found out about it so far. It moves from queue to queue, so it
-/// is one reference and a small value.
+/// A registration on its way to the database, with what was found out about it so far. It moves from queue to queue, so
+/// it is one reference and a small value.
 struct PendingRegistration: BatchedWrite {
     private let content: Content
     /// What the look-up found.

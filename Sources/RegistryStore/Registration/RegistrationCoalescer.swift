@@ -4,8 +4,8 @@ import PushRegistry
 
 /// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15).
 ///
-/// All that arrive during one round trip share the next look-up, which answers those that change nothing. The rest go on
-/// to a `WriteCoalescer`. One lives on each event loop.
+/// All that arrive during one round trip share the next look-up, which answers those that change nothing. The rest go
+/// on to a `WriteCoalescer`. One lives on each event loop.
 public actor RegistrationCoalescer {
     /// Registrations that wait for a look-up; more are refused. About a second of work.
     static let waitingMax = 16_384

@@ -3,9 +3,9 @@ import PushRegistry
 
 /// The digest that tells an unchanged registration (R2): of everything that a registration says, in canonical form.
 ///
-/// It is stored beside the installation and compared by a look-up of one index entry. It speaks for the row only while the
-/// row's generation is the registration's: whatever else changes the binding raises the generation, and so retires the
-/// digest.
+/// It is stored beside the installation and compared by a look-up of one index entry. It speaks for the row only while
+/// the row's generation is the registration's: whatever else changes the binding raises the generation, and so retires
+/// the digest.
 package enum RegistrationDigest {
     package static func make(_ registration: Registration) -> [UInt8] {
         var bytes = CanonicalBytes(version: 1)

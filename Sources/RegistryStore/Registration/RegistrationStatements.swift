@@ -24,8 +24,8 @@ enum RegistrationStatements {
 
     // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
 
-    /// PUT …/installations/{id} (R1, R4): gives every token a row, so that all who race for it meet there. `$2` and `$3`
-    /// are the providers and digests.
+    /// PUT …/installations/{id} (R1, R4): gives every token a row, so that all who race for it meet there. `$2` and
+    /// `$3` are the providers and digests.
     static let addHolders = PreparedSQL(
         """
         INSERT INTO token_holder (app_id, provider, token_sha256)
@@ -40,7 +40,8 @@ enum RegistrationStatements {
     static let lockHolders = PreparedSQL(
         """
         WITH wanted AS MATERIALIZED (
-            SELECT k.provider, k.token_sha256 FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
+            SELECT k.provider, k.token_sha256
+            FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
             UNION
             SELECT i.provider, i.token_sha256
             FROM unnest($4::text[]) AS k (install_id)
@@ -94,6 +95,7 @@ enum RegistrationStatements {
         WITH changed AS (
             UPDATE installation i
             SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
+                credential_issued_at = coalesce(i.credential_issued_at, k.issued_at),
                 snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
                 last_seen_at = greatest(i.last_seen_at, $2),
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
@@ -124,25 +126,31 @@ enum RegistrationStatements {
         RETURNING i.install_id, i.last_seen_at
         """)
 
-    /// PUT …/installations/{id} (R1, R7, R12): new installations whose token and keychain nobody has, and whose user and
-    /// session were not logged out. The statement runs under the locks of users and sessions; what does not come back is
-    /// decided under locks of its own. Where somebody takes a token at the same moment, the statement fails.
+    /// PUT …/installations/{id} (R1, R7, R12): new installations whose token and keychain nobody has, and whose user
+    /// and session were not logged out. The statement runs under the locks of users and sessions; what does not come
+    /// back is decided under locks of its own. Where somebody takes a token at the same moment, the statement fails.
     ///
-    /// `$2` is the time, `$3` the first generation, `$4` the actor of all of them.
+    /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor of all of them. A life begins at
+    /// the microsecond of the statement: since the look-up, another one may have begun and ended.
     static let create = PreparedSQL(
         """
-        WITH created AS (
+        WITH moment AS MATERIALIZED (
+            SELECT now, greatest($3, (extract(epoch FROM now) * 1000000)::bigint) AS generation
+            FROM (SELECT greatest($2, clock_timestamp()) AS now OFFSET 0) AS clock
+        ), created AS (
             INSERT INTO installation AS i (app_id, state, generation, registration_generation, revision, created_at,
                 registered_at, last_seen_at, state_changed_at, snapshot_at, \(sql: CreatedRow.written.names))
-            SELECT $1, 'active', $3, $3, $3, $2, $2, $2, $2, $2, \(sql: CreatedRow.written.values)
-            FROM \(sql: CreatedRow.columns.unnest(from: 5))
+            SELECT $1, 'active', m.generation, m.generation, m.generation, m.now, m.now, m.now, m.now, m.now,
+                \(sql: CreatedRow.written.values)
+            FROM moment m CROSS JOIN \(sql: CreatedRow.columns.unnest(from: 5))
             WHERE \(sql: mayBind)
                 AND NOT EXISTS (
                     SELECT FROM token_holder h
                     WHERE h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256)
                 AND (k.keychain_id IS NULL OR NOT EXISTS (
                     SELECT FROM installation o WHERE o.app_id = $1 AND o.keychain_id = k.keychain_id))
-            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.cell
+            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.cell,
+                i.generation, i.created_at
         ), held AS (
             INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
             SELECT $1, provider, token_sha256, install_id FROM created
@@ -154,15 +162,15 @@ enum RegistrationStatements {
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), $2, $1, install_id, 'registered', 'firstRegistration',
-                $4, provider, token_sha256, user_id, 'active', 0, $3
+            SELECT (SELECT \(sql: EventStatements.position)), created_at, $1, install_id, 'registered',
+                'firstRegistration', $4, provider, token_sha256, user_id, 'active', 0, generation
             FROM created
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
             SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*)
             FROM created GROUP BY cell, session_expires_at
         )
-        SELECT install_id FROM created
+        SELECT install_id, generation, created_at FROM created
         """)
 
     /// R7: nothing is remembered that could refuse the binding. A registration without an owner passes.
@@ -218,7 +226,8 @@ enum RegistrationStatements {
     static let resnap = PreparedSQL(
         """
         UPDATE installation i
-        SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2), revision = i.revision + 1
+        SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2),
+            revision = i.revision + 1
         FROM \(sql: SnapshotRow.columns.unnest(from: 3))
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)

@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process (R13).
+/// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
+/// (R13).
 enum RollUpCellStatements {
     /// How many cells an app has.
     static func count(of app: AppNumber) -> PostgresStatement { PostgresStatement(countSQL, app.rawValue) }

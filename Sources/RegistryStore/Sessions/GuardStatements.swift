@@ -1,8 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of R7: the rows of users and sessions, at which registrations and logouts meet. A transaction that locks several
-/// of them takes users first, each kind in the order of keys, and tokens and installations only after them. `$1` is the app.
+/// The SQL of R7: the rows of users and sessions, at which registrations and logouts meet. A transaction that locks
+/// several of them takes users first, each kind in the order of keys, and tokens and installations only after them.
+/// `$1` is the app.
 enum GuardStatements {
     // MARK: Beginning a binding: PUT …/installations/{id}
 
@@ -26,8 +27,8 @@ enum GuardStatements {
             WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR SHARE) AS u
         """)
 
-    /// Adds the sessions that have no row yet, each with its user. It runs after the users are locked: a session that is
-    /// added after a user's logout is seen after it.
+    /// Adds the sessions that have no row yet, each with its user. It runs after the users are locked: a session that
+    /// is added after a user's logout is seen after it.
     static let addSessions = PreparedSQL(
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
@@ -64,8 +65,8 @@ enum GuardStatements {
 
     // MARK: Ending bindings
 
-    /// DELETE …/sessions/{id}: a session that was never seen is ended as well, and one that was ended long ago anew: the
-    /// registry may have forgotten that.
+    /// DELETE …/sessions/{id}: a session that was never seen is ended as well, and one that was ended long ago anew:
+    /// the registry may have forgotten that.
     static let endSession = PreparedSQL(
         """
         INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
@@ -74,7 +75,8 @@ enum GuardStatements {
         """)
 
     /// POST …/users/{id}/logout, DELETE …/users/{id}: credentials from before now are refused, and so are sessions that
-    /// were first seen with the user. The transaction has the user's row alone from here to its end. `$2` is the digest.
+    /// were first seen with the user. The transaction has the user's row alone from here to its end. `$2` is the
+    /// digest.
     static let refuseUser = PreparedSQL(
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at, refused_before)
@@ -86,14 +88,14 @@ enum GuardStatements {
     static let lockUser = PreparedSQL(
         "SELECT FROM user_guard WHERE app_id = $1 AND user_sha256 = $2 FOR UPDATE")
 
-    /// POST …/users/{id}/logout with an exception, before `refuseUser` (R7): a session that an earlier logout ended stays
-    /// ended, though it is excepted now. `$3` is the session.
+    /// POST …/users/{id}/logout with an exception, before `refuseUser` (R7): a session that an earlier logout ended
+    /// stays ended, though it is excepted now. `$3` is the session.
     static let endExceptedSession = PreparedSQL(
         """
         UPDATE session s SET ended_at = u.refused_before
         FROM user_guard u
         WHERE u.app_id = $1 AND u.user_sha256 = $2 AND s.app_id = $1 AND s.session_id = $3 AND s.user_sha256 = $2
-            AND s.ended_at IS NULL AND s.seen_at < u.refused_before
+            AND (s.ended_at IS NULL OR s.ended_at < u.refused_before) AND s.seen_at < u.refused_before
             AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
         """)
 
@@ -106,9 +108,9 @@ enum GuardStatements {
         ON CONFLICT (app_id, session_id) DO UPDATE SET kept_at = excluded.kept_at
         """)
 
-    /// POST …/users/{id}/logout, DELETE …/users/{id}: ends the sessions in which the user (`$2`) is bound at present, but
-    /// the one of `$3`. A device may use its session id for several users, so that it was first seen with another one.
-    /// Under the user's lock no further binding of the user can begin.
+    /// POST …/users/{id}/logout, DELETE …/users/{id}: ends the sessions in which the user (`$2`) is bound at present,
+    /// but the one of `$3`. A device may use its session id for several users, so that it was first seen with another
+    /// one. Under the user's lock no further binding of the user can begin.
     static let endSessionsOfBindings = PreparedSQL(
         """
         INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)

@@ -8,8 +8,8 @@ public struct PostgresUserStore: UserStore {
     private static let attemptsMax = 20
     /// The same for one installation, whose token somebody may be taking each time.
     private static let contendedAttemptsMax = 100
-    /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees to
-    /// it that no further binding begins.
+    /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees
+    /// to it that no further binding begins.
     static let installationsPerTransaction: Int64 = 1_000
 
     let resources: LoopResources
@@ -41,8 +41,8 @@ public struct PostgresUserStore: UserStore {
 
     public func erase(_ erasure: Erasure) async throws -> Erasure.Receipt {
         let batches = try await batches { after in
-            // A token that moves between its look-up and its lock starts the transaction over. The fewer installations it
-            // concerns, the fewer tokens can move.
+            // A token that moves between its look-up and its lock starts the transaction over. The fewer installations
+            // it concerns, the fewer tokens can move.
             for limit in [Self.installationsPerTransaction, 20] {
                 do {
                     return try await transaction(attemptsMax: 3) {
@@ -111,8 +111,8 @@ extension PostgresUserStore {
         try await resources.postgres.withTransaction(attemptsMax: attemptsMax, body)
     }
 
-    /// The user's and the session's rows: nobody can begin a binding under them from then on. Only the first transaction
-    /// writes them; the others need their locks no longer.
+    /// The user's and the session's rows: nobody can begin a binding under them from then on. Only the first
+    /// transaction writes them; the others need their locks no longer.
     private func guards(_ end: SessionEnd) -> [PostgresStatement] {
         switch end.scope {
         case .session(let id):
@@ -230,6 +230,7 @@ private struct ErasureBatch {
             ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
         return counted
             + [
+                PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
                 tokens.isEmpty ? nil : HolderStatements.move(tokens, in: app),
                 delta.statement(in: app),

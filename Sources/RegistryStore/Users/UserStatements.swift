@@ -3,8 +3,8 @@ import PushRegistry
 
 /// The SQL of users: their installations, found by `installation_owner`. `$1` is the app.
 enum UserStatements {
-    /// POST …/users/{id}/logout, DELETE …/sessions/{id} (R7): locks up to `$4` installations after `$3` that are bound to
-    /// the user `$2`, in the order of their ids.
+    /// POST …/users/{id}/logout, DELETE …/sessions/{id} (R7): locks up to `$4` installations after `$3` that are bound
+    /// to the user `$2`, in the order of their ids.
     static let lockOfUser = PreparedSQL(
         """
         SELECT i.*
@@ -40,8 +40,8 @@ enum UserStatements {
         WHERE app_id = $1 AND user_id = $2 AND install_id > $3 ORDER BY install_id LIMIT $4
         """)
 
-    /// DELETE …/users/{id}: of these installations (`$4`), locked before, those that go: the user's (`$2`), and those that
-    /// the user registered last (`$3`, the registrant) and left, unless they go on without an owner.
+    /// DELETE …/users/{id}: of these installations (`$4`), locked before, those that go: the user's (`$2`), and those
+    /// that the user registered last (`$3`, the registrant) and left, unless they go on without an owner.
     static let leftByUser = PreparedSQL(
         """
         SELECT \(sql: InstallationColumns.list)
@@ -68,6 +68,17 @@ enum UserStatements {
         SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2)
         FROM (SELECT id, at FROM own UNION SELECT id, at FROM others) AS k
         WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
+        """)
+
+    /// DELETE …/users/{id}: installations that stay (`$3`) lose the mark (`$2`) of who registered them and sent their
+    /// snapshot. The snapshot itself is the present owner's.
+    static let forgetRegistrant = PreparedSQL(
+        """
+        UPDATE installation i
+        SET registrant = nullif(i.registrant, $2), snapshot_sender = nullif(i.snapshot_sender, $2),
+            revision = i.revision + 1
+        FROM unnest($3::text[]) AS k (install_id)
+        WHERE i.app_id = $1 AND i.install_id = k.install_id AND (i.registrant = $2 OR i.snapshot_sender = $2)
         """)
 
     /// DELETE …/users/{id}: the last that names the user.

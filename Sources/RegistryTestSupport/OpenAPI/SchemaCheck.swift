@@ -1,8 +1,8 @@
 /// Holds values to schemas: the part of JSON Schema 2020-12 that the API's description uses.
 ///
-/// Stricter than the standard in two ways. A keyword that it does not know is a fault, so that no schema asks for more than is
-/// checked. An object's members must all be declared, unless `additionalProperties` says otherwise: a member that the service
-/// sends and the description does not tell of is a fault of the description.
+/// Stricter than the standard in two ways. A keyword that it does not know is a fault, so that no schema asks for more
+/// than is checked. An object's members must all be declared, unless `additionalProperties` says otherwise: a member
+/// that the service sends and the description does not tell of is a fault of the description.
 public struct SchemaCheck: Sendable {
     private let document: OpenAPI
 

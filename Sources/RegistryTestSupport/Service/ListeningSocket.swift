@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A socket that listens on a free port of 127.0.0.1 and is served by whomever it is passed to; meanwhile clients wait in
-/// its queue.
+/// A socket that listens on a free port of 127.0.0.1 and is served by whomever it is passed to; meanwhile clients wait
+/// in its queue.
 public final class ListeningSocket: Sendable {
     let handle: FileHandle
     public let port: UInt16

@@ -11,7 +11,8 @@ public final class RegistryCommand: @unchecked Sendable {
     /// - Parameters:
     ///   - environment: besides it the command sees nothing but `PATH` and `HOME`.
     ///   - socket: a listening socket that is passed to it, as systemd does (sd_listen_fds(3)).
-    ///   - directory: where it runs; the folder of temporary files by default, so that a `.push-registry` lands nowhere else.
+    ///   - directory: where it runs; the folder of temporary files by default, so that a `.push-registry` lands nowhere
+    ///     else.
     public init(
         _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
         in directory: String? = nil
@@ -30,8 +31,8 @@ public final class RegistryCommand: @unchecked Sendable {
         try process.run()
     }
 
-    /// The only descriptors that Foundation's processes inherit are the three standard ones, and the process's id is known
-    /// to itself alone: a shell moves the socket to its place, and becomes the command.
+    /// The only descriptors that Foundation's processes inherit are the three standard ones, and the process's id is
+    /// known to itself alone: a shell moves the socket to its place, and becomes the command.
     private func passSocket() {
         process.executableURL = URL(filePath: "/bin/sh")
         let script = #"export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec "$0" "$@" 3<&0 0</dev/null"#

@@ -5,10 +5,10 @@ struct AgainstCommand: BenchmarkCommand {
         commandName: "against",
         abstract: "Measure this push-registry against another one, such as the binary of an older commit.",
         discussion: """
-            Starts a throw-away PostgreSQL for each of the two binaries, has each migrate its own database and serve it, \
-            and registers the same fleet with both over HTTP. Then both have the same load in turn, row after row and \
-            round after round; every second round the other binary is first. The two may have different schemas: nothing \
-            here reads or writes a table.
+            Starts a throw-away PostgreSQL for each of the two binaries, has each migrate its own database and serve \
+            it, and registers the same fleet with both over HTTP. Then both have the same load in turn, row after row \
+            and round after round; every second round the other binary is first. The two may have different schemas: \
+            nothing here reads or writes a table.
 
             Rows: healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback (calls of 10,000 items \
             that change an installation each, counted in items) and import ("push-registry import" of NDJSON, counted \

@@ -104,8 +104,7 @@ extension AgainstReport {
         }
         return [
             "Medians of \(options.rounds) rounds of at most \(options.seconds) s, both sides in turn, and of their "
-                + "ratios (this / other); \(options.count) installations each, "
-                + "\(options.connections) HTTP connections.",
+                + "ratios (this / other); \(options.count) installations each, \(options.connections) HTTP connections.",
             "CPU is user and system time per request, item or line; that of PostgreSQL until it is quiet again.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
                 + "the load generator shares.",

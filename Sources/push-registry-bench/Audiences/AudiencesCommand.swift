@@ -6,8 +6,8 @@ struct AudiencesCommand: BenchmarkCommand {
         commandName: "audiences",
         abstract: "Measure audience counts and breakdowns from the roll-up.",
         discussion: """
-            Starts a throw-away PostgreSQL, loads a fleet of each size in turn, and asks the questions one after the other, \
-            as the service asks them. The other side counts the same installations by count(*) on an index that \
+            Starts a throw-away PostgreSQL, loads a fleet of each size in turn, and asks the questions one after the \
+            other, as the service asks them. The other side counts the same installations by count(*) on an index that \
             covers all it needs.
 
             Five million installations take some ten minutes and 6 GB.

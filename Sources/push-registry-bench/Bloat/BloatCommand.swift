@@ -6,10 +6,10 @@ struct BloatCommand: BenchmarkCommand {
         commandName: "bloat",
         abstract: "Measure how the database grows when a whole fleet registers again and again.",
         discussion: """
-            Starts a throw-away PostgreSQL with autovacuum as it is by default, loads a fleet, and has every installation \
-            register anew over HTTP with other settings, in another order each time; a tenth of them with another \
-            authorization too, which moves counts. The table of installations holds as many rows afterwards as before: \
-            what it has grown by is bloat. The history has grown by what was written into it.
+            Starts a throw-away PostgreSQL with autovacuum as it is by default, loads a fleet, and has every \
+            installation register anew over HTTP with other settings, in another order each time; a tenth of them with \
+            another authorization too, which moves counts. The table of installations holds as many rows afterwards as \
+            before: what it has grown by is bloat. The history has grown by what was written into it.
             """)
 
     @Option(help: "The fleet's size.")

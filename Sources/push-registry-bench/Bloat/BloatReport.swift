@@ -39,6 +39,7 @@ struct BloatReport: BenchmarkReport {
         let title = "\(count) installations that registered \(times) times"
         let share = (heapOnlyShare * 100).formatted(.number.precision(.fractionLength(1)))
         return FigureTable(title: title, figures: figures).text
-            + "\n\(share) % of the registrations were heap-only updates, which touch no index; autovacuum as by default.\n"
+            + "\n\(share) % of the registrations were heap-only updates, which touch no index; autovacuum as by "
+            + "default.\n"
     }
 }

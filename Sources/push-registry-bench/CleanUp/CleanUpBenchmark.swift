@@ -5,7 +5,8 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// The night job and bare SQL, in turn, each on another tenth of one fleet; then the job beside registrations of the last tenth.
+/// The night job and bare SQL, in turn, each on another tenth of one fleet; then the job beside registrations of the
+/// last tenth.
 struct CleanUpBenchmark {
     /// A round takes three tenths.
     static let roundsMax = 3
@@ -131,10 +132,10 @@ struct CleanUpBenchmark {
             SELECT app_id, (SELECT pg_current_xact_id()::text::bigint), cell, NULL, -count(*), 0
             FROM changed GROUP BY app_id, cell
         )
-        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256, user_id,
-            previous_user_id, state, generation_before, generation_after)
-        SELECT (SELECT pg_current_xact_id()::text::bigint), now(), app_id, install_id, 'stale', 'unseen', 'bench', provider,
-            token_sha256, user_id, user_id, state, generation - 1, generation
+        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
+            user_id, previous_user_id, state, generation_before, generation_after)
+        SELECT (SELECT pg_current_xact_id()::text::bigint), now(), app_id, install_id, 'stale', 'unseen', 'bench',
+            provider, token_sha256, user_id, user_id, state, generation - 1, generation
         FROM changed;
         COMMIT
         """

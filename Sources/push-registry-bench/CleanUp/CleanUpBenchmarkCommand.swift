@@ -6,10 +6,11 @@ struct CleanUpBenchmarkCommand: BenchmarkCommand {
         commandName: "cleanup",
         abstract: "Measure the night job against bare SQL that changes the same rows, and beside registrations.",
         discussion: """
-            Starts a throw-away PostgreSQL, loads a fleet, and makes a tenth of it old, another one each round. In turn, bare SQL makes \
-            those stale in one transaction, with the same events and the same roll-up, or push-registry cleanup does. Both \
-            sides fold the roll-up in the end; the job's time is that of its process, pauses included. Then push-registry serve \
-            gets registrations of installations that are none of these, for some seconds and for as long as the job runs.
+            Starts a throw-away PostgreSQL, loads a fleet, and makes a tenth of it old, another one each round. In \
+            turn, bare SQL makes those stale in one transaction, with the same events and the same roll-up, or \
+            push-registry cleanup does. Both sides fold the roll-up in the end; the job's time is that of its process, \
+            pauses included. Then push-registry serve gets registrations of installations that are none of these, for \
+            some seconds and for as long as the job runs.
 
             Five million installations take some twenty minutes and 10 GB.
             """)

@@ -2,8 +2,8 @@ import EventLoop
 import FleetGenerator
 import PushRegistry
 
-/// Registrations that go on while the night job runs: over a few connections, each of which sends its next when it has the last answer.
-/// One in twenty changes something.
+/// Registrations that go on while the night job runs: over a few connections, each of which sends its next when it has
+/// the last answer. One in twenty changes something.
 struct CleanUpLoad {
     static let connections = 8
     private static let warmUp = Duration.seconds(2)

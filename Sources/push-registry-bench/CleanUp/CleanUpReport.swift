@@ -37,8 +37,8 @@ struct CleanUpReport: BenchmarkReport {
         let table = FigureTable(title: "a tenth of \(installations) made stale", figures: figures).text
         return """
             \(table)
-            Medians of \(job.count) rounds. Registrations come over \(connections) connections, nine of ten of them unchanged; beside
-            them the job took \(String(format: "%.1f", jobBeside.median ?? 0)) s.
+            Medians of \(job.count) rounds. Registrations come over \(connections) connections, nine of ten of them unchanged;
+            beside them the job took \(String(format: "%.1f", jobBeside.median ?? 0)) s.
 
             """
     }

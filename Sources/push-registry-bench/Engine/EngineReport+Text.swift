@@ -57,9 +57,9 @@ extension EngineReport {
     private var notes: [String] {
         var notes = [
             "The engine alone, without database and logs; Hummingbird 2 with the same routes. Medians of "
-                + "\(options.rounds) rounds of \(seconds) s in turn, \(options.connections) connections kept alive; CPU is "
-                + "the server process's user and system time. Servers and load share this machine's cores, and the load's "
-                + "one thread pays for TLS as the server does: where it is the narrow place, CPU tells more than rates."
+                + "\(options.rounds) rounds of \(seconds) s in turn, \(options.connections) connections kept alive; CPU "
+                + "is the server process's user and system time. Servers and load share this machine's cores, and the "
+                + "load's one thread pays for TLS as the server does: where it is the narrow place, CPU tells more than rates."
         ]
         if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: ask with --with-hummingbird.") }
         if loadAverage > Self.loadAverageMax {

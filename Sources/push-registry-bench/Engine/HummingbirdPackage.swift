@@ -1,6 +1,7 @@
 import Foundation
 
-/// The same routes on Hummingbird 2, in a package that is built outside the product's dependencies when it is asked for.
+/// The same routes on Hummingbird 2, in a package that is built outside the product's dependencies when it is asked
+/// for.
 struct HummingbirdPackage {
     /// In the current folder; ignored by git, removed by `make clean`.
     private static let folder = URL(filePath: ".build-hummingbird", directoryHint: .isDirectory)

@@ -120,7 +120,8 @@ extension ExportBenchmark {
 
     private func copy(_ format: ExportFormat, of app: AppNumber) async throws -> Int {
         let query = """
-            SELECT \(format.columns) FROM installation WHERE app_id = \(app.rawValue) AND state = 'active' ORDER BY install_id
+            SELECT \(format.columns) FROM installation WHERE app_id = \(app.rawValue) AND state = 'active'
+            ORDER BY install_id
             """
         let said = try await psql.run([
             connectionString, "-X", "-v", "ON_ERROR_STOP=1", "-c",

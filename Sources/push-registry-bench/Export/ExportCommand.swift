@@ -6,9 +6,10 @@ struct ExportCommand: BenchmarkCommand {
         commandName: "export",
         abstract: "Measure an audience's export against psql's \\copy of the same rows in the same order.",
         discussion: """
-            Starts a throw-away PostgreSQL with a fleet, and the service. In turn, psql copies all active installations to /dev/null, and \
-            a client exports them over HTTP and drops what comes: tokens and what sending needs besides, as NDJSON and as CSV. \
-            Then registrations, about half of which change settings, are sent alone and while exports run.
+            Starts a throw-away PostgreSQL with a fleet, and the service. In turn, psql copies all active \
+            installations to /dev/null, and a client exports them over HTTP and drops what comes: tokens and what \
+            sending needs besides, as NDJSON and as CSV. Then registrations, about half of which change settings, are \
+            sent alone and while exports run.
             """)
 
     @Option(help: "The fleet's size.")

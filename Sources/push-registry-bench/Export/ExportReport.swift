@@ -60,8 +60,8 @@ struct ExportReport: BenchmarkReport {
         }
         return FigureTable(title: "export of \(count) installations", figures: figures).text + """
 
-            Active installations of a fleet, all columns that sending needs, in the order of their ids. CPU time of the service for \
-            each row: \(cpu.joined(separator: ", ")). About half of the registrations change settings.
+            Active installations of a fleet, all columns that sending needs, in the order of their ids. CPU time of \
+            the service for each row: \(cpu.joined(separator: ", ")). About half of the registrations change settings.
 
             """
     }

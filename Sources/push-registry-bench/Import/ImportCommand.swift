@@ -5,10 +5,10 @@ struct ImportCommand: BenchmarkCommand {
         commandName: "import",
         abstract: "Measure push-registry import against psql's \\copy of the same rows.",
         discussion: """
-            Starts a throw-away PostgreSQL and writes a fleet to two files: the rows as \\copy takes them, and NDJSON. Then it \
-            loads each in turn into the emptied table: with \\copy, the table having its indexes but no triggers and nothing being \
-            written beside it; and with push-registry import, which reads and checks every line, holds it against what is \
-            registered, and appends an event and the changes of counts.
+            Starts a throw-away PostgreSQL and writes a fleet to two files: the rows as \\copy takes them, and NDJSON. \
+            Then it loads each in turn into the emptied table: with \\copy, the table having its indexes but no \
+            triggers and nothing being written beside it; and with push-registry import, which reads and checks every \
+            line, holds it against what is registered, and appends an event and the changes of counts.
             """)
 
     @Option(help: "Installations in the files.")

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Calls of feedback, each with thousands of items: a few clients, each of which sends its next call when it has the answer to the last.
+/// Calls of feedback, each with thousands of items: a few clients, each of which sends its next call when it has the
+/// answer to the last.
 struct FeedbackLoad: Sendable {
     /// One for each of two event loops: the service carries one call of a loop at a time.
     static let clients = 2

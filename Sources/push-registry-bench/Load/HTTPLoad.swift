@@ -1,8 +1,8 @@
 import EventLoop
 import Foundation
 
-/// Requests over keep-alive connections, each of which sends its next when it has the answer to the last: a closed loop,
-/// on one thread.
+/// Requests over keep-alive connections, each of which sends its next when it has the answer to the last: a closed
+/// loop, on one thread.
 final class HTTPLoad: @unchecked Sendable {
     /// Larger than any answer of the service to these requests.
     private static let bufferBytes = 64 * 1024
@@ -38,8 +38,8 @@ final class HTTPLoad: @unchecked Sendable {
         let seconds: Double
     }
 
-    /// Opens the connections and sends; first unmeasured, then between two calls of `around`, which says what else is to
-    /// be looked at when the stretch begins and ends.
+    /// Opens the connections and sends; first unmeasured, then between two calls of `around`, which says what else is
+    /// to be looked at when the stretch begins and ends.
     func run<Reading: Sendable>(
         port: UInt16, connections count: Int, open: OpenLoadChannel = { PlainChannel(descriptor: $0) },
         warmUp: Duration, measured: Duration, reading: () throws -> Reading

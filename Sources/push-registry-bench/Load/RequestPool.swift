@@ -99,7 +99,8 @@ struct RegistrationWriter: Sendable {
 }
 
 extension Provider {
-    /// Huawei says of single tokens only that they are doubtful, which to an installation that was just seen comes to the same.
+    /// Huawei says of single tokens only that they are doubtful, which to an installation that was just seen comes to
+    /// the same.
     fileprivate var wordForDead: String {
         switch self {
         case .apns, .apnsSandbox: "Unregistered"

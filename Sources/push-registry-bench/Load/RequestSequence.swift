@@ -1,5 +1,5 @@
-/// Hands out a pool's requests in an order, and goes on in the next round where the last one ended: an installation whose
-/// settings were changed is not sent the same ones again. One load at a time uses it, on its loop.
+/// Hands out a pool's requests in an order, and goes on in the next round where the last one ended: an installation
+/// whose settings were changed is not sent the same ones again. One load at a time uses it, on its loop.
 final class RequestSequence: @unchecked Sendable {
     let pool: RequestPool
     private let order: RequestOrder

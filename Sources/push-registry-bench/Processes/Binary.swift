@@ -2,8 +2,8 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// A program that the benchmark runs. (Foundation's `Process` hands on the blocked signals of the thread that starts it,
-/// and pgbench ends by SIGALRM.)
+/// A program that the benchmark runs. (Foundation's `Process` hands on the blocked signals of the thread that starts
+/// it, and pgbench ends by SIGALRM.)
 struct Binary: Sendable {
     private static let outputBytesMax = 1_024 * 1_024
     private static let endDeadline = Duration.seconds(10)

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The scripts that pgbench runs: what a service would do that sends one prepared statement per registration. No events,
-/// no history: the table alone.
+/// The scripts that pgbench runs: what a service would do that sends one prepared statement per registration. No
+/// events, no history: the table alone.
 struct PgBenchScript: Sendable {
     private static let settings = ["sound_setting", "badge_setting", "alert_setting", "lock_screen_setting"]
 

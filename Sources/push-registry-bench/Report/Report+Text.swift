@@ -76,18 +76,19 @@ extension Report {
                 return "\(row.title): only \(Self.number(share * 100, 1)) % of the answers said so"
             }
         }
+        let settings = Benchmark.clusterSettings(options).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
         return [
             "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
-                + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL for "
-                + "both: \(Benchmark.clusterSettings(options).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")).",
-            "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of what pgbench waits for; "
-                + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
-            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both sides "
-                + "and the load generator share.",
-            "The other side is pgbench; of takeovers, changes of owner and logouts it is the service itself with changed "
-                + "registrations. Feedback is counted in items, \(Pools.feedbackItems) to a call.",
-            "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The service's "
-                + "access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone has none.",
+                + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL "
+                + "for both: \(settings.joined(separator: " ")).",
+            "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of what pgbench waits "
+                + "for; \(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
+            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which both "
+                + "sides and the load generator share.",
+            "The other side is pgbench; of takeovers, changes of owner and logouts it is the service itself with "
+                + "changed registrations. Feedback is counted in items, \(Pools.feedbackItems) to a call.",
+            "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The "
+                + "service's access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone has none.",
         ] + odd.sorted()
     }
 

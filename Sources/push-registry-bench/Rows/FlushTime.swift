@@ -2,8 +2,8 @@ import Foundation
 
 /// How long the disk takes to make 8 KB durable, as `pg_test_fsync` measures it.
 ///
-/// pgbench commits each upsert by itself, so its rate hangs on this: a disk that answers from memory within 50 µs serves it
-/// several times faster than one that takes a millisecond, and the ratios shrink.
+/// pgbench commits each upsert by itself, so its rate hangs on this: a disk that answers from memory within 50 µs
+/// serves it several times faster than one that takes a millisecond, and the ratios shrink.
 enum FlushTime {
     private static let samples = 200
 

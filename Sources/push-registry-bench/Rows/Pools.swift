@@ -36,8 +36,8 @@ struct Pools {
         (self.fleet, self.writer, self.count, self.step) = (fleet, writer, count, step)
     }
 
-    /// Installations that are changed once and are not what they were: each round has its own. `offset` tells the rows apart; those of
-    /// unchanged and changed registrations are 0 and half a step.
+    /// Installations that are changed once and are not what they were: each round has its own. `offset` tells the rows
+    /// apart; those of unchanged and changed registrations are 0 and half a step.
     private func numbers(_ offset: Int, round: Int, of rounds: Int) -> [Int] {
         ((round - 1) * count / rounds..<round * count / rounds).map { $0 * step + offset }
     }

@@ -21,7 +21,8 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         }
     }
 
-    /// How often as many requests a second as the other side the service is to carry: pgbench, or itself with changed registrations.
+    /// How often as many requests a second as the other side the service is to carry: pgbench, or itself with changed
+    /// registrations.
     var ratioMin: Double? {
         switch self {
         case .unchanged: 4

@@ -13,9 +13,9 @@ struct AudienceLimitTests {
         }
     }
 
-    /// What only questions about local times read, and no registration.
+    /// What questions read, and no registration.
     private static let question: JSON = ["filter": ["localTime": ["between": ["09:00", "10:00"]]]]
-    private static let lock: PostgresStatement = "LOCK TABLE known_time_zone IN ACCESS EXCLUSIVE MODE"
+    private static let lock: PostgresStatement = "LOCK TABLE rollup_state IN ACCESS EXCLUSIVE MODE"
 
     @Test func slowQuestion_isRefused_asTooExpensive() async throws {
         try await withApp(["PUSH_REGISTRY_AUDIENCE_TIMEOUT": "200ms"]) { app in
@@ -35,7 +35,10 @@ struct AudienceLimitTests {
                 async let answers = race(6) { _ in try await app.ask("count", Self.question) }
                 try await eventually("questions hang") {
                     try await app.database.count(
-                        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'push-registry audiences' AND wait_event_type = 'Lock'"
+                        """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE application_name = 'push-registry audiences' AND wait_event_type = 'Lock'
+                        """
                     ) == 2
                 }
                 for number in 0..<20 { #expect(try await app.put("phone-\(number)").status == 201) }

@@ -41,8 +41,10 @@ struct ExportStreamTests {
             let connection = try await begin(app)
             try await waitUntilHeldUp(app)
             _ = try await app.database.rows(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'push-registry audiences'"
-            )
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE application_name = 'push-registry audiences'
+                """)
             await #expect(throws: HTTPClientError.closed) { try await connection.response() }
             #expect(try await app.export(Self.body).count == 400)
         }
@@ -130,8 +132,8 @@ struct ExportStreamTests {
 }
 
 extension RegistryApp {
-    /// So many installations, with long tokens: of hundreds with 64 KB each the server has to wait for the reader, as no buffer holds
-    /// them.
+    /// So many installations, with long tokens: of hundreds with 64 KB each the server has to wait for the reader, as
+    /// no buffer holds them.
     fileprivate func fill(_ count: Int, tokenBytes: Int = 64_000) async throws {
         _ = try await put("phone")
         for first in stride(from: 1, to: count, by: 100) {

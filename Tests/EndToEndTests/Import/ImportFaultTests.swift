@@ -36,15 +36,17 @@ extension EndToEnd {
         @Test func badLines_areReportedByLineAndField_withoutTheToken() async throws {
             let app = try await RegistryApp.make()
             let secret = "not-a-hexadecimal-secret"
+            let long = String(repeating: "c", count: 257)
             let run = try await ImportRun(
                 """
                 {"installId":"a","provider":"apns","token":"\(secret)","locale":7}
-                {"installId":"a b","provider":"fcm","token":"\(secret)","carrier":"\(String(repeating: "c", count: 257))"}
+                {"installId":"a b","provider":"fcm","token":"\(secret)","carrier":"\(long)"}
 
                 {"installId":"c","provider":"carrierPigeon","token":"\(secret)"}
                 \(secret)
                 \(good)
-                {"provider":"webPush","token":"https://push.example.com/\(secret)","utcOffset":99999999,"createdAt":"yesterday"}
+                {"provider":"webPush","token":"https://push.example.com/\(secret)","utcOffset":99999999,\
+                "createdAt":"yesterday"}
                 {"installId":"d","installId":"e","token":"\(secret)"}
                 """.utf8, into: app)
             #expect(run.status == 2)

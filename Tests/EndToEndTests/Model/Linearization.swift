@@ -16,8 +16,8 @@ struct ModelStep: Sendable {
         return moment
     }
 
-    /// The moments at which the service may have received it, as far as they make a difference: feedback is of its receipt, which may be
-    /// before or after each sight of an installation that was meanwhile.
+    /// The moments at which the service may have received it, as far as they make a difference: feedback is of its
+    /// receipt, which may be before or after each sight of an installation that was meanwhile.
     func moments(among phones: some Sequence<Oracle.Phone>) -> [Oracle.Moment] {
         guard case .feedback = call else { return [moment] }
         let sights = phones.map(\.seenAt).filter { $0 > sent && $0 < answered }
@@ -56,9 +56,9 @@ struct ModelStep: Sendable {
     }
 }
 
-/// The search for a serial order of calls that were made at the same time (Wing and Gong, Testing and verifying concurrent objects,
-/// 1993): one in which no call comes before another that had been answered when it was sent, in which the oracle gives every answer
-/// that was given, and whose end is what the tables say.
+/// The search for a serial order of calls that were made at the same time (Wing and Gong, Testing and verifying
+/// concurrent objects, 1993): one in which no call comes before another that had been answered when it was sent, in
+/// which the oracle gives every answer that was given, and whose end is what the tables say.
 struct Linearization {
     /// Of each client, in its order.
     let logs: [[ModelStep]]

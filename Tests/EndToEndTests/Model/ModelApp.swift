@@ -11,7 +11,8 @@ struct ModelApp: Sendable {
     private var random: SeededGenerator
     private var oracle: Oracle
 
-    /// How long may go by between two rounds: below the touch interval, and above it. No sum of them is how long logouts are remembered.
+    /// How long may go by between two rounds: below the touch interval, and above it. No sum of them is how long
+    /// logouts are remembered.
     private static let pauseHours: [Int64] = [3, 26, 60]
 
     /// - Parameter clients: how many call at the same time.
@@ -29,8 +30,8 @@ struct ModelApp: Sendable {
                 sender: "sender:\(app.keyID(.sender))"))
     }
 
-    /// Lets every client make some calls, one after the other, and all clients at the same time; then lets the oracle explain what came
-    /// of it.
+    /// Lets every client make some calls, one after the other, and all clients at the same time; then lets the oracle
+    /// explain what came of it.
     ///
     /// - Returns: the answers' statuses.
     /// - Throws: `NoSerialOrder`.
@@ -112,7 +113,8 @@ extension RegistryApp {
         }
     }
 
-    /// - Parameter isLate: whether the call may come with a credential that has expired, as one that waited for a network.
+    /// - Parameter isLate: whether the call may come with a credential that has expired, as one that waited for a
+    ///   network.
     private func request(
         _ method: String, _ rest: String, _ body: JSON? = nil, by credential: ModelCredential,
         _ ifMatch: ModelPrecondition? = nil, isLate: Bool = false

@@ -10,8 +10,8 @@ struct ModelClient: Sendable {
         let users = ["alice", "bob", "carol"]
         /// Of each user.
         let sessions = ["1", "2"]
-        /// Whether several phones may be one device that was set up anew. The service finds that out among what has been committed,
-        /// not among what is being: it is a hint, and no order of calls at one time can be held to it.
+        /// Whether several phones may be one device that was set up anew. The service finds that out among what has
+        /// been committed, not among what is being: it is a hint, and no order of calls at one time can be held to it.
         var hasReinstalls = false
     }
 

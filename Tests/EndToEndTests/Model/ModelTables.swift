@@ -65,8 +65,10 @@ extension ModelTables {
             as: String.self)
         refusedUsers = Set(refused.map(names.text))
         let rows = try await app.database.rows(
-            "SELECT install_id, encode(user_sha256, 'hex'), nullif(session_id, '') FROM installation_logout WHERE app_id = \(number)"
-        )
+            """
+            SELECT install_id, encode(user_sha256, 'hex'), nullif(session_id, '')
+            FROM installation_logout WHERE app_id = \(number)
+            """)
         farewells = Set(
             try rows.map { row in
                 Oracle.Farewell(
@@ -83,8 +85,8 @@ extension ModelTables {
                 registration_generation, probably_replaced_by, (extract(epoch FROM created_at) * 1000000)::bigint,
                 (extract(epoch FROM registered_at) * 1000000)::bigint,
                 (extract(epoch FROM last_seen_at) * 1000000)::bigint,
-                setting_name(settings, 0, '{notDetermined,denied,authorized,provisional,ephemeral,unknown}'), keychain_id,
-                vendor_id,
+                setting_name(settings, 0, '{notDetermined,denied,authorized,provisional,ephemeral,unknown}'),
+                keychain_id, vendor_id,
                 1 + (SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
             FROM installation i WHERE app_id = \(app)
             """)

@@ -7,14 +7,18 @@ import Testing
 ///
 /// **One after another**: every answer and, after every few calls, all tables are exactly what the oracle says.
 ///
-/// **At the same time**: four clients call on three phones, four tokens and three users at once, in every app. After each round of a few
-/// calls a serial order is searched for (`Linearization`) in which the oracle gives exactly the answers that were given, that respects
-/// what was over before something else began, and that leads to exactly what the tables say: installations, the whole history, sessions
-/// and logouts. So the service is linearizable in these rounds, which is more than that its history makes sense. The rounds are short
-/// because the search is exponential in them; there are many.
+/// **At the same time**: four clients call on three phones, four tokens and three users at once, in every app. After
+/// each round of a few calls a serial order is searched for (`Linearization`) in which the oracle gives exactly the
+/// answers that were given, that respects what was over before something else began, and that leads to exactly what the
+/// tables say: installations, the whole history, sessions and logouts. So the service is linearizable in these rounds,
+/// which is more than that its history makes sense. The rounds are short because the search is exponential in them;
+/// there are many.
 ///
-/// The seed is printed. `PUSH_REGISTRY_MODEL_SEED` sets it: the calls are the same again, though what comes first is not.
-@Suite("The service does what the rules say, in whatever order calls come (R1 to R10)", .serialized)
+/// The seed is printed. `PUSH_REGISTRY_MODEL_SEED` sets it: the calls are the same again, though what comes first is
+/// not.
+@Suite(
+    "The service does what the rules say, in whatever order calls come (R1 to R10)",
+    .serialized)
 struct ModelTests {
     private static let seed: UInt64 = {
         let chosen = ProcessInfo.processInfo.environment["PUSH_REGISTRY_MODEL_SEED"].flatMap { UInt64($0) }

@@ -67,8 +67,13 @@ extension Oracle {
         guard phone.state == "active" else { return "ignored" }
         var after = phone
         after.generation += 1
-        after.state = "suspect"
-        judge(id, "suspect", verdict == .dead ? "recentlySeen" : "tokenRefused", from: phone, to: after)
+        if phone.replacedBy == nil {
+            after.state = "suspect"
+            judge(id, "suspect", verdict == .dead ? "recentlySeen" : "tokenRefused", from: phone, to: after)
+        } else {
+            (after.state, after.token) = ("superseded", nil)
+            judge(id, "superseded", "reinstalled", from: phone, to: after)
+        }
         return "suspect"
     }
 

@@ -47,7 +47,8 @@ extension Oracle {
             [(phone.user, phone.session), (credential.user, credential.session)], "loggedOut", id, at: moment)
     }
 
-    /// R6: a late one changes nothing but that its own session, or without one all that the user had before, is over here.
+    /// R6: a late one changes nothing but that its own session, or without one all that the user had before, is over
+    /// here.
     private mutating func ignoreLogout(
         _ id: String, _ phone: Phone, by credential: ModelCredential, at moment: Moment
     ) -> Answer {
@@ -102,7 +103,8 @@ extension Oracle {
         // Later than any before, even of a call that was sent later and carried out before.
         let now = max(moment.sent, (refusedBefore[user] ?? 0) + 1)
         refusedBefore[user] = now
-        for (id, session) in sessions where session.user == user && id != kept && session.endedAt == nil {
+        // One that was ended long ago is ended anew: that may be forgotten by now.
+        for (id, session) in sessions where session.user == user && id != kept {
             sessions[id]?.endedAt = now
         }
         // Those that are bound, with whomever they were seen first.
@@ -155,7 +157,8 @@ extension Oracle {
             ])
     }
 
-    /// Those of the user, of installations that others have, but for the newest, which is nobody's then. How many there were.
+    /// Those of the user, of installations that others have, but for the newest, which is nobody's then. How many there
+    /// were.
     private mutating func forgetSnapshots(of user: String) -> Int64 {
         var forgotten = 0
         for (id, users) in snapshotUsers {

@@ -1,8 +1,8 @@
-/// The rules R1 to R10 of one app, told a second time: for one caller at a time, by plain look-ups in dictionaries, without locks,
-/// batches, indexes or digests. It shares no code with the product.
+/// The rules R1 to R10 of one app, told a second time: for one caller at a time, by plain look-ups in dictionaries,
+/// without locks, batches, indexes or digests. It shares no code with the product.
 ///
-/// A model of what is promised, not of how it is done. It knows no clock: what the service read off its own is taken from the
-/// answers, and held to lie between the sending of a call and its answer.
+/// A model of what is promised, not of how it is done. It knows no clock: what the service read off its own is taken
+/// from the answers, and held to lie between the sending of a call and its answer.
 struct Oracle: Hashable, Sendable {
     /// What is known of an installation.
     struct Phone: Hashable, Sendable {
@@ -107,7 +107,8 @@ struct Oracle: Hashable, Sendable {
         }
     }
 
-    /// What the service's clock may have said: it is known to lie between two readings of the client's, which is the same clock.
+    /// What the service's clock may have said: it is known to lie between two readings of the client's, which is the
+    /// same clock.
     struct Moment: Hashable, Sendable {
         let sent: Int64
         let answered: Int64

@@ -16,7 +16,8 @@ extension DescribedCalls {
         return document.examples(of: media).first
     }
 
-    /// What is wrong whatever an operation does: another app, a body that is too large, of the wrong type, or none at all.
+    /// What is wrong whatever an operation does: another app, a body that is too large, of the wrong type, or none at
+    /// all.
     func refuseAnywhere(_ operation: OpenAPI.Operation) async throws {
         let id = operation.id
         if operation.path.contains("{app}"), id != "putApp" {

@@ -37,7 +37,10 @@ struct ConnectionLimitTests {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'push_registry'")
             try await eventually("every connection is taken") {
                 try await greedy.count(
-                    "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND usename = 'postgres'"
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE backend_type = 'client backend' AND usename = 'postgres'
+                    """
                 ) == Self.connectionsMax
             }
             _ = try await greedy.rows("ALTER ROLE push_registry CONNECTION LIMIT -1")

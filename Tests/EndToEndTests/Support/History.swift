@@ -4,8 +4,8 @@ import Synchronization
 import Testing
 
 extension RegistryApp {
-    /// Holds the history to R12: for every installation the steps follow one another without a gap, and the last one leads to
-    /// the generation, state and owner that the row has now.
+    /// Holds the history to R12: for every installation the steps follow one another without a gap, and the last one
+    /// leads to the generation, state and owner that the row has now.
     func expectCompleteHistory(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for installID in try await installIDs() {
             let events = try await events(of: installID)

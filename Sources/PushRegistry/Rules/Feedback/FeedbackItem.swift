@@ -3,8 +3,8 @@ public struct FeedbackItem: Hashable, Sendable {
     public let installID: InstallID?
     /// Nil where the installation tells it.
     public let provider: Provider?
-    /// The token that was sent to, empty where only the installation is named. Without a provider, one for each provider whose token
-    /// it can be.
+    /// The token that was sent to, empty where only the installation is named. Without a provider, one for each
+    /// provider whose token it can be.
     public let addresses: [TokenAddress]
     /// In the provider's own words.
     public let reason: String

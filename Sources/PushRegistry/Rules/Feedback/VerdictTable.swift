@@ -2,14 +2,15 @@
 public enum Verdict: String, CaseIterable, Sendable {
     /// The provider does not know the token any more.
     case dead
-    /// The provider refuses the token, but the fault may be a wrong environment, app or sender: a fault of configuration.
+    /// The provider refuses the token, but the fault may be a wrong environment, app or sender: a fault of
+    /// configuration.
     case doubtful
 }
 
 /// R9: the words of the providers that count. Whatever is not in here changes nothing.
 ///
-/// Data with a version: a change of a row is a new version. The page `FeedbackVerdicts` shows the same rows; a test holds it to
-/// them.
+/// Data with a version: a change of a row is a new version. The page `FeedbackVerdicts` shows the same rows; a test
+/// holds it to them.
 public enum VerdictTable {
     public struct Row: Hashable, Sendable {
         public let providers: [Provider]
