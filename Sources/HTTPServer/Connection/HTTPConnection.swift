@@ -317,5 +317,6 @@ extension HTTPConnection {
         advance()
     }
 
-    func streamMustWait(_ stream: ResponseStream, _ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
+    /// Whether the producer has to wait for the reader; `resume` of its stream ends the wait.
+    func streamMustWait(_ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
 }

@@ -69,11 +69,13 @@ final class HandlerTasks: @unchecked Sendable {
 
     /// Waits until there are more calls than tasks for them; false once no call will come.
     private func isTaskMissing() async -> Bool {
-        while waiting.count <= starting {
-            if isStopping { return false }
-            await withUnsafeContinuation { grower = $0 }
+        while waiting.count <= starting, !isStopping {
+            await withUnsafeContinuation { continuation in
+                // On the way to this await others may have run.
+                if waiting.count > starting || isStopping { continuation.resume() } else { grower = continuation }
+            }
         }
-        return true
+        return waiting.count > starting
     }
 
     private func wakeGrower() {
@@ -90,9 +92,17 @@ final class HandlerTasks: @unchecked Sendable {
         }
     }
 
+    /// Waits for the next call; nil if this task is to end.
     private func nextCall() async -> Call? {
-        if let call = waiting.popFirst() { return call }
-        guard !isStopping, parked.count < Self.parkedMax else { return nil }
-        return await withUnsafeContinuation { parked.append($0) }
+        // Asked only here: on the way to this await others may run.
+        await withUnsafeContinuation { continuation in
+            if let call = waiting.popFirst() {
+                continuation.resume(returning: call)
+            } else if isStopping || parked.count >= Self.parkedMax {
+                continuation.resume(returning: nil)
+            } else {
+                parked.append(continuation)
+            }
+        }
     }
 }

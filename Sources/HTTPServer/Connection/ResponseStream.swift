@@ -66,8 +66,11 @@ actor ResponseStream {
     }
 
     private func waitForReader() async throws {
-        if connection.streamMustWait(self, exchange) {
-            await withUnsafeContinuation { waiter = $0 }
+        if connection.streamMustWait(exchange) {
+            await withUnsafeContinuation { continuation in
+                // On the way to this await others may have run.
+                if connection.streamMustWait(exchange) { waiter = continuation } else { continuation.resume() }
+            }
         } else {
             // A producer that never waits would keep the loop for itself.
             await Task.yield()
