@@ -60,13 +60,16 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
-        module("EventLoop", ["CLinux", heap]),
-        module("HTTPWire", [httpTypes]),
+        module("EventLoop", ["CLinux", collections, heap]),
+        module("ByteText", []),
+        module("HTTPWire", ["ByteText", httpTypes]),
         module(
-            "HTTPServer", ["CLinux", "EventLoop", "HTTPWire", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging]),
-        module("SeededRandom", []),
-        module("StrictJSON", []),
-        module("Telemetry", ["HTTPServer", "HTTPWire", coreMetrics, httpTypes, logging]),
+            "HTTPServer",
+            [
+                "ByteText", "CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", collections, httpTypes, logging,
+            ]),
+        module("StrictJSON", ["ByteText"]),
+        module("Telemetry", ["ByteText", "HTTPServer", "HTTPWire", "StrictJSON", coreMetrics, httpTypes, logging]),
         module(
             "RegistryAPI",
             [
@@ -104,6 +107,7 @@ let package = Package(
             swiftSettings: strict),
 
         // Fleets, load and benchmarks; never part of the product.
+        module("SeededRandom", []),
         module(
             "FleetGenerator",
             ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
@@ -123,9 +127,14 @@ let package = Package(
         module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
 
         // Tests.
+        tests("ByteTextTests", ["ByteText"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire", "SeededRandom"]),
-        tests("HTTPServerTests", ["HTTPServer", "CZlib"]),
+        tests(
+            "HTTPServerTests",
+            [
+                "HTTPServer", "HTTPWire", "EventLoop", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging,
+            ]),
         tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
         tests(
             "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),

@@ -3,13 +3,20 @@
 #ifndef PUSH_REGISTRY_CLINUX_SHIM_H
 #define PUSH_REGISTRY_CLINUX_SHIM_H
 
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 int pthread_setname_np(pthread_t thread, const char *name);
+
+// ioctl takes variable arguments, which Swift does not import. tcp(7).
+static inline int unacknowledged_bytes(int descriptor, int *count) {
+    return ioctl(descriptor, SIOCOUTQ, count);
+}
 
 #endif

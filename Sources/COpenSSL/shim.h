@@ -3,6 +3,7 @@
 #define PUSH_REGISTRY_COPENSSL_SHIM_H
 
 #include <openssl/bio.h>
+#include <openssl/buffer.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
@@ -22,6 +23,24 @@ static const uint64_t SSL_OP_NO_RENEGOTIATION_ = SSL_OP_NO_RENEGOTIATION;
 static const uint64_t SSL_OP_NO_COMPRESSION_ = SSL_OP_NO_COMPRESSION;
 static const uint64_t SSL_OP_CIPHER_SERVER_PREFERENCE_ = SSL_OP_CIPHER_SERVER_PREFERENCE;
 static const uint64_t SSL_OP_PRIORITIZE_CHACHA_ = SSL_OP_PRIORITIZE_CHACHA;
+
+static inline long SSL_CTX_set1_groups_list_(SSL_CTX *context, const char *groups) {
+    return SSL_CTX_set1_groups_list(context, groups);
+}
+
+/// The certificate, key and chain of `from`, for `to`.
+static inline int SSL_CTX_copy_identity_(SSL_CTX *to, SSL_CTX *from) {
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(from, &chain);
+    return SSL_CTX_use_cert_and_key(to, SSL_CTX_get0_certificate(from), SSL_CTX_get0_privatekey(from), chain, 1);
+}
+
+/// The memory that a memory BIO holds, full or not.
+static inline size_t BIO_get_mem_capacity_(BIO *bio) {
+    BUF_MEM *memory = NULL;
+    BIO_get_mem_ptr(bio, &memory);
+    return memory == NULL ? 0 : memory->max;
+}
 
 /// The bytes waiting in a memory BIO, without taking them.
 static inline long BIO_get_mem_data_(BIO *bio, char **data) {

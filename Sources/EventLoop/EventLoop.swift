@@ -1,8 +1,9 @@
 import CLinux
+import DequeModule
 import Foundation
 import Synchronization
 
-/// What a loop tells about a descriptor that it watches. Called on the loop's thread.
+/// Hears what a loop reports of a descriptor that it watches. Called on the loop's thread.
 public protocol ReadinessHandler: AnyObject, Sendable {
     func descriptorIsReady(_ readiness: Readiness)
 }
@@ -16,11 +17,15 @@ public protocol ReadinessHandler: AnyObject, Sendable {
 ///
 /// Nothing may block on it: a call that waits stops every connection of the loop.
 public final class EventLoop: Sendable {
-    /// Jobs run in one go before sockets and timers get their turn: a task that yields for ever starves nobody.
+    /// Jobs of one round. Then sockets and timers have their turn: a task that yields for ever starves nobody.
     static let jobsPerRoundMax = 1_024
-    /// And as long as they may take together: jobs that each have much to do, as those of a streamed answer, yield in
-    /// vain where only their number counts.
+    /// Time limit for the jobs of one round. A count alone does not bound rounds whose jobs are expensive, such as
+    /// those of a streamed response.
     static let jobTimePerRoundMax = Duration.microseconds(500)
+    /// Jobs between two looks at the clock, which costs as much as a small job.
+    static let jobsPerLookMax = 4
+    /// The longest wait for events. epoll_wait(2) takes milliseconds as a C int.
+    private static let waitMax = Duration.seconds(60)
 
     public let name: String
     private let poller = Poller()
@@ -28,7 +33,7 @@ public final class EventLoop: Sendable {
     private let threadID = Atomic<UInt>(0)
 
     // The loop's thread alone touches these; before `start` the creating thread does.
-    private nonisolated(unsafe) var jobs: [UnownedJob] = []
+    private nonisolated(unsafe) var jobs: Deque<Inbox.Item> = []
     private nonisolated(unsafe) var watches = WatchTable()
     private nonisolated(unsafe) var timers = TimerQueue()
     private nonisolated(unsafe) var roundStart = ContinuousClock.now
@@ -44,6 +49,8 @@ public final class EventLoop: Sendable {
             _ = pthread_setname_np(pthread_self(), String(name.prefix(15)))
             started.signal()
             run()
+            // The system may give the thread's id to another one.
+            threadID.store(0, ordering: .releasing)
         }
         thread.start()
         started.wait()
@@ -57,12 +64,21 @@ public final class EventLoop: Sendable {
     /// The time at which the present round began; deadlines count from it.
     public var now: ContinuousClock.Instant { roundStart }
 
-    /// Runs `body` on the loop: soon, after what is queued there. Any thread may call it.
+    /// Runs `body` on the loop, soon. What one thread hands over runs in that order. Any thread may call it.
     public func execute(_ body: @escaping @Sendable () -> Void) {
-        if inbox.append(.body(body)) { poller.wake() }
+        add(.body(body))
     }
 
-    /// Ends the thread after the present round. Jobs queued by then run; what is watched is forgotten, not closed.
+    private func add(_ item: Inbox.Item) {
+        if isCurrent {
+            jobs.append(item)
+        } else if inbox.append(item) {
+            poller.wake()
+        }
+    }
+
+    /// Ends the thread after the present round. Jobs queued by then run, later ones never do; what is watched is
+    /// forgotten, not closed.
     public func stop() {
         execute { self.isStopping = true }
     }
@@ -71,11 +87,26 @@ public final class EventLoop: Sendable {
 // MARK: - Descriptors and timers, on the loop's thread
 
 extension EventLoop {
-    /// Watches `descriptor` until `unwatch`. The loop holds `handler` meanwhile.
+    /// Watches `descriptor` until `unwatch`. The loop holds `handler` meanwhile. The system must have room for it.
     public func watch(_ descriptor: CInt, for interest: Readiness, handler: any ReadinessHandler) -> Watch {
+        guard let watch = watchIfPossible(descriptor, for: interest, handler: handler) else {
+            preconditionFailure("descriptor \(descriptor) cannot be watched: errno \(errno)")
+        }
+        return watch
+    }
+
+    /// Watches `descriptor` until `unwatch`. The loop holds `handler` meanwhile.
+    ///
+    /// - Returns: nil if the system has no room (epoll_ctl(2): `ENOMEM`, `ENOSPC`).
+    public func watchIfPossible(
+        _ descriptor: CInt, for interest: Readiness, handler: any ReadinessHandler
+    ) -> Watch? {
         assertCurrent()
         let watch = watches.insert(descriptor, handler)
-        poller.watch(descriptor, for: interest, key: watch.key)
+        guard poller.watch(descriptor, for: interest, key: watch.key) else {
+            watches.remove(watch)
+            return nil
+        }
         return watch
     }
 
@@ -115,12 +146,7 @@ extension EventLoop {
 
 extension EventLoop: SerialExecutor, TaskExecutor {
     public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        if isCurrent {
-            jobs.append(job)
-        } else if inbox.append(.job(job)) {
-            poller.wake()
-        }
+        add(.job(UnownedJob(job)))
     }
 
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
@@ -144,26 +170,32 @@ extension EventLoop {
             runJobs()
             fireTimers()
             // What is ready sets deadlines: they count from the end of the wait, which may have been long.
-            poller.wait(
-                timeoutMilliseconds: waitMilliseconds(), woken: { roundStart = ContinuousClock.now },
+            let isWoken = poller.wait(
+                timeoutMilliseconds: waitMilliseconds(), ended: { roundStart = ContinuousClock.now },
                 ready: { watches.handler(for: $0)?.descriptorIsReady($1) })
-            takeInbox()
+            if isWoken { inbox.takeAll(into: &jobs) }
         }
-        runJobs()
+        for _ in 0..<jobs.count { runJob() }
     }
 
     private func runJobs() {
-        var ran = 0
-        let end = jobs.isEmpty ? roundStart : ContinuousClock.now + Self.jobTimePerRoundMax
-        while !jobs.isEmpty, ran < Self.jobsPerRoundMax, ran == 0 || ContinuousClock.now < end {
-            let batch = jobs
-            jobs.removeAll(keepingCapacity: true)
-            for job in batch {
-                job.runSynchronously(
-                    isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-            }
-            ran += batch.count
+        guard !jobs.isEmpty else { return }
+        let end = ContinuousClock.now + Self.jobTimePerRoundMax
+        for number in 1...Self.jobsPerRoundMax {
+            guard runJob() else { return }
+            if number.isMultiple(of: Self.jobsPerLookMax), ContinuousClock.now >= end { return }
         }
+    }
+
+    /// - Returns: false if there is none.
+    @discardableResult private func runJob() -> Bool {
+        guard let job = jobs.popFirst() else { return false }
+        switch job {
+        case .job(let job):
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        case .body(let body): body()
+        }
+        return true
     }
 
     private func fireTimers() {
@@ -171,20 +203,11 @@ extension EventLoop {
         while let timer = timers.popDue(roundStart) { timer.fire() }
     }
 
-    private func takeInbox() {
-        for item in inbox.takeAll() {
-            switch item {
-            case .job(let job): jobs.append(job)
-            case .body(let body): body()
-            }
-        }
-    }
-
     /// Zero with jobs at hand, else until the next timer (rounded up, so that it is due on return), else for ever.
     private func waitMilliseconds() -> CInt {
         guard jobs.isEmpty else { return 0 }
         guard let next = timers.next else { return -1 }
-        let left = (next - ContinuousClock.now) / .milliseconds(1)
-        return CInt(min(max(left.rounded(.up), 0), 60_000))
+        let left = min(next - ContinuousClock.now, Self.waitMax) / .milliseconds(1)
+        return CInt(max(left.rounded(.up), 0))
     }
 }

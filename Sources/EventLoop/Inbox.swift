@@ -1,3 +1,4 @@
+import DequeModule
 import Foundation
 
 /// What other threads hand to a loop. The one place of a loop that a lock guards.
@@ -20,10 +21,14 @@ final class Inbox: @unchecked Sendable {
         }
     }
 
-    func takeAll() -> [Item] {
+    /// Moves all items behind what is in `queue`.
+    func takeAll(into queue: inout Deque<Item>) {
         lock.withLock {
-            defer { items.removeAll() }
-            return items
+            queue.append(contentsOf: items)
+            items.removeAll(keepingCapacity: items.capacity <= Self.keptCapacityMax)
         }
     }
+
+    /// The room for items that is kept between two bursts.
+    private static let keptCapacityMax = 1_024
 }

@@ -11,9 +11,7 @@ public struct Readiness: OptionSet, Sendable {
 
     public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// The peer closed its sending side: epoll(7), `EPOLLRDHUP`. Reported only where asked for.
-    public static let readHangUp = Readiness(rawValue: EPOLLRDHUP.rawValue)
-    /// An error or a full hang-up. Always reported, never asked for.
+    /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never asked for.
     public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
@@ -35,7 +33,8 @@ final class Poller: Sendable {
         wakeUp = eventfd(0, CInt(EFD_CLOEXEC) | CInt(EFD_NONBLOCK))
         precondition(epoll >= 0 && wakeUp >= 0, "no descriptor left for an event loop: raise the limit (ulimit -n)")
         events = .allocate(capacity: Self.eventsMax)
-        watch(wakeUp, for: .readable, key: Self.wakeKey)
+        let isWatched = watch(wakeUp, for: .readable, key: Self.wakeKey)
+        precondition(isWatched, "no room for an event loop: epoll_ctl, errno \(errno)")
     }
 
     deinit {
@@ -44,16 +43,19 @@ final class Poller: Sendable {
         events.deallocate()
     }
 
-    func watch(_ descriptor: CInt, for interest: Readiness, key: UInt64) {
-        control(EPOLL_CTL_ADD, descriptor, interest, key)
+    /// - Returns: false if the system has no room for another descriptor, with the reason in `errno`.
+    func watch(_ descriptor: CInt, for interest: Readiness, key: UInt64) -> Bool {
+        control(EPOLL_CTL_ADD, descriptor, interest, key) == 0
     }
 
     func change(_ descriptor: CInt, to interest: Readiness, key: UInt64) {
-        control(EPOLL_CTL_MOD, descriptor, interest, key)
+        let result = control(EPOLL_CTL_MOD, descriptor, interest, key)
+        precondition(result == 0, "epoll_ctl(EPOLL_CTL_MOD, \(descriptor)): errno \(errno)")
     }
 
     func forget(_ descriptor: CInt) {
-        control(EPOLL_CTL_DEL, descriptor, [], 0)
+        // A descriptor that its library closed by itself (libpq does) is gone from the set already.
+        _ = control(EPOLL_CTL_DEL, descriptor, [], 0)
     }
 
     /// Makes a `wait` under way, or the next one, return. Any thread may call it.
@@ -62,20 +64,25 @@ final class Poller: Sendable {
     }
 
     /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `ready`, after one call
-    /// of `woken`.
+    /// of `ended`.
+    ///
+    /// - Returns: whether `wake` was called since the last wait that returned true.
     func wait(
-        timeoutMilliseconds: CInt, woken: () -> Void, ready: (_ key: UInt64, _ readiness: Readiness) -> Void
-    ) {
+        timeoutMilliseconds: CInt, ended: () -> Void, ready: (_ key: UInt64, _ readiness: Readiness) -> Void
+    ) -> Bool {
         let count = epoll_wait(epoll, events, CInt(Self.eventsMax), timeoutMilliseconds)
-        woken()
+        ended()
+        var isWoken = false
         for index in 0..<max(0, Int(count)) {
             let event = events[index]
-            guard event.data.u64 != Self.wakeKey else {
+            if event.data.u64 == Self.wakeKey {
                 resetWake()
-                continue
+                isWoken = true
+            } else {
+                ready(event.data.u64, Readiness(rawValue: event.events))
             }
-            ready(event.data.u64, Readiness(rawValue: event.events))
         }
+        return isWoken
     }
 
     private func resetWake() {
@@ -83,11 +90,8 @@ final class Poller: Sendable {
         _ = eventfd_read(wakeUp, &count)
     }
 
-    private func control(_ operation: CInt, _ descriptor: CInt, _ interest: Readiness, _ key: UInt64) {
+    private func control(_ operation: CInt, _ descriptor: CInt, _ interest: Readiness, _ key: UInt64) -> CInt {
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: key))
-        let result = epoll_ctl(epoll, operation, descriptor, &event)
-        // A descriptor that its library closed by itself (libpq does) is gone from the set already.
-        precondition(
-            result == 0 || operation == EPOLL_CTL_DEL, "epoll_ctl(\(operation), \(descriptor)): errno \(errno)")
+        return epoll_ctl(epoll, operation, descriptor, &event)
     }
 }

@@ -107,6 +107,11 @@ public final class LoopTimer: @unchecked Sendable {
         loop.set(self, to: loop.now + delay)
     }
 
+    /// Fires once, at `deadline`, in place of any earlier setting.
+    public func set(to deadline: ContinuousClock.Instant) {
+        loop.set(self, to: deadline)
+    }
+
     public func unset() {
         loop.unset(self)
     }

@@ -6,11 +6,10 @@ public struct Watch: Sendable {
 
 /// The watched descriptors' handlers by key.
 ///
-/// A key is a slot and the slot's count of uses: an event of a descriptor that was unwatched in the same round finds
-/// nobody, even where its slot, or its descriptor, is in use again.
+/// Slot index plus generation: a stale event is dropped even if the slot or the descriptor number was reused.
 struct WatchTable {
     private struct Slot {
-        var uses: UInt32 = 0
+        var generation: UInt32 = 0
         var handler: (any ReadinessHandler)?
     }
 
@@ -19,9 +18,9 @@ struct WatchTable {
 
     mutating func insert(_ descriptor: CInt, _ handler: any ReadinessHandler) -> Watch {
         let index = free.popLast() ?? appendSlot()
-        slots[index].uses &+= 1
+        slots[index].generation &+= 1
         slots[index].handler = handler
-        return Watch(descriptor: descriptor, key: UInt64(slots[index].uses) << 32 | UInt64(index))
+        return Watch(descriptor: descriptor, key: UInt64(slots[index].generation) << 32 | UInt64(index))
     }
 
     mutating func remove(_ watch: Watch) {
@@ -33,7 +32,7 @@ struct WatchTable {
 
     func handler(for key: UInt64) -> (any ReadinessHandler)? {
         let slot = slots[Int(key & 0xFFFF_FFFF)]
-        return slot.uses == UInt32(key >> 32) ? slot.handler : nil
+        return slot.generation == UInt32(key >> 32) ? slot.handler : nil
     }
 
     private mutating func appendSlot() -> Int {

@@ -8,8 +8,8 @@ import Synchronization
 /// of its requests never leave the loop that accepted it.
 public final class HTTPServer: Sendable {
     private let servers: [LoopServer]
-    private let sockets: SocketShelf
-    private let tls: TLSIdentity?
+    private let sockets: Mutex<[[ListeningSocket]]>
+    private let tls: ReloadableTLSContext?
     private let limits: ConnectionLimits
 
     /// Where the server listens, with the ports that the system chose.
@@ -25,19 +25,19 @@ public final class HTTPServer: Sendable {
         makeApplication: @escaping @Sendable (EventLoop) -> Application
     ) throws {
         precondition(!loops.isEmpty, "a server needs an event loop")
-        let tls = try configuration.tls.map { try TLSIdentity($0) }
+        let tls = try configuration.tls.map { try ReloadableTLSContext($0, logger: logger) }
         self.tls = tls
         let opened =
             configuration.inheritedSockets.isEmpty
             ? try configuration.addresses.flatMap { try ListeningSocket.open($0, count: loops.count) }
             : try configuration.inheritedSockets.map { try ListeningSocket.share($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
-        sockets = SocketShelf(opened)
+        sockets = Mutex(opened)
         let limits = ConnectionLimits(configuration)
         self.limits = limits
-        servers = loops.map { loop in
-            LoopServer(loop, configuration, limits, tls, logger, makeApplication)
-        }
+        let shared = LoopServer.Shared(
+            configuration: configuration, limits: limits, tls: tls, logger: logger, makeApplication: makeApplication)
+        servers = loops.map { LoopServer($0, shared) }
     }
 
     /// The port of the first address.
@@ -47,17 +47,28 @@ public final class HTTPServer: Sendable {
     public var connectionCount: Int { limits.count }
 
     /// Serves until its task is cancelled, or `drain` or `abort` is called, and then until the last request in flight
-    /// is answered, at most for the drain deadline. Call it once.
+    /// is answered, at most for the drain deadline, and the last handler has ended. Call it once.
     public func run() async {
-        await withTaskCancellationHandler {
-            await withTaskGroup(of: Void.self) { group in
-                for (index, server) in servers.enumerated() {
-                    let sockets = sockets.take(index)
-                    group.addTask { await server.run(sockets) }
+        // Cancellation means drain. It must not reach the handlers, which are children of this task of its own.
+        let serving = Task {
+            await withDiscardingTaskGroup { group in
+                for (server, sockets) in zip(servers, takeSockets()) {
+                    group.addTask(executorPreference: server.loop) { await server.run(sockets) }
                 }
             }
+        }
+        await withTaskCancellationHandler {
+            await serving.value
         } onCancel: {
             drain()
+        }
+    }
+
+    /// The listening sockets of each loop, which is their owner from now on.
+    private func takeSockets() -> [[ListeningSocket]] {
+        sockets.withLock { sockets in
+            defer { sockets = [] }
+            return servers.indices.map { index in sockets.map { $0[index] } }
         }
     }
 
@@ -77,21 +88,6 @@ public final class HTTPServer: Sendable {
     public func abort() {
         for server in servers {
             server.loop.execute { server.assumeIsolated { $0.abort() } }
-        }
-    }
-}
-
-/// The listening sockets until the loops take them over, each the ones of its index.
-private final class SocketShelf: Sendable {
-    private let sockets: Mutex<[[ListeningSocket]]>
-
-    init(_ sockets: [[ListeningSocket]]) {
-        self.sockets = Mutex(sockets)
-    }
-
-    func take(_ index: Int) -> [ListeningSocket] {
-        sockets.withLock { sockets in
-            sockets.indices.compactMap { sockets[$0].isEmpty ? nil : sockets[$0].removeLast() }
         }
     }
 }

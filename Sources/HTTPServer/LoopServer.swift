@@ -1,82 +1,110 @@
 import EventLoop
 import Glibc
+import HTTPWire
 import Logging
 
-/// The part of a server that lives on one loop: its listeners, its application and its connections.
+/// The part of a server that lives on one loop: its listeners, its application, its connections, and the tasks of its
+/// handlers, which are children of the task that calls ``run(_:)``.
 actor LoopServer {
+    /// What the servers of all loops share.
+    struct Shared: Sendable {
+        let configuration: HTTPServerConfiguration
+        let limits: ConnectionLimits
+        let tls: ReloadableTLSContext?
+        let logger: Logger
+        let makeApplication: @Sendable (EventLoop) -> Application
+    }
+
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let configuration: HTTPServerConfiguration
-    private let limits: ConnectionLimits
-    private let tls: TLSIdentity?
-    private let logger: Logger
-    private let makeApplication: @Sendable (EventLoop) -> Application
+    private let shared: Shared
     private var context: LoopContext?
     private var listeners: [Listener] = []
-    private var connections: Set<ObjectIdentified<HTTPConnection>> = []
+    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var isDraining = false
     private var drainTimer: LoopTimer?
-    private var end: CheckedContinuation<Void, Never>?
 
-    init(
-        _ loop: EventLoop, _ configuration: HTTPServerConfiguration, _ limits: ConnectionLimits,
-        _ tls: TLSIdentity?, _ logger: Logger, _ makeApplication: @escaping @Sendable (EventLoop) -> Application
-    ) {
+    init(_ loop: EventLoop, _ shared: Shared) {
         self.loop = loop
-        self.configuration = configuration
-        self.limits = limits
-        self.tls = tls
-        self.logger = logger
-        self.makeApplication = makeApplication
+        self.shared = shared
     }
 
-    /// Serves until the last connection has ended after `drain` or `abort`.
+    /// Serves until the last connection and the last handler have ended after `drain` or `abort`.
+    ///
+    /// Cancelling the task that calls it would cancel all handlers at once.
     func run(_ sockets: [ListeningSocket]) async {
         guard !isDraining else { return }
+        let context = LoopContext(
+            loop: loop, configuration: shared.configuration, application: shared.makeApplication(loop),
+            logger: shared.logger)
+        self.context = context
         start(sockets)
-        await withCheckedContinuation {
-            end = $0
-            endIfDone()
-        }
+        await context.handlers.run()
     }
 
     private func start(_ sockets: [ListeningSocket]) {
-        context = LoopContext(
-            loop: loop, configuration: configuration, application: makeApplication(loop), logger: logger)
         listeners = sockets.map { socket in
-            Listener(socket, loop: loop, limits: limits, logger: logger) { [weak self] descriptor, address in
-                self?.assumeIsolated { $0.accept(descriptor, address) }
+            Listener(socket, loop: loop, limits: shared.limits, logger: shared.logger) { [weak self] event in
+                self?.assumeIsolated { $0.handle(event) } ?? false
             }
         }
         for listener in listeners { listener.assumeIsolated { $0.start() } }
     }
 
-    private func accept(_ descriptor: CInt, _ address: SocketAddress) {
-        let isWelcome = limits.add(address.ip)
-        guard let context, let transport = makeTransport(descriptor, isWelcome: isWelcome) else {
-            return limits.remove(address.ip)
+    /// - Returns: of `needsRoom`, whether there is room now.
+    private func handle(_ event: Listener.Event) -> Bool {
+        switch event {
+        case .accepted(let descriptor, let address): accept(descriptor, address)
+        case .needsRoom: return makeRoom()
         }
+        return true
+    }
+
+    private func accept(_ descriptor: CInt, _ address: SocketAddress) {
+        guard let context else { return }
+        guard shared.limits.add(address.ip) else { return refuse(descriptor, context) }
+        guard let transport = makeTransport(descriptor) else { return shared.limits.remove(address.ip) }
         let connection = HTTPConnection(transport, address: address, context: context) { [weak self] connection in
             self?.assumeIsolated { $0.remove(connection) }
         }
-        connections.insert(ObjectIdentified(connection))
-        connection.assumeIsolated { $0.start(refusing: isWelcome ? nil : .tooManyConnections) }
+        connections[ObjectIdentifier(connection)] = connection
+        connection.start()
     }
 
-    /// Nil closes the connection: a handshake is too much work for saying no.
-    private func makeTransport(_ descriptor: CInt, isWelcome: Bool) -> sending (any Transport)? {
-        guard let tls else { return PlainTransport(descriptor: descriptor) }
-        guard isWelcome else {
-            close(descriptor)
-            return nil
-        }
-        return TLSTransport(descriptor: descriptor, context: tls.context)
+    /// Nil if there is no memory left; the descriptor is then closed.
+    private func makeTransport(_ descriptor: CInt) -> (any Transport)? {
+        guard let tls = shared.tls else { return PlainTransport(descriptor: descriptor) }
+        return TLSTransport(descriptor: descriptor, context: tls.context(now: loop.now))
+    }
+
+    /// Closes a connection beyond its network's limit, with a response if the client speaks in the clear: a handshake
+    /// is too much work for a refusal. It holds no slot and nothing waits for it, so that a flood of them costs
+    /// little; a client that sends more meanwhile may see a reset instead.
+    private func refuse(_ descriptor: CInt, _ context: LoopContext) {
+        let transport = PlainTransport(descriptor: descriptor)
+        defer { transport.close(reset: false) }
+        guard shared.tls == nil else { return }
+        _ = transport.read(into: context.readBuffer)
+        let response = context.render(.tooManyConnections, context.makeRequestID())
+        guard case .bytes(let body) = response.body else { return }
+        var bytes: [UInt8] = []
+        try? ResponseEncoder.closing.encode(
+            response.status, response.fields, body: body.span, date: context.date.value(), into: &bytes)
+        _ = bytes.withUnsafeBytes { transport.write($0) }
+        transport.finishWriting()
+    }
+
+    /// Closes the longest idle connection.
+    private func makeRoom() -> Bool {
+        guard let idle = context?.idle.longestIdle else { return false }
+        idle.evict()
+        return true
     }
 
     private func remove(_ connection: HTTPConnection) {
-        guard connections.remove(ObjectIdentified(connection)) != nil else { return }
-        limits.remove(connection.address.ip)
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        shared.limits.remove(connection.address.ip)
         for listener in listeners { listener.assumeIsolated { $0.resume() } }
         endIfDone()
     }
@@ -94,8 +122,8 @@ extension LoopServer {
             listener.assumeIsolated { $0.stop { [weak self] in self?.assumeIsolated { $0.remove(listener) } } }
         }
         drainTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.abort() } }
-        drainTimer?.set(after: configuration.deadlines.drain)
-        for connection in connections { connection.object.assumeIsolated { $0.drain() } }
+        drainTimer?.set(after: shared.configuration.deadlines.drain)
+        for connection in connections.values { connection.drain() }
         endIfDone()
     }
 
@@ -103,7 +131,7 @@ extension LoopServer {
     func abort() {
         drain()
         for listener in listeners { listener.assumeIsolated { $0.close() } }
-        for connection in connections { connection.object.assumeIsolated { $0.abort() } }
+        for connection in connections.values { connection.abort() }
     }
 
     private func remove(_ listener: Listener) {
@@ -115,17 +143,6 @@ extension LoopServer {
         guard isDraining, connections.isEmpty, listeners.isEmpty else { return }
         drainTimer?.unset()
         drainTimer = nil
-        end?.resume()
-        end = nil
+        context?.handlers.stop()
     }
-}
-
-/// An object as an element of a set: itself and no other.
-struct ObjectIdentified<Object: AnyObject & Sendable>: Hashable, Sendable {
-    let object: Object
-
-    init(_ object: Object) { self.object = object }
-
-    static func == (left: Self, right: Self) -> Bool { left.object === right.object }
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(object)) }
 }

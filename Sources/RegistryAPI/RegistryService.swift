@@ -58,10 +58,21 @@ public struct RegistryService: Sendable {
 
     /// The routes, with what every one of them goes through.
     public func application(observer: (any RequestObserver)?) -> Application {
-        let answered = routes.map { $0.wrapped(in: [StreamCompression.middleware, renderErrors]) }
+        let answered = routes.map {
+            $0.admitting(admit).wrapped(in: [renderErrors])
+        }
         return Application(
             router: Router(sharedWithAllowedOrigins(answered).map(Self.uncached)), observer: observer,
             renderProblem: ProblemDocument.response)
+    }
+
+    /// Lets the body of a request come if its sender is known: a stranger's is not read. What the sender may do is
+    /// for the handler to judge, which authenticates again.
+    private func admit(_ request: ServerRequest) async throws -> ServerResponse {
+        // As late as any call accepts a JWT.
+        _ = try await caller(
+            request, on: try? AppID(request.parameters["app"]), lateness: Self.logoutLateness)
+        return ServerResponse(.continue)
     }
 
     /// What stands under `/v1` is personal or secret: nobody keeps it, and no browser guesses what it is.
@@ -89,10 +100,10 @@ public struct RegistryService: Sendable {
         ]
     }
 
-    /// Turns the errors of the API into problem documents, and logs those that are the service's own.
+    /// Compresses streams, turns the errors of the API into problem documents, and logs those that are the service's own.
     private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
-            return try await handler(request)
+            return try StreamCompression.apply(to: try await handler(request), for: request)
         } catch {
             guard let known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
             countFailedAuthentication(known, request)

@@ -1,3 +1,5 @@
+import ByteText
+
 /// The escapes of JSON strings (RFC 8259, section 7), in texts that the tokenizer has accepted.
 enum Escapes {
     /// The UTF-8 that an escaped text stands for; U+FFFD stands in for a lone surrogate.
@@ -44,7 +46,7 @@ enum Escapes {
     private static func takeUnit(_ rest: inout ArraySlice<UInt8>) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            unit = unit << 4 | UInt32(rest.popFirst().flatMap(Hexadecimal.value) ?? 0)
+            unit = unit << 4 | UInt32(rest.popFirst()?.hexDigitValue ?? 0)
         }
         return unit
     }

@@ -11,8 +11,17 @@ public final class JSONDocument {
     @exclusivity(unchecked) var cursorOwner = 0
     @exclusivity(unchecked) var cursor = 1
 
-    /// All faults so far, the text's own first; at most 100 are listed.
-    public private(set) var faults: [JSONFault] = []
+    /// A fault whose pointer is made when somebody asks for it.
+    private struct Finding {
+        let index: Int
+        /// The member that is absent, as the end of the pointer.
+        let tail: String
+        let code: JSONFault.Code
+        let detail: String
+    }
+
+    private var findings: [Finding] = []
+    private var listed: [JSONFault] = []
 
     /// Reads the whole text. Duplicate members, lone surrogates and U+0000 become faults.
     ///
@@ -38,14 +47,29 @@ public final class JSONDocument {
 
     /// - Throws: all faults, if there is any.
     public func check() throws(JSONFaults) {
-        guard faults.isEmpty else { throw JSONFaults(faults) }
+        guard findings.isEmpty else { throw JSONFaults(faults) }
+    }
+
+    /// All faults so far, the text's own first; at most 100 are listed.
+    public var faults: [JSONFault] {
+        if listed.count < findings.count { listed = makeFaults() }
+        return listed
+    }
+
+    private func makeFaults() -> [JSONFault] {
+        let indices = Set(findings.map(\.index)).sorted()
+        let pointers = Dictionary(uniqueKeysWithValues: zip(indices, JSONPointer.make(to: indices, in: self)))
+        return findings.map { finding in
+            JSONFault(
+                pointer: (pointers[finding.index] ?? "") + finding.tail, code: finding.code, detail: finding.detail)
+        }
     }
 
     /// Adds a fault at a value, or at a member that is absent.
     func add(_ code: JSONFault.Code, _ detail: String, at index: Int, member: StaticString? = nil) {
-        guard faults.count < Tape.findingsMax else { return }
+        guard findings.count < Tape.findingsMax else { return }
         let tail = member.map { "/" + JSONPointer.escape($0.description) } ?? ""
-        faults.append(JSONFault(pointer: JSONPointer.make(to: index, in: self) + tail, code: code, detail: detail))
+        findings.append(Finding(index: index, tail: tail, code: code, detail: detail))
     }
 
     /// The bytes of a node; a string's without its quotes, and still escaped.
@@ -68,7 +92,7 @@ public final class JSONDocument {
         if node.isEscaped { return Escapes.decode(text(at: index)).elementsEqual(name.description.utf8) }
         guard Int(node.end &- node.start) == name.utf8CodeUnitCount else { return false }
         let bytes = bytes
-        return bytes.span.holds(name, at: Int(node.start))
+        return bytes.span.hasBytes(of: name, at: Int(node.start))
     }
 }
 

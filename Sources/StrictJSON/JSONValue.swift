@@ -27,7 +27,7 @@ public struct JSONValue {
     }
 
     /// Where the value stands: a JSON pointer (RFC 6901) from the root of the text.
-    public var pointer: String { JSONPointer.make(to: index, in: document) }
+    public var pointer: String { JSONPointer.make(to: [index], in: document)[0] }
 
     /// Adds a fault at this value.
     public func refuse(_ code: JSONFault.Code, _ detail: String) {

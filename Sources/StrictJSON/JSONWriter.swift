@@ -1,3 +1,5 @@
+import ByteText
+
 /// Writes one JSON text (RFC 8259) as bytes, compactly, in the order of the calls. Whoever calls it keeps names and
 /// values in step; commas are its own concern.
 public struct JSONWriter {
@@ -8,6 +10,11 @@ public struct JSONWriter {
     /// - Parameter capacity: how many bytes are expected.
     public init(capacity: Int = 512) {
         bytes.reserveCapacity(capacity)
+    }
+
+    /// Writes behind what is in `buffer`, whose memory it takes over.
+    public init(appendingTo buffer: consuming [UInt8]) {
+        bytes = buffer
     }
 
     public mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
@@ -41,16 +48,45 @@ public struct JSONWriter {
         value.withUTF8 { appendQuoted($0) }
     }
 
+    /// A string that ends with the first character that begins behind `end`, a position in `bytes`; an ellipsis
+    /// stands for the rest.
+    public mutating func string(_ value: String, endingAt end: Int) {
+        // Nearly always there is nothing to cut, and copying whole strings is quicker.
+        guard bytes.count + value.utf8.count + 2 > end else { return string(value) }
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        for scalar in value.unicodeScalars {
+            guard bytes.count < end else {
+                bytes.append(contentsOf: "…".utf8)
+                break
+            }
+            for byte in UTF8.encode(scalar) ?? .init() {
+                if Self.mustEscape(byte) { appendEscape(byte) } else { bytes.append(byte) }
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A string that `write` appends, of characters that need no escape.
+    public mutating func plainString(_ write: (inout [UInt8]) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        write(&bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Gives up the text, and with it the memory.
+    public consuming func takeBytes() -> [UInt8] { bytes }
+
+    /// A number that `write` appends, in the syntax of JSON.
+    public mutating func number(_ write: (inout [UInt8]) -> Void) {
+        separate()
+        write(&bytes)
+    }
+
     public mutating func integer(_ value: Int64) {
         separate()
-        var digits = value.magnitude
-        let start = bytes.count
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digits % 10))
-            digits /= 10
-        } while digits > 0
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        bytes[start...].reverse()
+        bytes.appendDecimal(value)
     }
 
     /// The shortest text that reads back as the same double; `null` for what JSON cannot say (infinite, not a number).
@@ -97,7 +133,7 @@ public struct JSONWriter {
         needsComma = true
     }
 
-    /// Runs of ordinary bytes are copied whole; only quote, backslash and controls must be escaped.
+    /// Runs of ordinary bytes are copied whole; only quote, backslash and controls are escaped.
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
         var run = 0
@@ -110,8 +146,9 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// What RFC 8259 section 7 has escaped, and DEL, which terminals act on.
     private static func mustEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
     }
 
     private mutating func appendEscape(_ byte: UInt8) {
@@ -123,10 +160,8 @@ public struct JSONWriter {
             bytes.append(UInt8(ascii: "\\"))
             bytes.append(byte)
         default:
-            let digits = Array("0123456789abcdef".utf8)
             bytes.append(contentsOf: "\\u00".utf8)
-            bytes.append(digits[Int(byte >> 4)])
-            bytes.append(digits[Int(byte & 15)])
+            bytes.appendHex(byte)
         }
     }
 }

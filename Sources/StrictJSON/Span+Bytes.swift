@@ -19,7 +19,7 @@ extension Span<UInt8> {
     }
 
     /// Whether the bytes from `start` on are the name's.
-    func holds(_ name: StaticString, at start: Int) -> Bool {
+    func hasBytes(of name: StaticString, at start: Int) -> Bool {
         name.withUTF8Buffer { other in
             let other = other.span
             guard start &+ other.count <= count else { return false }

@@ -1,3 +1,5 @@
+import ByteText
+
 extension Tokenizer {
     /// A string (RFC 8259, section 7), from its opening quote to behind the closing one.
     mutating func readString() throws(JSONFaults) {
@@ -61,7 +63,7 @@ extension Tokenizer {
     private mutating func readHexDigits() throws(JSONFaults) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = Hexadecimal.value(of: peek()) else {
+            guard let digit = peek().hexDigitValue else {
                 throw malformed("Four hexadecimal digits are expected.")
             }
             unit = unit << 4 | UInt32(digit)
@@ -123,17 +125,6 @@ extension Tokenizer {
         while peek() &- UInt8(ascii: "0") < 10 { offset += 1 }
         guard offset > start else {
             throw malformed("A digit is expected.")
-        }
-    }
-}
-
-enum Hexadecimal {
-    static func value(of byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 }

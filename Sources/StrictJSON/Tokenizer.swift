@@ -119,7 +119,7 @@ struct Tokenizer {
 
     private mutating func readLiteral(_ literal: StaticString, _ kind: Tape.Node.Kind) throws(JSONFaults) {
         let end = offset + literal.utf8CodeUnitCount
-        guard bytes.span.holds(literal, at: offset) else {
+        guard bytes.span.hasBytes(of: literal, at: offset) else {
             throw malformed("A value is expected.")
         }
         append(kind, start: offset, end: end)

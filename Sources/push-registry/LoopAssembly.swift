@@ -20,6 +20,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
     static let connectionsPerLoop = 4
     static let connectionsPerLoopMax = 8
 
+    /// The pool's connections, one that reconnects, epoll and eventfd, and the listeners.
+    static let descriptorsPerLoop = connectionsPerLoopMax + 12
+
     private static var loopLimits: PostgresPoolLimits {
         var limits = PostgresPoolLimits(connectionsMin: connectionsPerLoop, connectionsMax: connectionsPerLoopMax)
         limits.sharedConnectionsMin = 1
@@ -52,7 +55,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let errorPage = ErrorPage()
     private let keyUses = KeyUseLog()
     private let metrics: PrometheusRegistry
-    private let accessLogInterval: Int
+    private let makeAccessLog: @Sendable () -> AccessLog
     private let logger: Logger
     /// Whether audiences are read from another database.
     private let readsElsewhere: Bool
@@ -61,7 +64,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
 
     init(
         _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
-        admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, accessLogInterval: Int, logger: Logger
+        admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, logger: Logger,
+        makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -90,7 +94,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.bodyLimits = bodyLimits
         self.departure = departure
         self.metrics = metrics
-        self.accessLogInterval = accessLogInterval
+        self.makeAccessLog = makeAccessLog
         links = try TimeZoneLinks()
         self.logger = logger
         readsElsewhere = audiences.readDatabaseURL != nil
@@ -120,7 +124,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
             observer: CombinedObserver([
-                AccessLog(logger: logger, successInterval: accessLogInterval), RequestMetrics(factory: metrics),
+                makeAccessLog(), RequestMetrics(factory: metrics),
             ]))
     }
 

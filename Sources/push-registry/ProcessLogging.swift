@@ -10,4 +10,11 @@ enum ProcessLogging {
         LoggingSystem.bootstrap { format.makeHandler(label: $0, level: level) }
         return Logger(label: "push-registry")
     }
+
+    /// The log of requests, as the settings say.
+    static func makeAccessLog(_ settings: Settings, label: String) -> AccessLog {
+        AccessLog(
+            label: label, format: settings.logFormat ?? .standard, level: settings.logLevel,
+            successInterval: settings.accessLogInterval)
+    }
 }

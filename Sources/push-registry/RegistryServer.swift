@@ -58,10 +58,12 @@ struct RegistryServer {
         let departure = Departure()
         let assembly = try LoopAssembly(
             database, settings.audiences, settings.sizes.bodies, loops: loops, admin: admin, departure: departure,
-            metrics: metrics,
-            accessLogInterval: settings.accessLogInterval, logger: logger)
+            metrics: metrics, logger: logger
+        ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
+        var configuration = try httpConfiguration()
+        limitConnections(&configuration, eventLoops: loops.count)
         let server = try HTTPServer(
-            httpConfiguration(), loops: loops, logger: logger, makeApplication: assembly.application)
+            configuration, loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         let http = HTTPService(
             server: server, departure: departure, drainDelay: settings.connections.drainDelay, logger: logger)
@@ -79,6 +81,23 @@ struct RegistryServer {
         }
         try await printed
         for loop in loops { loop.stop() }
+    }
+
+    /// As many connections as there are descriptors for: where clients have them all, PostgreSQL is never reached again.
+    private func limitConnections(_ configuration: inout HTTPServerConfiguration, eventLoops: Int) {
+        let descriptors = DescriptorLimit.raise()
+        let perLoop = LoopAssembly.descriptorsPerLoop + settings.audiences.limits.pool.connectionsMax
+        let most = DescriptorLimit.connectionsMax(limit: descriptors, eventLoops: eventLoops, perLoop: perLoop)
+        let wanted = configuration.connectionsMax
+        configuration.connectionsMax = min(wanted, most)
+        logger.notice(
+            "connections are limited",
+            metadata: [
+                "connectionsMax": .stringConvertible(configuration.connectionsMax),
+                "configured": .stringConvertible(wanted), "descriptors": .stringConvertible(descriptors),
+            ])
+        guard most < wanted else { return }
+        logger.warning("fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)")
     }
 
     private func httpConfiguration() throws -> HTTPServerConfiguration {

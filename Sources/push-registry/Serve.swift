@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import HTTPServer
 import Logging
 
@@ -28,6 +29,8 @@ struct Serve: AsyncParsableCommand {
     var demo = false
 
     func run() async throws {
+        // Who reads the log may go away: writing then fails, where the signal would end the service.
+        signal(SIGPIPE, SIG_IGN)
         let inheritedSockets = try InheritedSocket.takeAll()
         let groups = [connections.flags, sizes.flags, audiences.flags]
         let settings = try await common.settings(

@@ -23,6 +23,9 @@ struct SizeSettings: Sendable {
         // A head is taken whole.
         let headBytesMax = wire.methodBytesMax + wire.targetBytesMax + wire.headerBytesMax
         configuration.unreadBytesMax = max(configuration.unreadBytesMax, headBytesMax)
+        // Of the largest bodies two can be held.
+        let bodyBytesMax = max(bodies.registrationBytesMax, bodies.feedbackBytesMax)
+        configuration.heldBytesMax = max(configuration.heldBytesMax, 2 * bodyBytesMax)
     }
 }
 

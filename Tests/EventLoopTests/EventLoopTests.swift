@@ -86,20 +86,69 @@ struct EventLoopTests {
 
     @Test func othersHaveTheirTurn_whileATaskYieldsAfterMuchWork() async throws {
         let loop = loop
-        let turns = Atomic<Int>(0)
+        let turns = Count()
         let working = Task(executorPreference: loop) {
             while !Task.isCancelled {
-                let end = ContinuousClock.now + .milliseconds(1)
+                let end = ContinuousClock.now + EventLoop.jobTimePerRoundMax
                 while ContinuousClock.now < end {}
-                turns.add(1, ordering: .relaxed)
+                turns.increment()
                 await Task.yield()
             }
         }
-        try await loop.sleep(for: .milliseconds(5))
-        // By their number alone a thousand turns would have come before.
-        #expect(turns.load(ordering: .relaxed) < 900)
+        // A socket's callback, and a timer's, come after one such turn each; by the number of jobs alone a thousand
+        // would come before.
+        let between = await withCheckedContinuation { continuation in
+            loop.execute {
+                let before = turns.value
+                let timer = loop.makeTimer { continuation.resume(returning: turns.value - before) }
+                timer.set(after: .zero)
+            }
+        }
+        #expect(between < 10)
         working.cancel()
         await working.value
+    }
+
+    @Test func batchIsInterrupted_whenItsJobsTakeLong() async {
+        let loop = loop
+        let ran = Count()
+        let atTimer = await withCheckedContinuation { continuation in
+            loop.execute {
+                let timer = loop.makeTimer { continuation.resume(returning: ran.value) }
+                timer.set(after: .zero)
+                for _ in 0..<100 {
+                    loop.execute {
+                        let end = ContinuousClock.now + EventLoop.jobTimePerRoundMax
+                        while ContinuousClock.now < end {}
+                        ran.increment()
+                    }
+                }
+            }
+        }
+        #expect(atTimer < 10)
+    }
+
+    @Test func threadIsNoLoopsThread_whenTheLoopHasEnded() async {
+        let loop = EventLoop(name: "ended")
+        let ended = DispatchSemaphore(value: 0)
+        loop.execute { loop.stop() }
+        // The thread that gets the ended one's id, sooner or later, must not be taken for it.
+        for _ in 0..<200 {
+            Thread {
+                if loop.isCurrent { Issue.record("a thread of somebody else") }
+                ended.signal()
+            }.start()
+        }
+        await blockingWait(for: ended, times: 200)
+    }
+
+    private func blockingWait(for semaphore: DispatchSemaphore, times: Int) async {
+        await withCheckedContinuation { continuation in
+            Thread {
+                for _ in 0..<times { semaphore.wait() }
+                continuation.resume()
+            }.start()
+        }
     }
 
     @Test func sleepEnds_whenItsTaskIsCancelled() async {
@@ -139,6 +188,14 @@ struct EventLoopTests {
         #expect(table.handler(for: old.key) == nil)
         #expect(table.handler(for: new.key) != nil)
     }
+}
+
+private final class Count: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func increment() { count.add(1, ordering: .relaxed) }
 }
 
 private final class WatchBox: @unchecked Sendable {

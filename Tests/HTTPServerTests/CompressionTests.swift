@@ -11,8 +11,8 @@ struct CompressionTests {
     private static let rows = String(repeating: String(repeating: "r", count: 39) + "\n", count: 100_000)
 
     /// `/rows` (4 MB in pieces of 40 bytes), `/large` (a piece of 4 MB), `/empty`, `/tagged` (its `X-Tag` as `ETag`),
-    /// `/bytes`, `/encoded`, `/fail` (after a row), `/feed` (a row, a flush, and the end once the client has gone on to
-    /// `/end`).
+    /// `/bytes`, `/encoded`, `/fail` (after a row), `/feed` (a row, a flush, and the end once the client has gone on
+    /// to `/end`).
     private static func server() throws -> TestServer {
         try TestServer(routes: { loop, events in
             let routes =

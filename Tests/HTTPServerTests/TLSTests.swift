@@ -1,8 +1,11 @@
+import COpenSSL
 import Foundation
 import Glibc
-import HTTPServer
 import HTTPTypes
+import Logging
 import Testing
+
+@testable import HTTPServer
 
 /// The client is OpenSSL's own program: what it says about a connection is not ours.
 @Suite("TLS", .timeLimit(.minutes(1)))
@@ -48,6 +51,75 @@ struct TLSTests {
         }
         #expect(output.contains("Reused, TLSv1"))
         #expect(output.contains("hello"))
+    }
+
+    @Test(arguments: ["X25519", "P-256", "P-384"]) func handshakeSucceeds_whenTheGroupIs(_ group: String) async throws {
+        let server = try makeServer()
+        let output = try await blocking {
+            try openssl(["s_client", "-groups", group, "-connect", "127.0.0.1:\(server.port)"], input: "")
+        }
+        #expect(output.contains("Cipher is TLS_AES_128_GCM_SHA256"))
+    }
+
+    /// An exponentiation in a field of 8,192 bits would hold the loop for tens of milliseconds.
+    @Test(arguments: ["ffdhe2048", "ffdhe8192", "P-521"])
+    func handshakeFails_whenTheOnlyGroupIs(_ group: String) async throws {
+        let server = try makeServer()
+        let output = try await blocking {
+            try openssl(["s_client", "-groups", group, "-connect", "127.0.0.1:\(server.port)"], input: "")
+        }
+        #expect(output.contains("handshake failure"))
+    }
+
+    @Test func ticketKeysAreReplaced_whenTheirTimeIsOver() throws {
+        let start = ContinuousClock.now
+        let reloadable = try ReloadableTLSContext(
+            files.files, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: start)
+        let first = reloadable.context(now: start)
+        let end = start + ReloadableTLSContext.ticketKeyLifetime
+        #expect(reloadable.context(now: end - .seconds(1)) === first)
+        let second = reloadable.context(now: end)
+        #expect(second !== first)
+        #expect(reloadable.context(now: end + .seconds(1)) === second)
+        #expect(SSL_CTX_check_private_key(second.pointer) == 1)
+        #expect(Self.ticketKeys(second) != Self.ticketKeys(first))
+    }
+
+    private static func ticketKeys(_ context: TLSContext) -> [UInt8] {
+        var keys = [UInt8](repeating: 0, count: 80)
+        #expect(SSL_CTX_ctrl(context.pointer, SSL_CTRL_GET_TLSEXT_TICKET_KEYS, keys.count, &keys) == 1)
+        return keys
+    }
+
+    @Test func buffersAreGivenBack_whenTheConnectionIsIdle() throws {
+        let context = try TLSContext(files.files)
+        var ends: [CInt] = [0, 0]
+        let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        #expect(socketpair(AF_UNIX, flags, 0, &ends) == 0)
+        let transport = try #require(TLSTransport(descriptor: ends[0], context: context))
+        let clientContext = SSL_CTX_new(TLS_client_method())
+        let client = SSL_new(clientContext)
+        defer {
+            SSL_free(client)
+            SSL_CTX_free(clientContext)
+            close(ends[1])
+        }
+        SSL_set_fd(client, ends[1])
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        while SSL_connect(client) != 1 || transport.isHandshaking { _ = transport.read(into: buffer) }
+        let request = [UInt8](repeating: 120, count: 16_000)
+        SSL_write(client, request, CInt(request.count))
+        _ = transport.read(into: buffer)
+        _ = request.withUnsafeBytes { transport.write($0) }
+        #expect(transport.bufferByteCount > 16_000)
+        transport.releaseBuffers()
+        #expect(transport.bufferByteCount < 1_000)
+        // What follows goes through the new ones.
+        SSL_write(client, request, CInt(request.count))
+        guard case .bytes(request.count) = transport.read(into: buffer) else {
+            return #expect(Bool(false), "the transport reads no more")
+        }
     }
 
     @Test func wholeBodyArrives_whenItTakesManyRecords() async throws {

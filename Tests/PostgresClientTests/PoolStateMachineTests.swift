@@ -142,6 +142,12 @@ struct PoolStateMachineTests {
         #expect(pool.connected(1) == [.close(1), .finish])
     }
 
+    @Test func run_endsAtOnce_whenTheShutDownCameFirst() {
+        var pool = PoolStateMachine(limits: .make(connections: 1))
+        #expect(pool.shutDown() == [.finish])
+        #expect(pool.run() == [.finish])
+    }
+
     @Test func shutDown_ends_whenNothingComesBackInTime() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         _ = pool.borrow(.exclusive, now: start)

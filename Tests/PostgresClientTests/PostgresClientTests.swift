@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import EventLoop
+import Logging
 import PostgresClient
 import Testing
 
@@ -184,6 +185,18 @@ struct ReconnectTests {
             let error = try await postgresError { _ = try await client.execute("SELECT 1") }
             #expect(error.kind == .unavailable)
             #expect(!String(reflecting: error).contains("hidden"))
+            #expect(!client.isReachable)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func run_returns_whenItsTaskIsCancelledBeforeItBegins() async throws {
+        let configuration = try PostgresConfiguration("host=/nowhere")
+        try await withLoop { loop in
+            let client = PostgresClient(configuration, on: loop, logger: Logger(label: "test"))
+            await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                await client.run()
+            }.value
             #expect(!client.isReachable)
         }
     }

@@ -9,7 +9,7 @@ struct FeedbackBodyTests {
     private static let good = #"{"token":"AAAAAAAAAAAAAAAA","reason":"Unregistered"}"#
 
     @Test func item_hasEveryValue_whenAllAreSent() async throws {
-        let body = try await FeedbackBody.read(
+        let body = try FeedbackBody.read(
             #"[{"token":"t","provider":"fcm","installId":"i","reason":"UNREGISTERED","timestamp":1795325400000,"generation":7}]"#
         )
         let item = try #require(body.items.first)
@@ -20,7 +20,7 @@ struct FeedbackBodyTests {
     }
 
     @Test func provider_isApns_unlessAnInstallationIsNamed() async throws {
-        let body = try await FeedbackBody.read(
+        let body = try FeedbackBody.read(
             #"[\#(Self.good),{"installId":"i","reason":"x"},{"installId":"i","token":"aaaaaaaaaaaaaaaa","reason":"x"}]"#
         )
         #expect(body.items.map(\.provider) == [.apns, nil, nil])
@@ -30,7 +30,7 @@ struct FeedbackBodyTests {
 
     @Test(arguments: [("410", "410"), ("410.0", "410"), ("4.1e2", "410"), (#""410""#, "410"), ("1.5", "1.5")])
     func reason_isTheSame_asNumberOrString(sent: String, reason: String) async throws {
-        let body = try await FeedbackBody.read(#"[{"installId":"i","reason":\#(sent)}]"#)
+        let body = try FeedbackBody.read(#"[{"installId":"i","reason":\#(sent)}]"#)
         #expect(body.items.map(\.reason) == [reason])
     }
 
@@ -46,7 +46,7 @@ struct FeedbackBodyTests {
     ])
     func badItem_isReportedByItsIndex(item: String, pointer: String) async throws {
         for text in ["[\(Self.good),\(item),\(Self.good)]", "\(Self.good)\n\(item)\r\n\n\(Self.good)\n"] {
-            let body = try await FeedbackBody.read(text)
+            let body = try FeedbackBody.read(text)
             #expect(body.items.count == 2 && body.invalid == 1)
             #expect(body.errors.allSatisfy { $0.index == 1 } && body.errors.map(\.fault.pointer).contains(pointer))
         }
@@ -58,43 +58,43 @@ struct FeedbackBodyTests {
         (#""2060-01-01T00:00:00Z""#, false),
     ])
     func item_isInvalid_whenItsTimeIsImplausible(timestamp: String, isPlausible: Bool) async throws {
-        let body = try await FeedbackBody.read(#"[{"installId":"i","reason":"x","timestamp":\#(timestamp)}]"#)
+        let body = try FeedbackBody.read(#"[{"installId":"i","reason":"x","timestamp":\#(timestamp)}]"#)
         #expect(body.items.count == (isPlausible ? 1 : 0))
         #expect(body.errors.map(\.fault.pointer) == (isPlausible ? [] : ["/timestamp"]))
         #expect(body.errors.allSatisfy { $0.fault.detail.contains("milliseconds") })
     }
 
     @Test func form_isTheOneOfTheContentType() async throws {
-        await #expect(throws: JSONFaults.self) { _ = try await FeedbackBody.read(Self.good, as: .array) }
-        #expect(try await FeedbackBody.read("[\(Self.good)]", as: .array).items.count == 1)
-        #expect(try await FeedbackBody.read("\(Self.good)\n\(Self.good)", as: .lines).items.count == 2)
-        #expect(try await FeedbackBody.read("[\(Self.good)]", as: .lines).invalid == 1)
+        #expect(throws: JSONFaults.self) { _ = try FeedbackBody.read(Self.good, as: .array) }
+        #expect(try FeedbackBody.read("[\(Self.good)]", as: .array).items.count == 1)
+        #expect(try FeedbackBody.read("\(Self.good)\n\(Self.good)", as: .lines).items.count == 2)
+        #expect(try FeedbackBody.read("[\(Self.good)]", as: .lines).invalid == 1)
     }
 
     @Test func line_isBadAlone_whenItIsNoJSON() async throws {
-        let body = try await FeedbackBody.read("\(Self.good)\n{oops\n\(Self.good)")
+        let body = try FeedbackBody.read("\(Self.good)\n{oops\n\(Self.good)")
         #expect(body.items.count == 2 && body.errors.map(\.index) == [1])
     }
 
     @Test func faults_areListedUpToAHundred_andAllCounted() async throws {
         let items = Array(repeating: "{}", count: 150).joined(separator: ",")
-        let body = try await FeedbackBody.read("[\(items)]")
+        let body = try FeedbackBody.read("[\(items)]")
         #expect(body.invalid == 150 && body.errors.count == 100)
     }
 
     @Test(arguments: ["", "  ", "7", #""text""#, "{\n\"token\":\"x\"}", "[", "[{}", "hello", "null"])
     func body_isRefused_whenItIsNeitherArrayNorLines(text: String) async throws {
-        await #expect(throws: JSONFaults.self) { _ = try await FeedbackBody.read(text) }
+        #expect(throws: JSONFaults.self) { _ = try FeedbackBody.read(text) }
     }
 
     @Test func body_isTooLarge_beyondTenThousandItems() async throws {
         let items = Array(repeating: Self.good, count: FeedbackBody.itemsMax)
         #expect(
-            try await FeedbackBody.read("[" + items.joined(separator: ",") + "]").items.count == FeedbackBody.itemsMax)
+            try FeedbackBody.read("[" + items.joined(separator: ",") + "]").items.count == FeedbackBody.itemsMax)
         for text in [
             "[" + (items + [Self.good]).joined(separator: ",") + "]", (items + [Self.good]).joined(separator: "\n"),
         ] {
-            await #expect(throws: APIError.self) { _ = try await FeedbackBody.read(text) }
+            #expect(throws: APIError.self) { _ = try FeedbackBody.read(text) }
         }
     }
 }
@@ -103,7 +103,7 @@ extension FeedbackBody {
     /// 2026-11-22T06:30:00Z.
     fileprivate static let receivedAt = Timestamp(milliseconds: 1_795_329_000_000)!
 
-    fileprivate static func read(_ text: String, as form: ListForm? = nil) async throws -> FeedbackBody {
-        try await parse(Array(text.utf8), as: form, app: AppNumber(1), receivedAt: receivedAt)
+    fileprivate static func read(_ text: String, as form: ListForm? = nil) throws -> FeedbackBody {
+        try parse(Array(text.utf8), as: form, app: AppNumber(1), receivedAt: receivedAt)
     }
 }

@@ -137,3 +137,43 @@ extension JSONDocument {
         faults.map { "\($0.code.rawValue) \($0.pointer)" }
     }
 }
+
+@Suite("Faults cost no more than their text", .serialized)
+struct FaultCostTests {
+    /// 64 KiB of zeros, and as many faults at their end as are listed: each pointer counts the elements before it.
+    private static let zeros = String(repeating: "0,", count: 32_000)
+    private static let good = Array("[\(zeros)\(Array(repeating: "\"a\"", count: 100).joined(separator: ","))]".utf8)
+    private static let bad = Array(
+        "[\(zeros)\(Array(repeating: "\"\\u0000\"", count: 100).joined(separator: ","))]".utf8)
+
+    @Test func pointersAreMadeInOnePass() throws {
+        let faults = try JSONDocument(Self.bad).faults
+        #expect(faults.map(\.pointer) == (32_000..<32_100).map { "/\($0)" })
+    }
+
+    @Test func textWithAHundredFaults_costsAtMostTwiceAGoodOne() throws {
+        let good = try Self.cost(of: Self.good)
+        let bad = try Self.cost(of: Self.bad)
+        #expect(bad < good * 2)
+    }
+
+    /// The least of several times: what else the machine does only adds to it.
+    private static func cost(of text: [UInt8]) throws -> Duration {
+        try (0..<9).map { _ in
+            try ContinuousClock().measure { _ = try JSONDocument(text).faults.count }
+        }.min() ?? .zero
+    }
+
+    @Test func pointersAreRight_whateverTheOrderOfTheFaults() throws {
+        let document = try JSONDocument(Array(#"{"a":[1,{"b":2}],"c":{"d":[3,[4,5]]},"e/~":6}"#.utf8))
+        let root = try #require(document.root.object())
+        root.value("e/~")?.refuse(.wrongType, "")
+        root.value("c")?.refuse(.wrongType, "")
+        root.object("c")?.value("d")?.refuse(.wrongType, "")
+        root.value("a")?.refuse(.wrongType, "")
+        document.root.refuse(.wrongType, "")
+        #expect(document.faults.map(\.pointer) == ["/e~1~0", "/c", "/c/d", "/a", ""])
+        root.value("c")?.refuse(.wrongType, "")
+        #expect(document.faults.count == 6)
+    }
+}

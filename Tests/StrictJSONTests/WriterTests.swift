@@ -26,7 +26,7 @@ struct WriterTests {
             writer.member("last", false)
         }
         let expected =
-            #"{"installId":"a\"b\\c\n\u0001"# + "\u{7F}é😀"
+            #"{"installId":"a\"b\\c\n\u0001\u007f"# + "é😀"
             + #"","userId":null,"generation":-9223372036854775808,"reachable":true,"empty":[],"name\n":null,"#
             + #""list":[0,52.5,null,{},[1]],"last":false}"#
         #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)

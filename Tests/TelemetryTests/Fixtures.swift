@@ -41,33 +41,48 @@ extension PrometheusRegistry {
     }
 }
 
-/// Takes log lines: a socket that keeps the border between one write(2) and the next.
+/// Takes log lines, by a pipe.
 final class LogSink: Sendable {
     let output: LogOutput
-    private let descriptor: CInt
+    private nonisolated(unsafe) var descriptor: CInt
 
     init() {
+        signal(SIGPIPE, SIG_IGN)
         var pair: [CInt] = [0, 0]
-        let result = socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue), 0, &pair)
-        precondition(result == 0, "socketpair failed")
-        output = LogOutput(descriptor: pair[0])
-        descriptor = pair[1]
+        let result = pipe(&pair)
+        precondition(result == 0, "pipe failed")
+        _ = fcntl(pair[0], F_SETFL, O_NONBLOCK)
+        output = LogOutput(descriptor: pair[1])
+        descriptor = pair[0]
     }
 
-    deinit {
-        close(output.descriptor)
-        close(descriptor)
+    /// The output's end stays open: its thread may write yet, and must not hit a descriptor of somebody else.
+    deinit { close(descriptor) }
+
+    /// The lines since the last call, each with its line feed.
+    func lines() -> [String] {
+        var text = ""
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !output.flush(within: .milliseconds(1)), ContinuousClock.now < deadline { text += read() }
+        text += read()
+        return text.split(separator: "\n").map { "\($0)\n" }
     }
 
-    /// What each write since the last call was given.
-    func writes() -> [String] {
-        var writes: [String] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    /// What is in the pipe.
+    func read() -> String {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = recv(descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
-            guard count > 0 else { return writes }
-            writes.append(String(decoding: buffer[..<count], as: UTF8.self))
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+            text += buffer[..<count]
         }
+    }
+
+    /// The reader goes away.
+    func closeReader() {
+        close(descriptor)
+        descriptor = -1
     }
 }
 

@@ -104,3 +104,27 @@ struct RegistryTests {
         #expect(registry.lines(of: "t_sum") == ["t_sum \(8 * rounds)"])
     }
 }
+
+@Suite("What is costly to look up is looked up once a second")
+struct CachedSecondTests {
+    @Test func figureIsLookedUpAgain_afterASecond() {
+        let looks = LockedCount()
+        let cached = CachedSecond { Double(looks.increment()) }
+        let start = ContinuousClock.now
+        #expect(cached.value(at: start) == 1)
+        #expect(cached.value(at: start + .milliseconds(999)) == 1)
+        #expect(cached.value(at: start + .seconds(1)) == 2)
+    }
+}
+
+private final class LockedCount: @unchecked Sendable {
+    private let lock = NSLock()
+    private var count = 0
+
+    func increment() -> Int {
+        lock.withLock {
+            count += 1
+            return count
+        }
+    }
+}

@@ -71,7 +71,7 @@ struct AccessLogTests {
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
         let fields = ["traceparent: 00-\(trace)-00f067aa0ba902b7-01", "Authorization: Bearer secret"]
         log().didFinish(.make(head: .make(fields: fields)))
-        let line = try #require(sink.writes().first)
+        let line = try #require(sink.lines().first)
         #expect(
             line.hasSuffix(
                 """
@@ -85,37 +85,66 @@ struct AccessLogTests {
 
     @Test func line_saysSo_whenTheClientWentAway() throws {
         log().didFinish(.make(status: nil, isComplete: false))
-        let line = try #require(sink.writes().first)
+        let line = try #require(sink.lines().first)
         #expect(line.contains(#""completed":false"#) && !line.contains("status"))
     }
 
     @Test func line_isWritten_whenThereWasNoRequest() throws {
         log().didFinish(.make(head: nil, route: nil, status: 400))
-        let line = try #require(sink.writes().first)
+        let line = try #require(sink.lines().first)
         #expect(line.contains(#""route":"unmatched","status":400}"#) && !line.contains("method"))
     }
 
     @Test func everyNthSuccess_isLogged_whenSampled() {
         let log = log(successInterval: 10)
         for _ in 0..<100 { log.didFinish(.make()) }
-        #expect(sink.writes().count == 10)
+        #expect(sink.lines().count == 10)
     }
 
     @Test func failures_areAllLogged_whenSuccessesAreSampled() {
         let log = log(successInterval: 1_000)
         for status in [500, 503, 404, nil] { log.didFinish(.make(status: status)) }
         log.didFinish(.make(isComplete: false))
-        #expect(sink.writes().count == 5)
+        #expect(sink.lines().count == 5)
+    }
+
+    @Test func failures_areCounted_whenAStrangerMakesTooMany() {
+        let log = log()
+        for _ in 0..<(2 * AccessLog.failuresPerSecondMax + 100) { log.didFinish(.make(status: 404)) }
+        // They may come in two seconds, each of which has its share.
+        #expect((AccessLog.failuresPerSecondMax...2 * AccessLog.failuresPerSecondMax + 1).contains(sink.lines().count))
+    }
+
+    /// The quick way must not differ from the long one.
+    @Test(arguments: [Duration.zero, .microseconds(7), .microseconds(1_500), .milliseconds(20), .seconds(61)])
+    func line_isThatOfTheHandler(_ duration: Duration) throws {
+        let request = FinishedRequest.make(duration: duration)
+        log().didFinish(request)
+        let line = try #require(sink.lines().first)
+        let object = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(object["durationMs"] as? Double == Double(duration / .microseconds(1)) / 1_000)
+        #expect(line.contains(#""durationMs":\#(duration / .milliseconds(1)),"#))
+        #expect(
+            object.keys.sorted() == [
+                "durationMs", "level", "logger", "message", "method", "requestBytes", "requestId", "responseBytes",
+                "route",
+                "status", "time",
+            ])
+    }
+
+    @Test func line_isText_whenTheLogIs() throws {
+        AccessLog(label: "access", format: .text, output: sink.output).didFinish(.make())
+        let line = try #require(sink.lines().first)
+        #expect(line.contains(" INFO  access: request durationMs=1.5 method=PUT requestBytes=12 requestId=r-1 "))
     }
 
     @Test func nothing_isLogged_whenTheLevelIsHigher() {
         log(level: .warning).didFinish(.make(status: 500))
-        #expect(sink.writes().isEmpty)
+        #expect(sink.lines().isEmpty)
     }
 
     private func log(successInterval: Int = 1, level: Logger.Level = .info) -> AccessLog {
-        var logger = Logger(label: "access") { JSONLogHandler(label: $0, output: sink.output) }
-        logger.logLevel = level
-        return AccessLog(logger: logger, successInterval: successInterval)
+        AccessLog(
+            label: "access", format: .json, level: level, output: sink.output, successInterval: successInterval)
     }
 }

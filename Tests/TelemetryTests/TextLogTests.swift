@@ -39,7 +39,7 @@ struct TextLogTests {
         let sink = LogSink()
         let logger = Logger(label: "l") { TextLogHandler(label: $0, output: sink.output) }
         logger.warning("careful")
-        #expect(sink.writes().first?.hasSuffix("Z WARN  l: careful\n") == true)
+        #expect(sink.lines().first?.hasSuffix("Z WARN  l: careful\n") == true)
     }
 
     @Test func level_isColored_whenWanted() {

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import HTTPWire
 
-/// An answer other than success, as the protocol or a handler found it; rendered by the application.
+/// A response other than success, as the protocol or a handler found it; rendered by the application.
 ///
 /// What it carries is shown to the client: no secret and no internal detail belongs in it.
 public struct Problem: Error {
@@ -10,7 +10,7 @@ public struct Problem: Error {
     public var code: String
     /// One sentence for the client's developer.
     public var detail: String
-    /// Further header fields of the answer: `Allow`, `Retry-After`.
+    /// Further header fields of the response: `Allow`, `Retry-After`.
     public var fields: HTTPFields
 
     public init(_ status: HTTPResponse.Status, code: String, detail: String, fields: HTTPFields = [:]) {
@@ -44,7 +44,11 @@ extension Problem {
         .requestTimeout, code: "body-timeout", detail: "The body of the request did not arrive in time.")
 
     static let handlerTimeout = Problem(
-        .serviceUnavailable, code: "handler-timeout", detail: "The answer took too long to make.",
+        .serviceUnavailable, code: "handler-timeout", detail: "The response took too long to make.",
+        fields: [.retryAfter: "1"])
+
+    static let overloaded = Problem(
+        .serviceUnavailable, code: "overloaded", detail: "More is under way than can be held. Try again.",
         fields: [.retryAfter: "1"])
 
     static let tooManyConnections = Problem(

@@ -1,7 +1,8 @@
+import ByteText
 import HTTPTypes
 import HTTPWire
 
-/// What ties an answer, its log lines and its problem document together.
+/// What ties a response, its log lines and its problem document together.
 public enum RequestID: Sendable, Hashable {
     /// The client's own, from `X-Request-Id`.
     case received(String)
@@ -19,20 +20,13 @@ public enum RequestID: Sendable, Hashable {
     }
 
     /// Appends the identifier without building a string.
-    func write(to bytes: inout [UInt8]) {
+    public func write(to bytes: inout [UInt8]) {
         switch self {
         case .received(let string):
             bytes.append(contentsOf: string.utf8)
         case .made(let high, let low):
-            Self.writeHex(high, to: &bytes)
-            Self.writeHex(low, to: &bytes)
-        }
-    }
-
-    private static func writeHex(_ word: UInt64, to bytes: inout [UInt8]) {
-        for shift in stride(from: 60, through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: word >> UInt64(shift)) & 0xF
-            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            bytes.appendHex(high)
+            bytes.appendHex(low)
         }
     }
 }

@@ -135,6 +135,7 @@ final class Endpoint: Sendable {
     let method: HTTPRequest.Method
     let pattern: String
     let bodyBytesMax: Int
+    let admit: Handler?
     let handler: Handler
     let captureNames: [String]
 
@@ -143,6 +144,7 @@ final class Endpoint: Sendable {
         method = route.method
         pattern = route.pattern
         bodyBytesMax = route.bodyBytesMax
+        admit = route.admit
         handler = route.handler
         captureNames = Self.split(route.pattern).compactMap(Self.captureName)
     }

@@ -1,28 +1,33 @@
 public import HTTPTypes
 public import HTTPWire
 
-/// One request, complete, as a handler gets it.
+/// One request as a handler gets it. Copying it copies one reference.
 public struct ServerRequest: Sendable {
+    private let exchange: Exchange
     public let head: RequestHead
-    /// The captures of the route's pattern, decoded.
-    public let parameters: PathParameters
-    public let requestID: RequestID
-    /// The peer of the connection, which may be a proxy.
-    public let remoteAddress: SocketAddress
-    /// The client: the peer, or whom the configured proxies name in `X-Forwarded-For`.
-    public let clientAddress: IPAddress
-    /// The pattern of the route that was found, for logs and metrics.
-    public let routePattern: String
 
-    let content: Content
-
-    /// What became of a request's body.
-    enum Content: Sendable {
-        case complete([UInt8])
-        case tooLarge
+    /// - Parameter exchange: one with a head and an endpoint.
+    init(_ exchange: Exchange) {
+        guard let head = exchange.head else { preconditionFailure("a handler needs a request") }
+        self.exchange = exchange
+        self.head = head
     }
 
     public var method: HTTPRequest.Method { head.method }
+
+    /// The captures of the route's pattern, decoded.
+    public var parameters: PathParameters {
+        guard case .endpoint(let endpoint, let captures) = exchange.target else { return PathParameters([], []) }
+        return PathParameters(endpoint.captureNames, captures)
+    }
+
+    public var requestID: RequestID { exchange.requestID }
+
+    /// The client: the peer, or whom the configured proxies name in `X-Forwarded-For`.
+    public var clientAddress: IPAddress { exchange.clientAddress }
+
+    /// The pattern of the route that was found, for logs and metrics.
+    public var routePattern: String { exchange.endpoint?.pattern ?? "" }
 
     /// The body, empty if there is none.
     ///
@@ -30,21 +35,21 @@ public struct ServerRequest: Sendable {
     ///   checks before. Such a body was never kept.
     public var body: [UInt8] {
         get throws(Problem) {
-            switch content {
-            case .complete(let bytes): bytes
-            case .tooLarge: throw .bodyTooLarge
-            }
+            if exchange.isBodyTooLarge { throw .bodyTooLarge }
+            return exchange.body
         }
     }
-
-    /// The trace the request belongs to, if its sender says so.
-    public var traceParent: TraceParent? { TraceParent(head) }
 }
 
 /// The captures of a route's pattern by their names in it.
 public struct PathParameters: Sendable {
-    let names: [String]
-    let values: [String]
+    private let names: [String]
+    private let values: [String]
+
+    init(_ names: [String], _ values: [String]) {
+        self.names = names
+        self.values = values
+    }
 
     /// The value of `{name}`. A name that the pattern lacks is a fault of the program.
     public subscript(_ name: String) -> String {

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// An answer. The server adds `Content-Length` or `Transfer-Encoding`, `Date`, `X-Request-Id` and `Connection`.
+/// A response. The server adds `Content-Length` or `Transfer-Encoding`, `Date`, `X-Request-Id` and `Connection`.
 public struct ServerResponse: Sendable {
     public var status: HTTPResponse.Status
     public var fields: HTTPFields
@@ -20,13 +20,13 @@ public struct ServerResponse: Sendable {
         self.body = body
     }
 
-    /// An answer of text.
+    /// A response of text.
     public static func text(_ text: String, status: HTTPResponse.Status = .ok) -> ServerResponse {
         ServerResponse(status, fields: [.contentType: "text/plain; charset=utf-8"], body: .bytes(Array(text.utf8)))
     }
 }
 
-/// Where the producer of a streamed answer writes.
+/// Where the producer of a streamed response writes.
 ///
 /// A middleware that changes bodies on their way, by compression say, gives the producer a writer of its own, made of
 /// its own functions around those of the writer it was given.
@@ -42,9 +42,10 @@ public struct ResponseBodyWriter: Sendable {
         flushBytes = flush
     }
 
-    /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together.
+    /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together. One
+    /// call at a time.
     ///
-    /// - Throws: `ConnectionClosed` once the client is gone.
+    /// - Throws: `ConnectionClosed` once the client is gone; `ConcurrentWrite` while another call is under way.
     public func write(_ bytes: [UInt8]) async throws {
         try await writeBytes(bytes)
     }
@@ -55,5 +56,10 @@ public struct ResponseBodyWriter: Sendable {
     }
 }
 
-/// The client went away, or was too slow, before its answer was complete.
-public struct ConnectionClosed: Error {}
+/// The client went away, or was too slow, before its response was complete.
+public struct ConnectionClosed: Error {
+    public init() {}
+}
+
+/// A stream was written to while an earlier call was under way: its pieces have one writer at a time.
+public struct ConcurrentWrite: Error {}

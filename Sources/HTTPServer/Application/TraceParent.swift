@@ -5,9 +5,6 @@ public import HTTPWire
 public struct TraceParent: Sendable, Hashable {
     /// 32 lower-case hexadecimal digits.
     public let traceID: String
-    /// 16 lower-case hexadecimal digits.
-    public let parentID: String
-    public let isSampled: Bool
 
     /// Nil if the field is missing or malformed, which the specification has servers ignore.
     public init?(_ head: RequestHead) {
@@ -23,8 +20,6 @@ public struct TraceParent: Sendable, Hashable {
         guard !parts[0].elementsEqual("ff".utf8), parts.count == 4 || !isFirstVersion else { return nil }
         guard !parts[1].isAllZero, !parts[2].isAllZero else { return nil }
         traceID = String(decoding: parts[1], as: UTF8.self)
-        parentID = String(decoding: parts[2], as: UTF8.self)
-        isSampled = UInt8(String(decoding: parts[3], as: UTF8.self), radix: 16).map { $0 & 1 == 1 } ?? false
     }
 }
 

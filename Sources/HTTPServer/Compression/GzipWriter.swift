@@ -1,28 +1,27 @@
 import Synchronization
 
-/// Compresses what a producer writes, on its way to the client, on the loop of the connection.
+/// Compresses what a producer writes, on its way to the client, on another thread than the connection's loop.
+///
+/// It has one writer at a time, as the writer behind it.
 final class GzipWriter: Sendable {
-    /// Bytes compressed in one go, about a millisecond's work; then the loop's other connections have their turn.
-    static let turnBytes = 64 * 1024
-
-    fileprivate struct State: ~Copyable {
-        var encoder: GzipEncoder
-        var turnBytesLeft = GzipWriter.turnBytes
-    }
+    /// Bytes compressed in one go, about a millisecond's work.
+    static let pieceBytes = 64 * 1024
+    /// What is compressed on the loop: going to another thread and back costs as much.
+    static let loopBytesMax = 512
 
     private let writer: ResponseBodyWriter
-    private let state: Mutex<State>
+    private let encoder: Mutex<GzipEncoder>
 
     init(_ writer: ResponseBodyWriter) throws {
         self.writer = writer
-        state = Mutex(State(encoder: try GzipEncoder()))
+        encoder = Mutex(try GzipEncoder())
     }
 
     func write(_ bytes: [UInt8]) async throws {
         var rest = bytes[...]
         while !rest.isEmpty {
-            try await encode(rest.prefix(Self.turnBytes), then: .more)
-            rest = rest.dropFirst(Self.turnBytes)
+            try await encode(rest.prefix(Self.pieceBytes), then: .more)
+            rest = rest.dropFirst(Self.pieceBytes)
         }
     }
 
@@ -37,20 +36,10 @@ final class GzipWriter: Sendable {
     }
 
     private func encode(_ bytes: ArraySlice<UInt8>, then next: GzipEncoder.Continuation) async throws {
-        let (output, isTurnOver) = try state.withLock { state in
-            (try state.encoder.encode(bytes, then: next), state.countTurn(bytes.count))
+        let encode = { @Sendable () throws -> [UInt8] in
+            try self.encoder.withLock { try $0.encode(bytes, then: next) }
         }
+        let output = bytes.count <= Self.loopBytesMax ? try encode() : try await offLoop { try encode() }
         if !output.isEmpty { try await writer.write(output) }
-        if isTurnOver { await Task.yield() }
-    }
-}
-
-extension GzipWriter.State {
-    /// Whether the producer has had its turn, now that so many further bytes were compressed.
-    fileprivate mutating func countTurn(_ count: Int) -> Bool {
-        turnBytesLeft -= count
-        guard turnBytesLeft <= 0 else { return false }
-        turnBytesLeft = GzipWriter.turnBytes
-        return true
     }
 }

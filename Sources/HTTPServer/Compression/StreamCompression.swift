@@ -5,13 +5,18 @@ import HTTPWire
 public enum StreamCompression {
     /// Compresses a streamed answer if its client prefers that, and says in `Vary` that this depends on the client.
     ///
-    /// The answer to HEAD has the fields that the one to GET would have. A client that wants neither gzip nor the plain
-    /// body gets a 406.
+    /// The answer to HEAD has the fields that the one to GET would have. A client that wants neither gzip nor the
+    /// plain body gets a 406.
     public static let middleware: Middleware = { request, next in
-        var response = try await next(request)
+        try apply(to: try await next(request), for: request)
+    }
+
+    /// The same, for a middleware that has the response anyway: each layer around a handler costs.
+    public static func apply(to response: ServerResponse, for request: ServerRequest) throws -> ServerResponse {
         guard case .stream(let produce) = response.body, response.fields[.contentEncoding] == nil else {
             return response
         }
+        var response = response
         response.fields.vary(by: "Accept-Encoding")
         let accepted = AcceptEncoding(request.head.values(of: .acceptEncoding))
         if accepted.prefersGzip {

@@ -5,14 +5,14 @@ import Foundation
 /// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
 final class ConnectionLimits: @unchecked Sendable {
     private let totalMax: Int
-    private let perAddressMax: Int?
+    private let perNetworkMax: Int?
     private let lock = NSLock()
     private var total = 0
-    private var perAddress: [IPAddress: Int] = [:]
+    private var perNetwork: [IPAddress: Int] = [:]
 
     init(_ configuration: HTTPServerConfiguration) {
         totalMax = configuration.connectionsMax
-        perAddressMax = configuration.connectionsPerAddressMax
+        perNetworkMax = configuration.connectionsPerAddressMax
     }
 
     var count: Int { lock.withLock { total } }
@@ -20,23 +20,24 @@ final class ConnectionLimits: @unchecked Sendable {
     /// Whether another connection may be accepted.
     var hasRoom: Bool { lock.withLock { total < totalMax } }
 
-    /// Counts a connection in.
-    ///
-    /// - Returns: whether its address may have it.
+    /// Counts a connection in, unless its network has as many as it may have.
     func add(_ address: IPAddress) -> Bool {
         lock.withLock {
+            if let perNetworkMax {
+                let count = perNetwork[address.network, default: 0]
+                guard count < perNetworkMax else { return false }
+                perNetwork[address.network] = count + 1
+            }
             total += 1
-            guard let perAddressMax else { return true }
-            perAddress[address, default: 0] += 1
-            return perAddress[address, default: 0] <= perAddressMax
+            return true
         }
     }
 
     func remove(_ address: IPAddress) {
         lock.withLock {
             total -= 1
-            guard perAddressMax != nil, let count = perAddress[address] else { return }
-            perAddress[address] = count > 1 ? count - 1 : nil
+            guard perNetworkMax != nil, let count = perNetwork[address.network] else { return }
+            perNetwork[address.network] = count > 1 ? count - 1 : nil
         }
     }
 }

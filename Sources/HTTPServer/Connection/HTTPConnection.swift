@@ -1,220 +1,322 @@
 import EventLoop
+import HTTPTypes
 import HTTPWire
+import Logging
 
-/// One client's connection: takes its requests one after another, in order, and writes their answers.
+/// One client's connection: carries out what its ``ConnectionState`` decides, and decides nothing itself.
 ///
-/// An actor on its loop. Whatever happens (bytes arrive, a handler answers, a deadline passes) ends with `settle`,
-/// which derives from the state what to wait for next: what to poll the socket for, and until when.
-actor HTTPConnection: ReadinessHandler {
-    /// What the connection is at. While receiving, the parser knows more.
-    enum Phase {
-        case receiving
-        /// A request is with its handler, or its answer is being streamed.
-        case responding
-        /// The last answer is given; it is being sent.
-        case finishing
-        /// All is sent; what the client still sends is dropped until it closes.
-        case lingering
-        case closed
-    }
-
-    /// What the connection waits for, each with a deadline of its own.
-    enum Wait {
-        case handshake, idle, head, body, handler, halfClosed, reader, linger, idleDrain
-    }
-
-    nonisolated let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    nonisolated let address: SocketAddress
-
+/// Used on its loop only. Everything that happens ends with `advance`.
+final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
     let context: LoopContext
-    let transport: any Transport
-    private let onClose: @Sendable (HTTPConnection) -> Void
+    let address: SocketAddress
+    private let transport: any Transport
+    private let onClose: (HTTPConnection) -> Void
 
-    var parser: RequestParser
-    var phase = Phase.receiving
-    var exchange: Exchange?
-    /// Counts the requests: tells a handler that its request is over.
-    var exchangeNumber: UInt64 = 0
-    var isAdvancing = false
-    /// The client sends no more.
-    var inputHasEnded = false
-
-    /// Answers that the transport has not taken yet, from `outputStart` on.
-    var output: [UInt8] = []
-    var outputStart = 0
-    /// Pieces of a streamed answer, collected until they are worth a chunk.
-    var streamed: [UInt8] = []
-    var streamWaiter: CheckedContinuation<Void, Never>?
+    private var state: ConnectionState
+    private var stream: ResponseStream?
+    private var isAdvancing = false
+    /// The bytes that the loop's budget is charged with.
+    private var chargedByteCount = 0
+    private var waitsForMemory = false
 
     private var watch: Watch?
     private var interest: Readiness = .readable
     private var timer: LoopTimer?
-    private var wait: Wait?
-    private var writeTimer: LoopTimer?
-    private var isWriteTimerSet = false
+    private var timerDeadline: ContinuousClock.Instant?
+    /// Its place among the idle connections of the loop.
+    var idlePlace = IdleConnections.Place()
 
     init(
-        _ transport: sending any Transport, address: SocketAddress, context: LoopContext,
-        onClose: @escaping @Sendable (HTTPConnection) -> Void
+        _ transport: any Transport, address: SocketAddress, context: LoopContext,
+        onClose: @escaping (HTTPConnection) -> Void
     ) {
-        self.loop = context.loop
         self.transport = transport
         self.address = address
         self.context = context
         self.onClose = onClose
-        self.parser = RequestParser(limits: context.configuration.wireLimits)
+        state = ConnectionState(context.rules, isDraining: context.isDraining)
+        state.isHandshaking = transport.isHandshaking
     }
 
-    /// - Parameter problem: the answer of a connection that is not wanted.
-    func start(refusing problem: Problem?) {
-        watch = loop.watch(transport.descriptor, for: .readable, handler: self)
-        timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.deadlinePassed() } }
-        if let problem { refuse(problem) }
+    func start() {
+        guard let watch = context.loop.watchIfPossible(transport.descriptor, for: .readable, handler: self) else {
+            state.abort()
+            return advance()
+        }
+        self.watch = watch
         settle()
     }
 
-    nonisolated func descriptorIsReady(_ readiness: Readiness) {
-        assumeIsolated { $0.ready(readiness) }
-    }
-
-    private func ready(_ readiness: Readiness) {
-        if readiness.contains(.writable) { flush() }
-        if readiness.contains(.readable) {
-            receive()
+    func descriptorIsReady(_ readiness: Readiness) {
+        if readiness.contains(.writable) { state.becameWritable() }
+        if readiness.contains(.readable), state.wantsInput {
+            state.becameReadable()
         } else if !readiness.isDisjoint(with: .failed) {
-            close(reset: false)
+            // A connection that is not read is told nothing else, again and again.
+            state.broke()
         }
         advance()
     }
 
     /// Ends the connection at once.
-    func abort() { close(reset: true) }
+    func abort() {
+        state.abort()
+        advance()
+    }
 
-    /// The server stops: what is in flight is answered, an idle connection has a moment to send what is on its way.
-    func drain() { advance() }
+    /// The server stops.
+    func drain() {
+        state.drain()
+        advance()
+    }
 
-    func close(reset: Bool) {
-        guard phase != .closed else { return }
-        phase = .closed
-        endExchange(isComplete: false)
-        if let watch { loop.unwatch(watch) }
-        timer?.unset()
-        writeTimer?.unset()
-        (timer, writeTimer) = (nil, nil)
-        transport.close(reset: reset)
-        parser.close()
-        output = []
-        wakeStream()
-        onClose(self)
+    /// Closes the connection, if it is idle.
+    func evict() {
+        state.evict()
+        advance()
+    }
+
+    /// The loop holds less than it may.
+    func memoryIsBack() {
+        waitsForMemory = false
+        advance()
     }
 }
 
-// MARK: - What to wait for
+// MARK: - Carrying out
 
 extension HTTPConnection {
-    /// Derives from the state what to wait for. Everything that happens to the connection ends here.
-    func settle() {
-        guard phase != .closed else { return }
-        if phase == .finishing, !hasOutput { return linger() }
-        settleInterest()
-        settleDeadline()
-        settleWriteDeadline()
-    }
-
-    private func settleInterest() {
-        var wanted: Readiness = wantsInput ? .readable : []
-        if hasOutput { wanted.insert(.writable) }
-        guard wanted != interest, let watch else { return }
-        interest = wanted
-        loop.change(watch, to: wanted)
-    }
-
-    /// Whether to read on: unread input is limited, TCP makes the client wait.
-    var wantsInput: Bool {
-        guard !inputHasEnded else { return false }
-        switch phase {
-        case .receiving, .responding: return parser.unreadByteCount < context.configuration.unreadBytesMax
-        case .finishing: return false
-        case .lingering: return true
-        case .closed: return false
-        }
-    }
-
-    /// A deadline begins when its wait does, so that trickling bytes do not move it.
-    private func settleDeadline() {
-        let next = nextWait
-        guard next != wait else { return }
-        wait = next
-        guard let delay = delay(of: next) else { return timer?.unset() ?? () }
-        timer?.set(after: delay)
-    }
-
-    private var nextWait: Wait {
-        switch phase {
-        case .receiving: receivingWait
-        case .responding: exchange?.stream != nil ? .reader : inputHasEnded ? .halfClosed : .handler
-        case .finishing, .closed: .reader
-        case .lingering: .linger
-        }
-    }
-
-    private var receivingWait: Wait {
-        if exchange != nil { return .body }
-        if hasOutput { return .reader }
-        switch parser.phase {
-        case .head, .body: return .head
-        case .idle, .closed, .failed: break
-        }
-        if transport.isHandshaking { return .handshake }
-        return context.isDraining ? .idleDrain : .idle
-    }
-
-    /// Nil for what has no deadline of its own: the write deadline watches over it.
-    private func delay(of wait: Wait) -> Duration? {
-        let deadlines = context.configuration.deadlines
-        return switch wait {
-        case .handshake: deadlines.handshake
-        case .idle: deadlines.idle
-        case .head: deadlines.head
-        case .body: deadlines.body
-        case .handler: deadlines.handler
-        case .halfClosed: deadlines.halfClosed
-        case .linger: deadlines.linger
-        case .idleDrain: deadlines.idleDrain
-        case .reader: nil
-        }
-    }
-
-    /// A new request has the whole time again.
-    func restartDeadline() { wait = nil }
-
-    private func deadlinePassed() {
-        let passed = wait
-        wait = nil
-        switch passed {
-        case .head: refuse(.headTimeout)
-        case .body: refuse(.bodyTimeout)
-        case .handler: refuse(.handlerTimeout)
-        case .handshake, .idle, .halfClosed, .linger, .idleDrain: close(reset: false)
-        case .reader, nil: break
-        }
-        flush()
+    private func advance() {
+        guard !isAdvancing else { return }
+        isAdvancing = true
+        state.isMemoryShort = context.memory.isSpent
+        while let action = state.next() { carryOut(action) }
+        isAdvancing = false
         settle()
     }
 
-    private func settleWriteDeadline() {
-        guard hasOutput != isWriteTimerSet else { return }
-        isWriteTimerSet = hasOutput
-        guard hasOutput else { return writeTimer?.unset() ?? () }
-        restartWriteDeadline()
+    private func carryOut(_ action: ConnectionState.Action) {
+        switch action {
+        case .read: read()
+        case .send: send()
+        case .route(let head): state.begin(route(head))
+        case .admit(let exchange):
+            context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: true))
+        case .run(let exchange): run(exchange)
+        case .refuse(let problem, let exchange): refuse(problem, exchange)
+        case .cancel(let exchange): exchange.cancel()
+        case .finished(let exchange): context.observe(exchange)
+        case .resumeStream: stream?.assumeIsolated { $0.resume() }
+        case .reportUnsendable(let exchange, let error): context.report(error, of: exchange)
+        case .finishWriting:
+            transport.finishWriting()
+            state.holdBack(transport.hasUnsentBytes)
+        case .close(let reset): close(reset: reset)
+        }
     }
 
-    /// A slow reader lives as long as it takes something.
-    func restartWriteDeadline() {
-        if writeTimer == nil {
-            writeTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.close(reset: true) } }
+    private func read() {
+        switch transport.read(into: context.readBuffer) {
+        case .bytes(let count):
+            let bytes = UnsafeRawBufferPointer(rebasing: context.readBuffer[..<count])
+            state.received(bytes, hasMore: transport.hasUnreadBytes)
+        case .blocked: state.readNothing()
+        case .end: state.inputEnded()
+        case .failed: return state.broke()
         }
-        writeTimer?.set(after: context.configuration.deadlines.write)
+        state.holdBack(transport.hasUnsentBytes)
+        state.isHandshaking = transport.isHandshaking
     }
+
+    private func send() {
+        guard let count = state.output.withUnsentBytes({ transport.write($0) }) else { return state.broke() }
+        state.sent(count, isHeldBack: transport.hasUnsentBytes)
+        if let spent = state.releaseBuffer() { context.giveBack(spent) }
+    }
+
+    private func close(reset: Bool) {
+        if let watch { context.loop.unwatch(watch) }
+        watch = nil
+        timer?.unset()
+        timer = nil
+        transport.close(reset: reset)
+        context.idle.remove(self)
+        context.memory.charge(before: chargedByteCount, now: 0)
+        chargedByteCount = 0
+        if waitsForMemory { context.memory.forget(self) }
+        onClose(self)
+    }
+
+    /// Waits for what the state waits for.
+    private func settle() {
+        guard let watch else { return }
+        let now = context.loop.now
+        state.settle(now: now, unacknowledged: transport.unacknowledgedByteCount)
+        let wanted = state.interest
+        let interest: Readiness =
+            wanted.readable
+            ? (wanted.writable ? [.readable, .writable] : .readable)
+            : wanted.writable ? .writable : []
+        if interest != self.interest {
+            self.interest = interest
+            context.loop.change(watch, to: interest)
+        }
+        if state.nextDeadline != timerDeadline { setTimer(state.nextDeadline) }
+        settleMemory()
+        settleIdleness()
+        if state.hasMoreToRead { readOnLater() }
+    }
+
+    private func setTimer(_ deadline: ContinuousClock.Instant?) {
+        timerDeadline = deadline
+        guard let deadline else { return timer?.unset() ?? () }
+        if timer == nil { timer = context.loop.makeTimer { [weak self] in self?.timePassed() } }
+        timer?.set(to: deadline)
+    }
+
+    private func timePassed() {
+        timerDeadline = nil
+        state.timePassed(now: context.loop.now, unacknowledged: transport.unacknowledgedByteCount)
+        advance()
+    }
+
+    private func settleMemory() {
+        let held = state.heldByteCount
+        if held != chargedByteCount {
+            let before = chargedByteCount
+            chargedByteCount = held
+            context.memory.charge(before: before, now: held)
+        }
+        if state.isMemoryShort, !waitsForMemory {
+            waitsForMemory = true
+            context.memory.wait(self)
+        }
+    }
+
+    private func settleIdleness() {
+        let isIdle = state.isIdle
+        guard isIdle || idlePlace.isTaken else { return }
+        context.idle.remove(self)
+        guard isIdle else { return }
+        context.idle.append(self)
+        transport.releaseBuffers()
+    }
+
+    private func readOnLater() {
+        context.loop.execute { [weak self] in
+            self?.state.becameReadable()
+            self?.advance()
+        }
+    }
+}
+
+// MARK: - Requests
+
+extension HTTPConnection {
+    private func route(_ head: RequestHead) -> Exchange {
+        let target: Exchange.Target =
+            switch context.application.router.match(head) {
+            case .endpoint(let endpoint, let captures): .endpoint(endpoint, captures: captures)
+            case .options(let allow): .options(allow: allow)
+            case .problem(let problem): .problem(problem)
+            }
+        return Exchange(
+            head, requestID: head.bytes(of: .xRequestID).flatMap(RequestID.init) ?? context.makeRequestID(),
+            target: target, clientAddress: context.clientAddress(head, peer: address.ip), start: context.loop.now)
+    }
+
+    private func run(_ exchange: Exchange) {
+        switch exchange.target {
+        case .endpoint: context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: false))
+        case .options(let allow): respond(to: exchange, ServerResponse(.noContent, fields: [.allow: allow]))
+        case .problem(let problem): respond(to: exchange, context.render(problem, exchange.requestID))
+        }
+    }
+
+    private func refuse(_ problem: Problem, _ known: Exchange?) {
+        let exchange =
+            known
+            ?? Exchange(
+                nil, requestID: context.makeRequestID(), target: .problem(problem), clientAddress: address.ip,
+                start: context.loop.now)
+        state.adoptBuffer(&context.spareOutput)
+        state.respondLast(
+            to: exchange, with: context.render(problem, exchange.requestID), date: context.date.value())
+    }
+
+    private func respond(to exchange: Exchange, _ response: ServerResponse) {
+        state.adoptBuffer(&context.spareOutput)
+        state.respond(to: exchange, with: response, date: context.date.value())
+    }
+
+    /// Runs the handler of the call's route, or has it judge the head. In a task of `HandlerTasks`.
+    func carryOut(_ call: HandlerTasks.Call) async {
+        let exchange = call.exchange
+        guard state.isCurrent(exchange), let endpoint = exchange.endpoint else { return }
+        let response = await response(to: exchange, by: call.isAdmission ? endpoint.admit : endpoint.handler)
+        guard state.isCurrent(exchange) else { return }
+        if call.isAdmission, response.status == .continue {
+            state.admitted(exchange)
+        } else if case .stream(let produce) = response.body {
+            return await self.stream(response, produce, exchange)
+        } else {
+            respond(to: exchange, response)
+        }
+        advance()
+    }
+
+    private func response(to exchange: Exchange, by handler: Handler?) async -> ServerResponse {
+        let request = ServerRequest(exchange)
+        do {
+            return try await handler?(request) ?? ServerResponse(.continue)
+        } catch let problem as Problem {
+            return context.render(problem, exchange.requestID)
+        } catch let error as WireError {
+            return context.render(Problem(error), exchange.requestID)
+        } catch {
+            // A handler that was cancelled throws in vain.
+            if state.isCurrent(exchange) { context.logFailure(error, of: exchange) }
+            return context.render(.internalError, exchange.requestID)
+        }
+    }
+}
+
+// MARK: - Streams
+
+extension HTTPConnection {
+    private func stream(
+        _ response: ServerResponse, _ produce: (ResponseBodyWriter) async throws -> Void, _ exchange: Exchange
+    ) async {
+        state.adoptBuffer(&context.spareOutput)
+        let hasBegun = state.beginStream(of: exchange, response, date: context.date.value())
+        advance()
+        guard hasBegun else { return }
+        let stream = ResponseStream(self, exchange)
+        self.stream = stream
+        do {
+            if exchange.head?.method != .head { try await produce(stream.writer) }
+            try await stream.flush()
+            state.endStream(of: exchange)
+        } catch {
+            if state.isCurrent(exchange) { context.logFailure(error, of: exchange) }
+            state.failStream(of: exchange)
+        }
+        if self.stream === stream { self.stream = nil }
+        advance()
+    }
+
+    /// Whether the exchange waits for its response, or for the rest of it.
+    func isCurrent(_ exchange: Exchange) -> Bool { state.isCurrent(exchange) }
+
+    func producerActed(_ exchange: Exchange) { state.producerActed() }
+
+    func send(chunk: Span<UInt8>, of exchange: Exchange) {
+        state.adoptBuffer(&context.spareOutput)
+        state.streamed(chunk, of: exchange)
+        state.producerActed()
+        advance()
+    }
+
+    /// Whether the producer has to wait for the reader; `resume` of its stream ends the wait.
+    func streamMustWait(_ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
 }

@@ -1,32 +1,40 @@
 import EventLoop
+import HTTPTypes
+import HTTPWire
 import Logging
-import SeededRandom
 
 /// What the connections of one loop share. Belongs to its loop and is used there only.
 final class LoopContext: @unchecked Sendable {
     /// Bytes taken from a socket at once.
     static let readBytesMax = 64 * 1024
-    /// The largest output buffer kept for the next answer.
+    /// The largest output buffer kept for the next response.
     static let spareBytesMax = 64 * 1024
 
     let loop: EventLoop
     let configuration: HTTPServerConfiguration
+    let rules: ConnectionRules
     let application: Application
     let logger: Logger
-    /// Set once, when the server is told to stop: from then on every answer is its connection's last.
+    let handlers: HandlerTasks
+    let memory: MemoryBudget
+    let idle = IdleConnections()
+    /// Set once, when the server is told to stop: from then on every response is its connection's last.
     var isDraining = false
 
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytesMax, alignment: 16)
     var date = ResponseDate()
-    private var spareOutput: [UInt8] = []
-    // The system's generator would cost a system call each.
-    private var random = SeededGenerator(seed: .random(in: 0...UInt64.max))
+    /// One output buffer goes from connection to connection: an idle one has none, and a response allocates none.
+    var spareOutput: [UInt8] = []
+    private var random = BufferedRandom()
 
     init(loop: EventLoop, configuration: HTTPServerConfiguration, application: Application, logger: Logger) {
         self.loop = loop
         self.configuration = configuration
         self.application = application
         self.logger = logger
+        rules = ConnectionRules(configuration)
+        handlers = HandlerTasks(loop: loop)
+        memory = MemoryBudget(bytesMax: configuration.heldBytesMax)
     }
 
     deinit { readBuffer.deallocate() }
@@ -34,19 +42,47 @@ final class LoopContext: @unchecked Sendable {
     func makeRequestID() -> RequestID {
         .made(random.next(), random.next())
     }
-}
 
-// One output buffer goes from connection to connection: an idle one has none, and an answer allocates none.
-extension LoopContext {
-    func takeOutput() -> [UInt8] {
-        var output: [UInt8] = []
-        swap(&output, &spareOutput)
-        return output
-    }
-
+    /// Takes back an output buffer, which is empty.
     func giveBack(_ output: consuming [UInt8]) {
         guard output.capacity > spareOutput.capacity, output.capacity <= Self.spareBytesMax else { return }
-        output.removeAll(keepingCapacity: true)
         spareOutput = output
+    }
+
+    func clientAddress(_ head: RequestHead, peer: IPAddress) -> IPAddress {
+        configuration.trustedProxies.isEmpty ? peer : configuration.clientAddress(head, peer: peer)
+    }
+
+    func render(_ problem: Problem, _ requestID: RequestID) -> ServerResponse {
+        application.renderProblem(problem, requestID)
+    }
+}
+
+// MARK: - What observers and operators hear
+
+extension LoopContext {
+    func observe(_ exchange: Exchange) {
+        guard let observer = application.observer else { return }
+        observer.didFinish(
+            FinishedRequest(
+                head: exchange.head, routePattern: exchange.endpoint?.pattern, requestID: exchange.requestID,
+                clientAddress: exchange.clientAddress, status: exchange.status,
+                duration: exchange.head == nil ? .zero : .now - exchange.start,
+                requestBodyBytes: exchange.bodyByteCount, responseBodyBytes: exchange.responseBodyByteCount,
+                isComplete: exchange.isComplete))
+    }
+
+    func report(_ error: ResponseError, of exchange: Exchange) {
+        logger.error(
+            "response cannot be sent", metadata: ["requestId": "\(exchange.requestID)", "error": "\(error)"])
+    }
+
+    func logFailure(_ error: any Error, of exchange: Exchange) {
+        logger.error(
+            exchange.status == nil ? "handler failed" : "streamed response failed",
+            metadata: [
+                "requestId": "\(exchange.requestID)", "route": "\(exchange.endpoint?.pattern ?? "")",
+                "error": "\(error)",
+            ])
     }
 }

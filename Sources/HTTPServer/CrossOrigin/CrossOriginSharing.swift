@@ -4,8 +4,9 @@ import HTTPWire
 /// Cross-origin resource sharing (the Fetch standard's CORS protocol): lets web pages of some origins call routes and
 /// read their answers.
 ///
-/// Credentials of the browser, such as cookies, are never shared: what a page may do depends on the credential that it
-/// sends itself. A page of another origin gets an answer without a word of CORS, which its browser then keeps from it.
+/// Credentials of the browser, such as cookies, are never shared: what a page may do depends on the credential that
+/// it sends itself. A page of another origin gets an answer without a word of CORS, which its browser then keeps from
+/// it.
 public struct CrossOriginSharing: Sendable {
     /// Request fields that pages may set, beyond those that they always may.
     public var requestFields: [HTTPField.Name] = []

@@ -5,12 +5,20 @@ import Logging
 
 /// Takes the connections of one listening socket, on one loop.
 ///
-/// Where there is no room for another, no descriptor is left (`EMFILE`) or no memory, the socket is not polled until a
-/// connection has closed or a moment has passed: a level-triggered set would report it for ever.
+/// Where there is no room for another, no descriptor is left (`EMFILE`) or no memory, and no idle connection can make
+/// room, the socket is not polled until a connection has closed or a moment has passed: a level-triggered set would
+/// report it for ever.
 actor Listener: ReadinessHandler {
+    /// What the listener tells its server.
+    enum Event {
+        case accepted(CInt, SocketAddress)
+        /// Another connection waits; the event's result says whether there is room for it now.
+        case needsRoom
+    }
+
     /// Connections accepted before other sockets get their turn.
     static let acceptsPerTurnMax = 64
-    /// The same where loops share a queue: the one that looks first must not take what the others could serve.
+    /// On an inherited socket all loops accept from one queue; one per turn spreads connections.
     static let sharedAcceptsPerTurnMax = 1
     /// Until a listener that ran out of something tries again.
     static let retryDelay: Duration = .milliseconds(100)
@@ -27,7 +35,7 @@ actor Listener: ReadinessHandler {
     private let limits: ConnectionLimits
     private let logger: Logger
     private var lastWarning: ContinuousClock.Instant?
-    private let onAccept: @Sendable (CInt, SocketAddress) -> Void
+    private let onEvent: @Sendable (Event) -> Bool
     private var socket: ListeningSocket?
     private var watch: Watch?
     private var retry: LoopTimer?
@@ -37,13 +45,13 @@ actor Listener: ReadinessHandler {
 
     init(
         _ socket: ListeningSocket, loop: EventLoop, limits: ConnectionLimits, logger: Logger,
-        onAccept: @escaping @Sendable (CInt, SocketAddress) -> Void
+        onEvent: @escaping @Sendable (Event) -> Bool
     ) {
         self.loop = loop
         self.limits = limits
         self.logger = logger
         self.socket = socket
-        self.onAccept = onAccept
+        self.onEvent = onEvent
     }
 
     func start() {
@@ -95,9 +103,19 @@ actor Listener: ReadinessHandler {
 
     private func acceptConnections(atMost count: Int) {
         for _ in 0..<count {
-            guard limits.hasRoom else { return pause("the limit of connections is reached") }
+            if !limits.hasRoom {
+                guard isConnectionWaiting else { return }
+                guard onEvent(.needsRoom) else { return pause("the limit of connections is reached") }
+            }
             guard acceptConnection() else { return }
         }
+    }
+
+    /// Whether the next accept would succeed: nobody is closed for somebody who is not there.
+    private var isConnectionWaiting: Bool {
+        guard let socket else { return false }
+        var polled = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&polled, 1, 0) == 1
     }
 
     /// - Returns: false when there are no more for now.
@@ -112,8 +130,7 @@ actor Listener: ReadinessHandler {
             Glibc.close(descriptor)
             return true
         }
-        setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
-        onAccept(descriptor, address)
+        _ = onEvent(.accepted(descriptor, address))
         return true
     }
 
@@ -121,7 +138,13 @@ actor Listener: ReadinessHandler {
     private func canGoOn(after code: CInt) -> Bool {
         switch code {
         case EAGAIN, EWOULDBLOCK: return false
-        case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+        case EMFILE, ENFILE:
+            // accept(2) looks for a descriptor first, and for a connection afterwards.
+            guard isConnectionWaiting else { return false }
+            guard !onEvent(.needsRoom) else { return true }
+            pause(String(cString: strerror(code)))
+            return false
+        case ENOBUFS, ENOMEM:
             pause(String(cString: strerror(code)))
             return false
         default: return true

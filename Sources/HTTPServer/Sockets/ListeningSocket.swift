@@ -18,6 +18,9 @@ final class ListeningSocket: Sendable {
         self.descriptor = descriptor
         self.address = address
         self.isInherited = isInherited
+        // Accepted connections inherit it (tcp(7)): a response leaves at once, whatever of the last one is
+        // unacknowledged.
+        setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
     }
 
     deinit { close(descriptor) }

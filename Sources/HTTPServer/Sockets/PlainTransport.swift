@@ -1,9 +1,10 @@
+import CLinux
 import Glibc
 
 /// The owner of an accepted socket, whose bytes are those of HTTP.
 final class PlainTransport: Transport {
-    let descriptor: CInt
-    private var isClosed = false
+    /// -1 once it is closed: its number may be another socket's by then, and no call here may reach that one.
+    private(set) var descriptor: CInt
 
     init(descriptor: CInt) {
         self.descriptor = descriptor
@@ -19,24 +20,32 @@ final class PlainTransport: Transport {
         let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
         if count > 0 { return .bytes(count) }
         if count == 0 { return .end }
-        return errno.meansLater ? .blocked : .failed
+        return errno.isTemporary ? .blocked : .failed
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let count = send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
         if count >= 0 { return count }
-        return errno.meansLater ? 0 : nil
+        return errno.isTemporary ? 0 : nil
     }
+
+    /// tcp(7), `SIOCOUTQ`.
+    var unacknowledgedByteCount: Int {
+        var count: CInt = 0
+        return unacknowledged_bytes(descriptor, &count) == 0 ? Int(count) : 0
+    }
+
+    func releaseBuffers() {}
 
     func finishWriting() {
         shutdown(descriptor, CInt(SHUT_WR))
     }
 
     func close(reset: Bool) {
-        guard !isClosed else { return }
-        isClosed = true
+        guard descriptor >= 0 else { return }
         if reset { setReset() }
         Glibc.close(descriptor)
+        descriptor = -1
     }
 
     /// socket(7), `SO_LINGER` with a time of 0: close sends RST.
@@ -48,5 +57,5 @@ final class PlainTransport: Transport {
 
 extension CInt {
     /// Whether a call on a non-blocking descriptor failed with this `errno` only for now.
-    fileprivate var meansLater: Bool { self == EAGAIN || self == EWOULDBLOCK || self == EINTR }
+    fileprivate var isTemporary: Bool { self == EAGAIN || self == EWOULDBLOCK || self == EINTR }
 }

@@ -27,7 +27,7 @@ public struct IPAddress: Hashable, Sendable {
     init(_ address: in6_addr) {
         (high, low) = withUnsafeBytes(of: address) { bytes in
             (
-                UInt64(bigEndian: bytes.load(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
                 UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
             )
         }
@@ -40,7 +40,7 @@ public struct IPAddress: Hashable, Sendable {
 
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-    /// Who is limited together: an IPv4 address alone, an IPv6 address with all of its /64, among which one host may
+    /// What is limited together: an IPv4 address alone, an IPv6 address with all of its /64, among which one host may
     /// choose.
     public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }

@@ -5,7 +5,7 @@ protocol Transport: AnyObject {
     /// Takes what has arrived, up to the size of `buffer`.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult
 
-    /// Whether bytes were taken from the socket that `read` has not given out: the poller does not tell of them.
+    /// Whether bytes were taken from the socket that `read` has not given out: no poller reports them.
     var hasUnreadBytes: Bool { get }
 
     /// Whether the two sides still agree on how to talk.
@@ -20,11 +20,17 @@ protocol Transport: AnyObject {
     /// Whether bytes that `write` took, or the transport's own, still wait for the socket.
     var hasUnsentBytes: Bool { get }
 
+    /// The bytes that the system took and that the peer has not acknowledged: they are on their way, or wait for it.
+    var unacknowledgedByteCount: Int { get }
+
+    /// Gives up memory that an idle connection does not need.
+    func releaseBuffers()
+
     /// Tells the peer that nothing more will be sent. What it still sends can be read.
     func finishWriting()
 
-    /// Closes the descriptor at once. With `reset` the peer learns that the answer is not complete, if nothing
-    /// else told it.
+    /// Closes the descriptor at once; afterwards every call does nothing. With `reset` the peer learns that the
+    /// response is not complete, if nothing else told it.
     func close(reset: Bool)
 }
 

@@ -9,8 +9,3 @@ public struct TLSFiles: Sendable {
         self.privateKey = privateKey
     }
 }
-
-/// Why TLS cannot be offered: what was tried, and libssl's reason.
-public struct TLSError: Error, CustomStringConvertible {
-    public let description: String
-}

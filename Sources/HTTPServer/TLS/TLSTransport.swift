@@ -7,12 +7,15 @@ import COpenSSL
 final class TLSTransport: Transport {
     /// Plain bytes encrypted before the result is sent.
     private static let writeBytesMax = 32 * 1024
+    /// The largest memory BIO that an idle connection keeps: enough for small requests. They grow as needed and do not
+    /// shrink.
+    private static let idleBufferBytesMax = 4 * 1024
 
     private let socket: PlainTransport
     private let ssl: OpaquePointer
     /// Ciphertext received and ciphertext to send; `ssl` owns both.
-    private let received: OpaquePointer
-    private let made: OpaquePointer
+    private var incoming: OpaquePointer
+    private var outgoing: OpaquePointer
     private var unsent: [UInt8] = []
     private var unsentStart = 0
     /// After a fatal error `ssl` may only be freed.
@@ -23,9 +26,9 @@ final class TLSTransport: Transport {
         socket = PlainTransport(descriptor: descriptor)
         guard let ssl = SSL_new(context.pointer) else { return nil }
         self.ssl = ssl
-        guard let received = BIO_new(BIO_s_mem()), let made = BIO_new(BIO_s_mem()) else { return nil }
-        (self.received, self.made) = (received, made)
-        SSL_set_bio(ssl, received, made)
+        guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else { return nil }
+        (self.incoming, self.outgoing) = (incoming, outgoing)
+        SSL_set_bio(ssl, incoming, outgoing)
         SSL_set_accept_state(ssl)
     }
 
@@ -34,16 +37,17 @@ final class TLSTransport: Transport {
     var descriptor: CInt { socket.descriptor }
     var hasUnsentBytes: Bool { !unsent.isEmpty }
     var isHandshaking: Bool { SSL_is_init_finished(ssl) == 0 }
-    var hasUnreadBytes: Bool { !hasFailed && (SSL_has_pending(ssl) == 1 || BIO_ctrl_pending(received) > 0) }
+    var hasUnreadBytes: Bool { !hasFailed && (SSL_has_pending(ssl) == 1 || BIO_ctrl_pending(incoming) > 0) }
 
     /// What libssl has decrypted already comes first; `buffer` serves for the ciphertext too.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
+        guard !hasFailed else { return .failed }
         if hasUnreadBytes {
             let result = decrypt(into: buffer)
             if case .blocked = result {} else { return result }
         }
         switch socket.read(into: buffer) {
-        case .bytes(let count): BIO_write(received, buffer.baseAddress, CInt(count))
+        case .bytes(let count): BIO_write(incoming, buffer.baseAddress, CInt(count))
         case let other: return other
         }
         return decrypt(into: buffer)
@@ -62,6 +66,7 @@ final class TLSTransport: Transport {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard !hasFailed else { return nil }
         var taken = 0
         repeat {
             guard sendCiphertext() else { return nil }
@@ -88,7 +93,7 @@ final class TLSTransport: Transport {
         return taken
     }
 
-    /// Sends what libssl has made, as far as the socket takes it.
+    /// Sends what libssl has encrypted, as far as the socket takes it.
     ///
     /// - Returns: false if the connection is broken.
     private func sendCiphertext() -> Bool {
@@ -100,18 +105,39 @@ final class TLSTransport: Transport {
             guard unsentStart == unsent.count else { return true }
             (unsent, unsentStart) = ([], 0)
         }
-        return sendMade()
+        return sendOutgoing()
     }
 
-    private func sendMade() -> Bool {
+    private func sendOutgoing() -> Bool {
         var data: UnsafeMutablePointer<CChar>?
-        let length = BIO_get_mem_data_(made, &data)
+        let length = BIO_get_mem_data_(outgoing, &data)
         guard length > 0 else { return true }
         let bytes = UnsafeRawBufferPointer(start: data, count: length)
         guard let count = socket.write(bytes) else { return false }
         if count < length { unsent = Array(bytes[count...]) }
-        _ = BIO_reset_(made)
+        _ = BIO_reset_(outgoing)
         return true
+    }
+
+    var unacknowledgedByteCount: Int { socket.unacknowledgedByteCount + unsent.count - unsentStart }
+
+    /// The memory of the two BIOs, full or not.
+    var bufferByteCount: Int { BIO_get_mem_capacity_(incoming) + BIO_get_mem_capacity_(outgoing) }
+
+    func releaseBuffers() {
+        guard !hasFailed, !isHandshaking else { return }
+        if BIO_ctrl_pending(incoming) == 0, BIO_get_mem_capacity_(incoming) > Self.idleBufferBytesMax,
+            let smaller = BIO_new(BIO_s_mem())
+        {
+            SSL_set0_rbio(ssl, smaller)
+            incoming = smaller
+        }
+        if BIO_ctrl_pending(outgoing) == 0, BIO_get_mem_capacity_(outgoing) > Self.idleBufferBytesMax,
+            let smaller = BIO_new(BIO_s_mem())
+        {
+            SSL_set0_wbio(ssl, smaller)
+            outgoing = smaller
+        }
     }
 
     /// Says `close_notify`: what was sent before is then known to be all (RFC 8446 section 6.1).
@@ -125,10 +151,12 @@ final class TLSTransport: Transport {
     }
 
     func close(reset: Bool) {
+        hasFailed = true
         socket.close(reset: reset)
     }
 
-    /// `SSL_get_error` judges by the thread's queue. Looking is cheaper than emptying what is empty as a rule.
+    /// SSL_get_error reads the thread's error queue, so clear stale errors first. It is almost always empty, and
+    /// peeking is cheaper than clearing.
     private func forgetOldErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }

@@ -1,3 +1,5 @@
+import ByteText
+
 /// Finds the data in a chunked body (RFC 9112 section 7.1).
 ///
 /// Chunk extensions and trailer fields are checked, bounded and thrown away: RFC 9110 section 6.5.1 forbids to merge

@@ -1,3 +1,5 @@
+import ByteText
+
 /// The forms of a request target that a server which is no proxy may be sent (RFC 9112 section 3.2).
 public enum TargetForm: Sendable, Hashable {
     /// `/path?query`

@@ -1,3 +1,4 @@
+import ByteText
 import HTTPTypes
 
 /// The pieces of a response, appended to a buffer.
@@ -15,7 +16,7 @@ extension [UInt8] {
     mutating func appendStatusLine(_ status: HTTPResponse.Status) throws(ResponseError) {
         guard (200...599).contains(status.code) else { throw .invalidStatus(status.code) }
         append("HTTP/1.1 ")
-        appendDigits(of: status.code, radix: 10)
+        appendDecimal(status.code)
         append(.space)
         append(contentsOf: status.reasonPhrase.utf8)
         append("\r\n")
@@ -44,19 +45,8 @@ extension [UInt8] {
 
     mutating func appendContentLength(_ length: Int) {
         append("Content-Length: ")
-        appendDigits(of: length, radix: 10)
+        appendDecimal(length)
         append("\r\n")
-    }
-
-    /// - Parameter number: not negative.
-    mutating func appendDigits(of number: Int, radix: Int) {
-        var divisor = 1
-        while number / divisor >= radix { divisor *= radix }
-        while divisor > 0 {
-            let digit = UInt8(number / divisor % radix)
-            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-            divisor /= radix
-        }
     }
 }
 

@@ -1,3 +1,5 @@
+import ByteText
+
 /// Writes the body of a streamed response, piece by piece.
 public struct ResponseBodyEncoder: Sendable {
     enum Framing {
@@ -19,7 +21,7 @@ public struct ResponseBodyEncoder: Sendable {
         guard !piece.isEmpty else { return }
         switch framing {
         case .chunked:
-            buffer.appendDigits(of: piece.count, radix: 16)
+            buffer.appendShortHex(UInt(piece.count))
             buffer.append("\r\n")
             buffer.append(piece)
             buffer.append("\r\n")

@@ -34,13 +34,14 @@ extension ResponseEncoder {
     /// Content-Length is that of `body`, which HEAD's response announces and leaves out (RFC 9110 section 9.3.2).
     /// A response of status 204, 205 or 304 has no body, whatever was given.
     ///
-    /// - Parameter date: the value of Date, an IMF-fixdate (RFC 9110 section 5.6.7) that the caller renders once a
-    ///   second.
+    /// - Parameters:
+    ///   - date: the value of Date, an IMF-fixdate (RFC 9110 section 5.6.7) that the caller renders once a second.
+    ///   - more: appends whole field lines of the caller's, valid ones, without building fields of them.
     public func encode(
         _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Span<UInt8>, date: [UInt8],
-        into buffer: inout [UInt8]
+        more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
     ) throws(ResponseError) {
-        try encodeHead(status, fields, date, into: &buffer)
+        try encodeHead(status, fields, date, more, into: &buffer)
         let content = ResponseContent(status)
         switch content {
         case .allowed: buffer.appendContentLength(body.count)
@@ -54,9 +55,10 @@ extension ResponseEncoder {
 
     /// Writes a response without a body.
     public func encode(
-        _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], date: [UInt8], into buffer: inout [UInt8]
+        _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], date: [UInt8],
+        more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
     ) throws(ResponseError) {
-        try encode(status, fields, body: Span(), date: date, into: &buffer)
+        try encode(status, fields, body: Span(), date: date, more: more, into: &buffer)
     }
 
     /// Writes the head of a response whose length is not known yet, and returns the encoder of its body.
@@ -64,10 +66,11 @@ extension ResponseEncoder {
     /// An HTTP/1.0 client knows no chunks: its body ends with the connection, so that `isKeepAlive` turns false (RFC
     /// 9112 section 6.3).
     public mutating func encodeStream(
-        _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], date: [UInt8], into buffer: inout [UInt8]
+        _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], date: [UInt8],
+        more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
     ) throws(ResponseError) -> ResponseBodyEncoder {
         guard ResponseContent(status) == .allowed else {
-            try encode(status, fields, date: date, into: &buffer)
+            try encode(status, fields, date: date, more: more, into: &buffer)
             return ResponseBodyEncoder(.absent)
         }
         var framing = ResponseBodyEncoder.Framing.chunked
@@ -75,7 +78,7 @@ extension ResponseEncoder {
             isKeepAlive = false
             framing = .connection
         }
-        try encodeHead(status, fields, date, into: &buffer)
+        try encodeHead(status, fields, date, more, into: &buffer)
         buffer.append(framing == .chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n")
         return ResponseBodyEncoder(isHead ? .absent : framing)
     }
@@ -89,7 +92,8 @@ extension ResponseEncoder {
 extension ResponseEncoder {
     /// All of the head but the fields that frame the body, and the empty line.
     private func encodeHead(
-        _ status: HTTPResponse.Status, _ fields: HTTPFields, _ date: [UInt8], into buffer: inout [UInt8]
+        _ status: HTTPResponse.Status, _ fields: HTTPFields, _ date: [UInt8], _ more: (inout [UInt8]) -> Void,
+        into buffer: inout [UInt8]
     ) throws(ResponseError) {
         let count = buffer.count
         do {
@@ -102,6 +106,7 @@ extension ResponseEncoder {
             buffer.removeLast(buffer.count - count)
             throw error
         }
+        more(&buffer)
         appendConnection(to: &buffer)
     }
 

@@ -38,14 +38,4 @@ extension UInt8 {
     var isFieldContent: Bool { (self >= 0x20 && self != 0x7F) || self == .tab }
 
     var isDigit: Bool { self &- 0x30 < 10 }
-
-    /// The value of a hexadecimal digit.
-    var hexDigitValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

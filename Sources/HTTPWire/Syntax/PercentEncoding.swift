@@ -1,3 +1,5 @@
+import ByteText
+
 /// Percent-encoding of RFC 3986 section 2.1, decoded strictly.
 public enum PercentEncoding {
     /// Decodes one part of a URI, already separated from its neighbours.

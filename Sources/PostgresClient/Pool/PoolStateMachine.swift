@@ -159,10 +159,15 @@ extension PoolStateMachine {
 // MARK: - Connections come and go
 
 extension PoolStateMachine {
+    /// Opens connections. Ends at once where the shut-down came first: a task may be cancelled before it begins.
     mutating func run() -> [Action] {
-        guard phase == .new else { return [] }
-        phase = .running
-        return open()
+        switch phase {
+        case .new:
+            phase = .running
+            return open()
+        case .running, .shuttingDown: return []
+        case .finished: return [.finish]
+        }
     }
 
     mutating func connected(_ id: ConnectionID) -> [Action] {

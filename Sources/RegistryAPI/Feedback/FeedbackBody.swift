@@ -21,15 +21,15 @@ struct FeedbackBody: Sendable {
     private let app: AppNumber
     private let receivedAt: Timestamp
 
-    /// Reads on another thread: on the event loop other requests would wait for it.
+    /// Takes tens of milliseconds for thousands of items: not for an event loop.
     ///
     /// - Parameters:
     ///   - form: the form that the Content-Type names; nil if the first character decides.
     ///   - receivedAt: which times are plausible depends on it.
     /// - Throws: `JSONFaults` for a body of another form; `APIError.tooManyItems`.
-    @concurrent static func parse(
+    static func parse(
         _ bytes: [UInt8], as form: ListForm?, app: AppNumber, receivedAt: Timestamp = .now()
-    ) async throws -> FeedbackBody {
+    ) throws -> FeedbackBody {
         var body = FeedbackBody(app: app, receivedAt: receivedAt)
         switch form ?? (bytes.first { !isSpace($0) } == UInt8(ascii: "{") ? .lines : .array) {
         case .array: try body.readArray(bytes)

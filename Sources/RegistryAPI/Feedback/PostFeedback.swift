@@ -11,9 +11,14 @@ extension RegistryService {
             let arrivedAt = ContinuousClock.now
             let call = try await appCall(request, allowing: [.service, .sender])
             let (body, form) = try request.listBody()
-            let parsed = try await FeedbackBody.parse(body, as: form, app: call.app.number)
-            let counts = try await feedback.apply(
-                Feedback(of: call.app, items: parsed.items, actor: call.caller.actor, arrivedAt: arrivedAt))
+            // Ten thousand items take tens of milliseconds to read, judge and encode. On the loop, other requests would
+            // wait for that. Where the store uses the loop's connections, the task returns to the loop by itself.
+            let (parsed, counts) = try await offLoop { [feedback] in
+                let parsed = try FeedbackBody.parse(body, as: form, app: call.app.number)
+                let counts = try await feedback.apply(
+                    Feedback(of: call.app, items: parsed.items, actor: call.caller.actor, arrivedAt: arrivedAt))
+                return (parsed, counts)
+            }
             return response(counts, to: parsed)
         }
     }

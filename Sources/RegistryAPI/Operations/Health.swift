@@ -51,8 +51,9 @@ extension RegistryService {
 
     var metricsText: Route {
         Route(.get, "/metrics") { _ in
-            ServerResponse(
-                .ok, fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8"], body: .bytes(metrics()))
+            let text = await offLoop { [metrics] in metrics() }
+            return ServerResponse(
+                .ok, fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8"], body: .bytes(text))
         }
     }
 }

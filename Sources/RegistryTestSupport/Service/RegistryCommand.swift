@@ -11,11 +11,12 @@ public final class RegistryCommand: @unchecked Sendable {
     /// - Parameters:
     ///   - environment: besides it the command sees nothing but `PATH` and `HOME`.
     ///   - socket: a listening socket that is passed to it, as systemd does (sd_listen_fds(3)).
+    ///   - log: takes what it logs, in place of the file that `log` reads.
     ///   - directory: where it runs; the folder of temporary files by default, so that a `.push-registry` lands nowhere
     ///     else.
     public init(
         _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
-        in directory: String? = nil
+        log: FileHandle? = nil, in directory: String? = nil
     ) throws {
         standardOutput = try OutputFile()
         standardError = try OutputFile()
@@ -27,7 +28,7 @@ public final class RegistryCommand: @unchecked Sendable {
         process.standardInput = socket?.handle ?? FileHandle.nullDevice
         if socket != nil { passSocket() }
         process.standardOutput = standardOutput.handle
-        process.standardError = standardError.handle
+        process.standardError = log ?? standardError.handle
         try process.run()
     }
 

@@ -1,4 +1,5 @@
 public import Logging
+import StrictJSON
 
 /// Writes each event as a JSON object on a line of its own:
 /// `{"time":"…","level":"info","logger":"http","message":"request","route":"/healthz","status":200}`.
@@ -16,19 +17,15 @@ public struct JSONLogHandler: LogHandler {
     private let label: String
     private let output: LogOutput
     private let valueBytesMax: Int
-    private let showsSource: Bool
 
-    /// - Parameters:
-    ///   - valueBytesMax: the longest message or metadata value, nested ones included, in bytes as they are written.
-    ///   - showsSource: whether the module that logged is named as `source`.
+    /// - Parameter valueBytesMax: the longest message or metadata value, nested ones included, in bytes as they are
+    ///   written.
     public init(
-        label: String, output: LogOutput = .standardError, valueBytesMax: Int = LogFormat.valueBytesDefault,
-        showsSource: Bool = false
+        label: String, output: LogOutput = .standardError, valueBytesMax: Int = LogFormat.valueBytesDefault
     ) {
         self.label = label
         self.output = output
         self.valueBytesMax = valueBytesMax
-        self.showsSource = showsSource
     }
 
     public subscript(metadataKey key: String) -> Logger.MetadataValue? {
@@ -41,20 +38,21 @@ public struct JSONLogHandler: LogHandler {
     }
 
     func render(_ event: LogEvent, at time: LogTime) -> [UInt8] {
-        var line = JSONLine(valueBytesMax: valueBytesMax)
-        line.begin(at: time)
-        line.member("level", .string(event.level.rawValue))
-        line.member("logger", .string(label))
-        line.member("message", .string(event.message.description))
-        if showsSource { line.member("source", .string(event.source)) }
-        let fields = event.fields(self)
-        for (key, value) in fields {
-            line.member(Self.name(key, among: fields), value)
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("time", at: time)
+            writer.member("level", event.level.rawValue)
+            writer.member("logger", label)
+            writer.member("message", .string(event.message.description), valueBytesMax: valueBytesMax)
+            let fields = event.fields(self)
+            for (key, value) in fields {
+                writer.member(Self.name(key, among: fields), value, valueBytesMax: valueBytesMax)
+            }
         }
-        return line.end()
+        return writer.bytes + [UInt8(ascii: "\n")]
     }
 
-    private static let ownKeys: Set<String> = ["time", "level", "logger", "message", "source"]
+    private static let ownKeys: Set<String> = ["time", "level", "logger", "message"]
 
     /// The key, or what it is called here because its name is taken.
     private static func name(_ key: String, among fields: [(key: String, value: Logger.MetadataValue)]) -> String {

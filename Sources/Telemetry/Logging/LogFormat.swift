@@ -17,6 +17,7 @@ public enum LogFormat: String, Sendable, CaseIterable {
 
     /// A handler of this format for `LoggingSystem.bootstrap`.
     public func makeHandler(label: String, level: Logger.Level = .info) -> any LogHandler {
+        LogOutput.standardError.use(self)
         var handler: any LogHandler =
             switch self {
             case .text: TextLogHandler(label: label)

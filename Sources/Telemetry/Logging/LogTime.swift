@@ -1,14 +1,10 @@
+import ByteText
 import Glibc
 
 /// A moment as log lines show it: RFC 3339 in UTC with milliseconds, `2025-01-31T09:05:07.042Z`.
 struct LogTime {
-    private let seconds: time_t
-    private let milliseconds: Int
-
-    init(seconds: time_t, milliseconds: Int) {
-        self.seconds = seconds
-        self.milliseconds = milliseconds
-    }
+    let seconds: time_t
+    let milliseconds: Int
 
     static var now: LogTime {
         var time = timespec()
@@ -19,24 +15,13 @@ struct LogTime {
     func write(to bytes: inout [UInt8]) {
         var (seconds, parts) = (seconds, tm())
         gmtime_r(&seconds, &parts)
-        Self.write(Int(parts.tm_year) + 1900, digits: 4, before: "-", to: &bytes)
-        Self.write(Int(parts.tm_mon) + 1, digits: 2, before: "-", to: &bytes)
-        Self.write(Int(parts.tm_mday), digits: 2, before: "T", to: &bytes)
-        Self.write(Int(parts.tm_hour), digits: 2, before: ":", to: &bytes)
-        Self.write(Int(parts.tm_min), digits: 2, before: ":", to: &bytes)
-        Self.write(Int(parts.tm_sec), digits: 2, before: ".", to: &bytes)
-        Self.write(milliseconds, digits: 3, before: "Z", to: &bytes)
-    }
-
-    private static func write(
-        _ number: Int, digits: Int, before separator: Unicode.Scalar, to bytes: inout [UInt8]
-    ) {
-        var divisor = 1
-        for _ in 1..<digits { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
+        let fields: [(number: CInt, digits: Int, separator: Unicode.Scalar)] = [
+            (parts.tm_year + 1900, 4, "-"), (parts.tm_mon + 1, 2, "-"), (parts.tm_mday, 2, "T"),
+            (parts.tm_hour, 2, ":"), (parts.tm_min, 2, ":"), (parts.tm_sec, 2, "."), (CInt(milliseconds), 3, "Z"),
+        ]
+        for field in fields {
+            bytes.appendDecimal(UInt(field.number), digitsMin: field.digits)
+            bytes.append(UInt8(ascii: field.separator))
         }
-        bytes.append(UInt8(ascii: separator))
     }
 }

@@ -5,16 +5,20 @@ import Glibc
 /// What cannot be read is left out.
 enum ProcessMetrics {
     static let names = [
+        "log_lines_dropped_total",
         "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds",
     ]
 
     static func families() -> [MetricFamily] {
         let stat = statFields()
         return [
-            family(names[0], .counter, "CPU time used, user and system.", stat.flatMap(cpuSeconds)),
-            family(names[1], .gauge, "Open file descriptors.", openDescriptors()),
-            family(names[2], .gauge, "Memory that is in RAM.", stat.flatMap(residentBytes)),
-            family(names[3], .gauge, "When the process started, in Unix time.", startTime),
+            family(
+                names[0], .counter, "Log lines that nobody read fast enough, or that could not be written.",
+                Double(LogOutput.standardError.droppedLineCount)),
+            family(names[1], .counter, "CPU time used, user and system.", stat.flatMap(cpuSeconds)),
+            family(names[2], .gauge, "Open file descriptors.", openDescriptors.value(at: .now)),
+            family(names[3], .gauge, "Memory that is in RAM.", stat.flatMap(residentBytes)),
+            family(names[4], .gauge, "When the process started, in Unix time.", startTime),
         ].compactMap(\.self)
     }
 
@@ -42,8 +46,8 @@ enum ProcessMetrics {
         stat[21] * Double(sysconf(CInt(_SC_PAGESIZE)))
     }
 
-    /// One less than the folder lists: the descriptor that lists it.
-    private static func openDescriptors() -> Double? {
+    /// One less than the folder lists: the descriptor that lists it. With many connections listing takes milliseconds.
+    private static let openDescriptors = CachedSecond {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { Double($0.count - 1) }
     }
 
@@ -59,5 +63,25 @@ enum ProcessMetrics {
 
     private static func contents(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// A figure that is looked up once a second at most, however often it is asked for.
+final class CachedSecond: @unchecked Sendable {
+    private let look: @Sendable () -> Double?
+    private let lock = NSLock()
+    private var last: (value: Double?, at: ContinuousClock.Instant)?
+
+    init(_ look: @escaping @Sendable () -> Double?) {
+        self.look = look
+    }
+
+    func value(at now: ContinuousClock.Instant) -> Double? {
+        lock.withLock {
+            if let last, now - last.at < .seconds(1) { return last.value }
+            let value = look()
+            last = (value, now)
+            return value
+        }
     }
 }

@@ -4,8 +4,8 @@ import Foundation
 /// Keeps the process's metrics and renders them for Prometheus: the back end of swift-metrics.
 ///
 /// Handles of the same label and dimensions share their value. Counting takes no lock; making a handle and rendering
-/// do, so handles that are used often are to be kept. Beyond `seriesMax`, and where a name is already that of a metric
-/// of another kind, a handle that counts nothing is handed out and `metrics_series_dropped_total` rises.
+/// do, so handles that are used often are to be kept. Beyond `seriesMax`, and where a name is already that of a
+/// metric of another kind, a handle that counts nothing is handed out and `metrics_series_dropped_total` rises.
 ///
 /// A counter's name gets `_total` if it lacks it; other names stay, with an underscore for what Prometheus refuses. A
 /// `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that aggregates is a
@@ -13,9 +13,6 @@ import Foundation
 ///
 /// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
 public final class PrometheusRegistry: @unchecked Sendable {
-    /// The `Content-Type` of what `render` makes.
-    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
-
     private let configuration: PrometheusConfiguration
     private let lock = NSLock()
     private var table: SeriesTable

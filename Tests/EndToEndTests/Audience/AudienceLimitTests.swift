@@ -24,7 +24,10 @@ struct AudienceLimitTests {
                 let answer = try await app.ask("count", Self.question)
                 #expect(answer.status == 422 && answer.code == "filter-too-expensive")
             }
-            #expect(try await app.ask("count", Self.question).status == 200)
+            // On a busy machine even a quick one may take longer than so short a limit.
+            try await eventually("questions are answered again") {
+                try await app.ask("count", Self.question).status == 200
+            }
         }
     }
 

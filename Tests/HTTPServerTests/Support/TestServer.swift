@@ -52,8 +52,8 @@ final class TestServer: Sendable {
 }
 
 extension TestServer {
-    /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/slow` (100 ms),
-    /// `/fail`, `/things/{a}/{b}`, `/big` (8 MB) and `/rows` (a stream of 4 MB).
+    /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/slow` (100
+    /// ms), `/fail`, `/things/{a}/{b}`, `/big` (8 MB) and `/rows` (a stream of 4 MB).
     @Sendable static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
         [
             Route(.get, "/hello") { _ in .text("hello") },

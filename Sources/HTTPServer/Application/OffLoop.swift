@@ -1,0 +1,20 @@
+/// Does work that takes long on another thread, and comes back: on an event loop all its connections would wait for it.
+///
+/// A handler's task prefers its loop, and so does all that the handler calls, `@concurrent` functions included
+/// (SE-0417). A detached task does not; it is awaited here, and cancelled with the one that waits.
+public func offLoop<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () async throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    let task = Task.detached { () async -> Result<Value, Failure> in
+        do throws(Failure) {
+            return .success(try await work())
+        } catch {
+            return .failure(error)
+        }
+    }
+    return try await withTaskCancellationHandler {
+        await task.value
+    } onCancel: {
+        task.cancel()
+    }.get()
+}

@@ -1,0 +1,20 @@
+import Glibc
+
+/// The system's random numbers, many at a time: one for each request id would cost a system call each.
+struct BufferedRandom {
+    /// getentropy(3) gives at most 256 bytes.
+    private static let wordsMax = 32
+
+    private var words: [UInt64] = []
+
+    mutating func next() -> UInt64 {
+        if words.isEmpty { refill() }
+        return words.removeLast()
+    }
+
+    private mutating func refill() {
+        words.append(contentsOf: repeatElement(0, count: Self.wordsMax))
+        let result = words.withUnsafeMutableBytes { getentropy($0.baseAddress!, $0.count) }
+        precondition(result == 0, "the system has no random numbers")
+    }
+}

@@ -1,0 +1,23 @@
+import HTTPWire
+
+/// What a connection may take and for how long: the part of the configuration that its decisions need. All connections
+/// of a loop share one.
+final class ConnectionRules: Sendable {
+    let wire: WireLimits
+    let deadlines: HTTPServerConfiguration.Deadlines
+    let unreadBytesMax: Int
+    let unsentBytesMax: Int
+    let droppedBodyBytesMax: Int
+    let heldBytesFree: Int
+    let readBytesPerSecondMin: Int
+
+    init(_ configuration: HTTPServerConfiguration) {
+        wire = configuration.wireLimits
+        deadlines = configuration.deadlines
+        unreadBytesMax = configuration.unreadBytesMax
+        unsentBytesMax = configuration.unsentBytesMax
+        droppedBodyBytesMax = configuration.droppedBodyBytesMax
+        heldBytesFree = configuration.heldBytesFree
+        readBytesPerSecondMin = configuration.readBytesPerSecondMin
+    }
+}

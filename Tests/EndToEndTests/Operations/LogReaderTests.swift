@@ -1,0 +1,53 @@
+import EmbeddedPostgres
+import Foundation
+import RegistryTestSupport
+import Testing
+
+@Suite("Whoever reads the log changes nothing for clients", .serialized)
+struct LogReaderTests {
+    /// More lines than a pipe and the queue hold, at some 350 bytes each.
+    private static let requests = 5_000
+    private static let requestsAtOnce = 100
+    private static let longID = String(repeating: "i", count: 128)
+
+    @Test(arguments: [false, true]) func requestsAreServed_whenTheLogsReaderIsStuckOrDead(isDead: Bool) async throws {
+        try await withRegistry { registry in
+            let socket = try ListeningSocket()
+            let log = Pipe()
+            let command = try RegistryCommand(
+                ["serve"],
+                environment: [
+                    "PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString,
+                    "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey, "PUSH_REGISTRY_LOG_LEVEL": "info",
+                ], socket: socket, log: log.fileHandleForWriting)
+            defer { command.send(SIGKILL) }
+            try log.fileHandleForWriting.close()
+            if isDead { try log.fileHandleForReading.close() }
+            let client = HTTPClient(port: socket.port)
+            try await eventually("the service is ready", within: .seconds(60)) {
+                (try? await client.response(to: .make("GET", "/readyz", key: nil)))?.status == 200
+            }
+            try await sendRequests(to: socket.port)
+            try await eventually("lines are dropped and counted") {
+                try await droppedLines(client) > 0
+            }
+            command.send(SIGTERM)
+            #expect(try await command.exitStatus() == 0)
+        }
+    }
+
+    private func sendRequests(to port: UInt16) async throws {
+        let connection = try HTTPConnection(port: port)
+        let request = HTTPRequest.make("GET", "/healthz", key: nil, fields: [("X-Request-Id", Self.longID)])
+        for _ in 0..<(Self.requests / Self.requestsAtOnce) {
+            for _ in 0..<Self.requestsAtOnce { try await connection.send(request.bytes) }
+            for _ in 0..<Self.requestsAtOnce { #expect(try await connection.response().status == 200) }
+        }
+    }
+
+    private func droppedLines(_ client: HTTPClient) async throws -> Int {
+        let metrics = try await client.response(to: .make("GET", "/metrics", key: nil))
+        #expect(metrics.status == 200)
+        return metrics.text.firstMatch(of: /log_lines_dropped_total (\d+)/).flatMap { Int($0.1) } ?? 0
+    }
+}

@@ -1,0 +1,275 @@
+import HTTPTypes
+import HTTPWire
+
+@testable import HTTPServer
+
+/// Drives a `ConnectionState` as the server does, with a socket, handlers and a clock that do what the test says.
+final class Conversation {
+    private var state: ConnectionState
+    private let router = Router(routes)
+    /// What has arrived and was not read, in the pieces that a read gives out.
+    private var arrived: [[UInt8]] = []
+    private var hasEnded = false
+
+    /// The time that has passed since the connection began.
+    private(set) var now = ContinuousClock.now
+    /// Bytes that the socket takes until the next `makeWritable`.
+    var room = Int.max
+    /// Bytes of what was sent that the client has not acknowledged.
+    var unacknowledged = 0
+    var breaksAtSend = false
+    /// Whether handlers respond at once.
+    var respondsAtOnce = true
+
+    /// What the client received.
+    private(set) var received: [UInt8] = []
+    /// Requests whose handlers run.
+    private(set) var running: [Exchange] = []
+    /// Requests whose heads are judged.
+    private(set) var admitting: [Exchange] = []
+    private(set) var cancelled: [Exchange] = []
+    private(set) var finished: [Exchange] = []
+    private(set) var resumedStreams = 0
+    private(set) var hasFinishedWriting = false
+    /// Whether the descriptor was closed, and with RST.
+    private(set) var closed: (reset: Bool, Void)?
+    /// What was asked of a descriptor after it was closed: nothing, ever.
+    private(set) var callsAfterClose = 0
+
+    init(
+        isHandshaking: Bool = false, isDraining: Bool = false,
+        _ configure: (inout HTTPServerConfiguration) -> Void = { _ in }
+    ) {
+        var configuration = HTTPServerConfiguration(addresses: [])
+        configure(&configuration)
+        state = ConnectionState(ConnectionRules(configuration), isDraining: isDraining)
+        state.isHandshaking = isHandshaking
+        carryOut()
+    }
+
+    /// `/hello`, `/big` (150,000 bytes), `/post` (up to 10,000 bytes), `/private` (the same, its heads are judged).
+    static let routes = [
+        Route(.get, "/hello") { _ in .text("hello") },
+        Route(.get, "/big") { _ in .text(String(repeating: "b", count: 150_000)) },
+        Route(.post, "/post", bodyBytesMax: 10_000) { _ in .text("posted") },
+        Route(.post, "/private", bodyBytesMax: 10_000) { _ in .text("in") }
+            .admitting { _ in ServerResponse(.continue) },
+    ]
+
+    static let date = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
+}
+
+// MARK: - Events
+
+extension Conversation {
+    /// The client sends, and the poller says so.
+    func arrive(_ text: String) { arrive(Array(text.utf8)) }
+
+    func arrive(_ bytes: [UInt8]) {
+        arrived.append(bytes)
+        poll()
+    }
+
+    /// The client finishes sending.
+    func end() {
+        hasEnded = true
+        poll()
+    }
+
+    /// The poller reports whatever there is to report, as a level-triggered one does.
+    func poll() {
+        let hasNews = !arrived.isEmpty || hasEnded
+        if hasNews, state.interest.readable { state.becameReadable() }
+        carryOut()
+    }
+
+    func makeWritable(room: Int = .max) {
+        self.room = room
+        if state.interest.writable { state.becameWritable() }
+        poll()
+    }
+
+    /// An error of the socket, which is reported whatever is polled for.
+    func fail() {
+        state.broke()
+        carryOut()
+    }
+
+    func pass(_ time: Duration) {
+        now += time
+        guard let deadline = state.nextDeadline, deadline <= now else { return }
+        state.timePassed(now: now, unacknowledged: unacknowledged)
+        poll()
+    }
+
+    func respond(_ response: ServerResponse = .text("hello"), to exchange: Exchange? = nil) {
+        guard let exchange = exchange ?? running.first ?? admitting.first else { return }
+        remove(exchange)
+        state.respond(to: exchange, with: response, date: Self.date)
+        poll()
+    }
+
+    func admit() {
+        guard let exchange = admitting.first else { return }
+        remove(exchange)
+        state.admitted(exchange)
+        poll()
+    }
+
+    func beginStream(_ response: ServerResponse = ServerResponse(.ok)) {
+        guard let exchange = running.first else { return }
+        _ = state.beginStream(of: exchange, response, date: Self.date)
+        poll()
+    }
+
+    func stream(_ text: String, of exchange: Exchange) {
+        state.streamed(Array(text.utf8).span, of: exchange)
+        state.producerActed()
+        poll()
+    }
+
+    func mustWait(_ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
+
+    func endStream(of exchange: Exchange) {
+        remove(exchange)
+        state.endStream(of: exchange)
+        poll()
+    }
+
+    func setMemoryShort(_ isShort: Bool) {
+        state.isMemoryShort = isShort
+        poll()
+    }
+
+    func drain() {
+        state.drain()
+        poll()
+    }
+
+    func evict() {
+        state.evict()
+        poll()
+    }
+
+    func completeHandshake() {
+        state.isHandshaking = false
+        poll()
+    }
+
+    private func remove(_ exchange: Exchange) {
+        running.removeAll { $0 === exchange }
+        admitting.removeAll { $0 === exchange }
+    }
+}
+
+// MARK: - Actions
+
+extension Conversation {
+    var phase: ConnectionState.Phase { state.phase }
+    var isIdle: Bool { state.isIdle }
+    var nextDeadline: Duration? { state.nextDeadline.map { $0 - now } }
+    var wantsInput: Bool { state.wantsInput }
+    var text: String { String(decoding: received, as: UTF8.self) }
+
+    /// The statuses of the responses that the client received, interim ones included.
+    var statuses: [Int] {
+        text.split(separator: "HTTP/1.1 ").compactMap { Int($0.prefix(3)) }
+    }
+
+    private func carryOut() {
+        var turns = 0
+        repeat {
+            while let action = state.next() { carryOut(action) }
+            if state.hasMoreToRead { state.becameReadable() }
+            turns += 1
+        } while state.hasMoreToRead && turns < 10_000
+        state.settle(now: now, unacknowledged: unacknowledged)
+    }
+
+    private func carryOut(_ action: ConnectionState.Action) {
+        switch action {
+        case .read: read()
+        case .send: send()
+        case .route(let head): state.begin(exchange(head))
+        case .admit(let exchange): admitting.append(exchange)
+        case .run(let exchange): run(exchange)
+        case .refuse(let problem, let known):
+            let exchange = known ?? exchange(nil, .problem(problem))
+            state.respondLast(to: exchange, with: Self.render(problem), date: Self.date)
+        case .cancel(let exchange):
+            remove(exchange)
+            cancelled.append(exchange)
+        case .finished(let exchange): finished.append(exchange)
+        case .resumeStream: resumedStreams += 1
+        case .reportUnsendable: break
+        case .finishWriting:
+            noteCall()
+            hasFinishedWriting = true
+        case .close(let reset):
+            noteCall()
+            closed = (reset, ())
+        }
+    }
+
+    private func noteCall() {
+        if closed != nil { callsAfterClose += 1 }
+    }
+
+    private func read() {
+        noteCall()
+        if !arrived.isEmpty {
+            let piece = arrived.removeFirst()
+            // A socket's reader learns of more from the poller, a level-triggered one: at once.
+            piece.withUnsafeBytes { state.received($0, hasMore: !arrived.isEmpty || hasEnded) }
+        } else if hasEnded {
+            state.inputEnded()
+        } else {
+            state.readNothing()
+        }
+    }
+
+    private func send() {
+        noteCall()
+        guard !breaksAtSend else { return state.broke() }
+        let count = min(room, state.output.count)
+        received += state.output.withUnsentBytes { Array($0.prefix(count)) }
+        if room != .max { room -= count }
+        state.sent(count, isHeldBack: false)
+    }
+
+    private func run(_ exchange: Exchange) {
+        running.append(exchange)
+        guard respondsAtOnce else { return }
+        remove(exchange)
+        state.respond(to: exchange, with: Self.response(to: exchange), date: Self.date)
+    }
+
+    /// What the route's handler responds.
+    static func response(to exchange: Exchange) -> ServerResponse {
+        switch exchange.target {
+        case .endpoint(let endpoint, _) where exchange.isBodyTooLarge:
+            .text(endpoint.pattern, status: .contentTooLarge)
+        case .endpoint(let endpoint, _) where endpoint.pattern == "/big": .text(String(repeating: "b", count: 150_000))
+        case .endpoint(let endpoint, _): .text("\(endpoint.pattern) \(exchange.body.count)")
+        case .options(let allow): ServerResponse(.noContent, fields: [.allow: allow])
+        case .problem(let problem): render(problem)
+        }
+    }
+
+    private static func render(_ problem: Problem) -> ServerResponse {
+        Application.renderPlainly(problem, .received("id"))
+    }
+
+    private func exchange(_ head: RequestHead?, _ target: Exchange.Target? = nil) -> Exchange {
+        let found: Exchange.Target =
+            switch head.map({ router.match($0) }) {
+            case .endpoint(let endpoint, let captures): .endpoint(endpoint, captures: captures)
+            case .options(let allow): .options(allow: allow)
+            case .problem(let problem): .problem(problem)
+            case nil: .problem(.internalError)
+            }
+        return Exchange(
+            head, requestID: .received("id"), target: target ?? found, clientAddress: IPAddress("192.0.2.1")!,
+            start: now)
+    }
+}

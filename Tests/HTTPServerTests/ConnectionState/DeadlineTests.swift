@@ -1,0 +1,203 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Every wait has an end")
+struct DeadlineTests {
+    private static let request = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
+
+    /// What a client does before it stalls, how long the server waits, and what it then does.
+    struct Stall: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var sends = ""
+        var ends = false
+        var responds = true
+        var isHandshaking = false
+        var isDraining = false
+        var wait: Duration
+        var status: Int?
+    }
+
+    static let stalls = [
+        Stall(testDescription: "in its TLS handshake", isHandshaking: true, wait: .seconds(10)),
+        Stall(testDescription: "before its first byte", wait: .seconds(75)),
+        Stall(testDescription: "between two requests", sends: request, wait: .seconds(75), status: 200),
+        Stall(testDescription: "while the server stops", isDraining: true, wait: .milliseconds(250)),
+        Stall(testDescription: "in a request line", sends: "GET /he", wait: .seconds(10), status: 408),
+        Stall(testDescription: "in a header", sends: "GET /hello HTTP/1.1\r\nX-", wait: .seconds(10), status: 408),
+        Stall(
+            testDescription: "in a body", sends: "POST /post HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nbod",
+            wait: .seconds(30), status: 408),
+        Stall(
+            testDescription: "in a chunk",
+            sends: "POST /post HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nbod", wait: .seconds(30),
+            status: 408),
+        Stall(
+            testDescription: "in its handler", sends: request, responds: false, wait: .seconds(30), status: 503),
+        Stall(
+            testDescription: "while its head is judged",
+            sends: "POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nbod", responds: false,
+            wait: .seconds(30), status: 503),
+        Stall(
+            testDescription: "in its handler, and has stopped sending", sends: request, ends: true, responds: false,
+            wait: .seconds(1)),
+    ]
+
+    @Test(arguments: stalls) func connectionEnds_whenItsClientStalls(_ stall: Stall) {
+        let conversation = Conversation(isHandshaking: stall.isHandshaking, isDraining: stall.isDraining)
+        conversation.respondsAtOnce = stall.responds
+        if !stall.sends.isEmpty { conversation.arrive(stall.sends) }
+        if stall.ends { conversation.end() }
+        #expect(conversation.nextDeadline == stall.wait)
+        conversation.pass(stall.wait - .milliseconds(1))
+        #expect(conversation.closed == nil && !conversation.hasFinishedWriting)
+        conversation.pass(.milliseconds(1))
+        #expect(conversation.statuses == (stall.status.map { [$0] } ?? []))
+        #expect(conversation.closed != nil || conversation.hasFinishedWriting)
+        // What is left is dropped for a while, and then the descriptor is closed.
+        conversation.pass(.seconds(5))
+        #expect(conversation.closed?.reset == false)
+    }
+
+    @Test func headsDeadlineStays_whenItTricklesIn() {
+        let conversation = Conversation()
+        conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n")
+        for _ in 0..<9 {
+            conversation.pass(.seconds(1))
+            conversation.arrive("X: y\r\n")
+        }
+        conversation.pass(.seconds(1))
+        #expect(conversation.statuses == [408])
+    }
+
+    @Test func eachRequestHasTheWholeTime() {
+        let conversation = Conversation()
+        conversation.respondsAtOnce = false
+        conversation.arrive(Self.request + Self.request)
+        conversation.pass(.seconds(29))
+        conversation.respond()
+        conversation.pass(.seconds(29))
+        conversation.respond()
+        #expect(conversation.statuses == [200, 200])
+        #expect(conversation.nextDeadline == .seconds(75))
+    }
+
+    @Test func halfClosedClientGetsItsResponse_withinTheGrace() {
+        let conversation = Conversation()
+        conversation.respondsAtOnce = false
+        conversation.arrive(Self.request)
+        conversation.end()
+        conversation.pass(.milliseconds(900))
+        conversation.respond()
+        #expect(conversation.statuses == [200])
+        #expect(conversation.closed?.reset == false)
+    }
+
+    @Test func lastResponseIsSentWhole_beforeTheConnectionCloses() {
+        let conversation = Conversation()
+        conversation.room = 10
+        conversation.arrive("nonsense\r\n\r\n")
+        #expect(conversation.phase == .finishing)
+        conversation.makeWritable()
+        #expect(conversation.phase == .lingering)
+        conversation.arrive("more nonsense")
+        conversation.end()
+        #expect(conversation.closed?.reset == false)
+    }
+}
+
+@Suite("A slow reader needs a least rate")
+struct SlowReaderTests {
+    private func makeReader(unacknowledged: Int = 0) -> Conversation {
+        let conversation = Conversation {
+            $0.deadlines.write = .seconds(30)
+            $0.readBytesPerSecondMin = 100
+        }
+        conversation.room = 10_000
+        conversation.unacknowledged = unacknowledged
+        conversation.arrive("GET /big HTTP/1.1\r\nHost: t\r\n\r\n")
+        return conversation
+    }
+
+    @Test func connectionIsReset_whenItsReaderTakesTooLittle() {
+        let conversation = makeReader()
+        for _ in 0..<29 {
+            conversation.pass(.seconds(1))
+            conversation.makeWritable(room: 99)
+        }
+        conversation.pass(.seconds(1))
+        #expect(conversation.closed?.reset == true)
+        #expect(conversation.finished.map(\.isComplete) == [false])
+    }
+
+    @Test func connectionLives_whenItsReaderTakesEnough() {
+        let conversation = makeReader()
+        for _ in 0..<120 {
+            conversation.pass(.seconds(1))
+            conversation.makeWritable(room: 110)
+        }
+        #expect(conversation.closed == nil)
+    }
+
+    /// The system's buffer takes much at once, and then nothing for long: what counts is what the peer acknowledged.
+    @Test func connectionLives_whenItsReaderEmptiesTheSystemsBuffer() {
+        let conversation = makeReader(unacknowledged: 9_000)
+        for _ in 0..<29 {
+            conversation.pass(.seconds(1))
+            conversation.unacknowledged -= 300
+        }
+        conversation.pass(.seconds(1))
+        #expect(conversation.closed == nil)
+        conversation.pass(.seconds(30))
+        #expect(conversation.closed?.reset == true)
+    }
+}
+
+@Suite("While memory is short little is read")
+struct MemoryTests {
+    private let head = "POST /post HTTP/1.1\r\nHost: t\r\nContent-Length: 10000\r\n\r\n"
+    private let part = String(repeating: "x", count: 5_000)
+
+    @Test func requestIsRefused_whenMemoryStaysShort() {
+        let conversation = Conversation()
+        conversation.setMemoryShort(true)
+        conversation.arrive(head + part)
+        #expect(!conversation.wantsInput)
+        #expect(conversation.nextDeadline == .seconds(2))
+        conversation.pass(.seconds(2))
+        #expect(conversation.statuses == [503])
+        #expect(conversation.text.contains("Retry-After: 1"))
+    }
+
+    @Test func requestGoesOn_whenMemoryIsBackInTime() {
+        let conversation = Conversation()
+        conversation.arrive(head + part)
+        conversation.setMemoryShort(true)
+        conversation.arrive(part)
+        conversation.pass(.seconds(1))
+        #expect(conversation.statuses == [])
+        conversation.setMemoryShort(false)
+        #expect(conversation.statuses == [200])
+    }
+
+    @Test func smallRequestsAreServed_whateverOthersHold() {
+        let conversation = Conversation()
+        conversation.setMemoryShort(true)
+        conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+        #expect(conversation.statuses == [200])
+    }
+
+    @Test func bodysDeadlineStays_whateverTheRequestWaitedFor() {
+        let conversation = Conversation()
+        conversation.arrive(head + part)
+        for _ in 0..<29 {
+            conversation.setMemoryShort(true)
+            conversation.pass(.milliseconds(500))
+            conversation.setMemoryShort(false)
+            conversation.pass(.milliseconds(500))
+        }
+        conversation.pass(.seconds(1))
+        #expect(conversation.statuses == [408])
+    }
+}

@@ -1,0 +1,194 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPServer
+
+private let hello = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
+private let big = "GET /big HTTP/1.1\r\nHost: t\r\n\r\n"
+
+@Suite("Requests go on without another event, as far as the reader takes their responses")
+struct PipeliningTests {
+    @Test func allAreAnswered_whenAThousandComeInOneSegment() {
+        let conversation = Conversation()
+        conversation.arrive(String(repeating: hello, count: 1_000))
+        #expect(conversation.statuses.count == 1_000)
+        #expect(conversation.isIdle)
+    }
+
+    @Test func bothAreAnswered_whenEachResponseIsBeyondTheOutputBound() {
+        let conversation = Conversation()
+        conversation.arrive(big + big + hello)
+        #expect(conversation.statuses == [200, 200, 200])
+        #expect(conversation.finished.count == 3)
+        #expect(conversation.isIdle)
+    }
+
+    @Test func allAreAnswered_whenHandlersTakeTheirTime() {
+        let conversation = Conversation()
+        conversation.respondsAtOnce = false
+        conversation.arrive(big + big + hello)
+        for _ in 0..<3 { conversation.respond(.text(String(repeating: "b", count: 200_000))) }
+        #expect(conversation.statuses == [200, 200, 200])
+    }
+
+    @Test func nextRequestWaits_whileTheReaderLeavesMuchUnsent() {
+        let conversation = Conversation()
+        conversation.room = 1_000
+        conversation.arrive(big + hello)
+        #expect(conversation.statuses == [200])
+        conversation.makeWritable(room: 100_000)
+        #expect(conversation.text.hasSuffix("hello") == false)
+        conversation.makeWritable()
+        #expect(conversation.statuses == [200, 200])
+    }
+
+    @Test func clientMustWait_whenItPipelinesBehindARunningRequest() {
+        let conversation = Conversation { $0.unreadBytesMax = 1_000 }
+        conversation.respondsAtOnce = false
+        conversation.arrive(hello)
+        for _ in 0..<100 { conversation.arrive(hello) }
+        #expect(!conversation.wantsInput)
+        for _ in 0..<101 { conversation.respond() }
+        #expect(conversation.statuses.count == 101)
+    }
+
+    @Test func othersHaveTheirTurn_whenMuchCanBeReadAtOnce() {
+        var state = ConnectionState(ConnectionRules(HTTPServerConfiguration(addresses: [])))
+        state.becameReadable()
+        var reads = 0
+        while case .read = state.next() {
+            reads += 1
+            [UInt8]("A".utf8).withUnsafeBytes { state.received($0, hasMore: reads < 100) }
+        }
+        let hasMore = state.hasMoreToRead
+        #expect(reads == ConnectionState.readsPerTurnMax)
+        #expect(hasMore)
+    }
+}
+
+@Suite("A body comes for requests only that may have one")
+struct AdmissionTests {
+    private let head = "POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n"
+
+    @Test func headIsJudged_beforeItsBodyIsRead() {
+        let conversation = Conversation()
+        conversation.arrive(head + "\r\nbo")
+        #expect(conversation.admitting.count == 1)
+        #expect(!conversation.wantsInput)
+        conversation.admit()
+        conversation.arrive("dy")
+        #expect(conversation.text.hasSuffix("/private 4"))
+        #expect(conversation.isIdle)
+    }
+
+    @Test func refusalIsTheLastResponse_whenTheBodyIsOnItsWay() {
+        let conversation = Conversation()
+        conversation.arrive(head + "\r\nbo")
+        conversation.respond(.text("who?", status: .unauthorized))
+        conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+        #expect(conversation.statuses == [401])
+        #expect(conversation.text.contains("Connection: close"))
+        #expect(conversation.phase == .lingering)
+    }
+
+    @Test func handlerRunsAtOnce_whenTheBodyComesAlong() {
+        let conversation = Conversation()
+        conversation.arrive(head + "\r\nbody")
+        #expect(conversation.admitting.isEmpty)
+        #expect(conversation.text.hasSuffix("/private 4"))
+    }
+
+    @Test func clientIsToldToContinue_onceItsHeadIsAdmitted() {
+        let conversation = Conversation()
+        conversation.arrive(head + "Expect: 100-continue\r\n\r\n")
+        #expect(conversation.statuses == [])
+        conversation.admit()
+        #expect(conversation.statuses == [100])
+        conversation.arrive("body")
+        #expect(conversation.statuses == [100, 200])
+    }
+
+    @Test func handlerDecides_whenTheBodyIsTooLarge() {
+        let conversation = Conversation()
+        conversation.arrive("POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: 9999999\r\n\r\n")
+        #expect(conversation.statuses == [413])
+        #expect(conversation.phase == .lingering)
+    }
+}
+
+@Suite("What is reported of a request is what was sent")
+struct CompletionTests {
+    @Test func exchangeIsOver_whenItsLastByteIsSent() {
+        let conversation = Conversation()
+        conversation.room = 1_000
+        conversation.arrive(big)
+        #expect(conversation.finished.isEmpty)
+        conversation.makeWritable()
+        #expect(conversation.finished.map(\.isComplete) == [true])
+    }
+
+    @Test func exchangeIsIncomplete_whenTheClientLeavesBefore() {
+        let conversation = Conversation()
+        conversation.room = 200_000
+        conversation.arrive(hello + big + big)
+        conversation.fail()
+        #expect(conversation.finished.map(\.isComplete) == [true, true, false])
+    }
+
+    @Test func refusalIsReportedToo_whenThereWasNoRequest() {
+        let conversation = Conversation()
+        conversation.arrive("nonsense\r\n\r\n")
+        #expect(conversation.statuses == [400])
+        #expect(conversation.finished.map { $0.head == nil && $0.isComplete && $0.status == .badRequest } == [true])
+    }
+
+    @Test func handlerIsCancelled_whenTheClientIsGone() {
+        let conversation = Conversation()
+        conversation.respondsAtOnce = false
+        conversation.arrive(hello)
+        conversation.fail()
+        #expect(conversation.cancelled.count == 1)
+        #expect(conversation.finished.map(\.isComplete) == [false])
+    }
+}
+
+@Suite("Nothing is asked of a descriptor after its close")
+struct ClosedTests {
+    @Test func nothingIsRead_whenTheSendBeforeItFails() {
+        let conversation = Conversation()
+        conversation.room = 1_000
+        conversation.arrive(big)
+        conversation.breaksAtSend = true
+        conversation.arrive(hello)
+        conversation.makeWritable()
+        #expect(conversation.closed?.reset == false)
+        conversation.arrive(hello)
+        conversation.makeWritable()
+        conversation.pass(.seconds(100))
+        conversation.end()
+        #expect(conversation.callsAfterClose == 0)
+        #expect(conversation.nextDeadline == nil)
+    }
+
+    @Test func lateResponseGoesNowhere_whenTheConnectionIsClosed() throws {
+        let conversation = Conversation()
+        conversation.respondsAtOnce = false
+        conversation.arrive(hello)
+        let exchange = try #require(conversation.running.first)
+        conversation.fail()
+        conversation.respond(to: exchange)
+        conversation.stream("row", of: exchange)
+        conversation.endStream(of: exchange)
+        #expect(conversation.received.isEmpty && conversation.callsAfterClose == 0)
+    }
+
+    @Test func idleConnectionMakesRoom_andABusyOneDoesNot() {
+        let (idle, busy) = (Conversation(), Conversation())
+        busy.respondsAtOnce = false
+        busy.arrive(hello)
+        idle.evict()
+        busy.evict()
+        #expect(idle.closed != nil)
+        #expect(busy.closed == nil)
+    }
+}

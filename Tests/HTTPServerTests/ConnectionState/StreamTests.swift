@@ -1,0 +1,97 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPServer
+
+@Suite("A streamed response is written by its stream alone")
+struct StreamTests {
+    private let request = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
+
+    private func begin(
+        _ configure: (inout HTTPServerConfiguration) -> Void = { _ in }
+    ) throws -> (Conversation, Exchange) {
+        let conversation = Conversation(configure)
+        conversation.respondsAtOnce = false
+        conversation.arrive(request)
+        let exchange = try #require(conversation.running.first)
+        conversation.beginStream()
+        return (conversation, exchange)
+    }
+
+    @Test func headLeavesAtOnce_whenTheStreamBegins() throws {
+        let (conversation, _) = try begin()
+        #expect(conversation.statuses == [200])
+        #expect(conversation.text.hasSuffix("Transfer-Encoding: chunked\r\n\r\n"))
+    }
+
+    @Test func connectionIsReset_whenTheProducerIsSilentBeyondTheHandlersDeadline() throws {
+        let (conversation, exchange) = try begin { $0.deadlines.handler = .seconds(30) }
+        conversation.pass(.seconds(29))
+        conversation.stream("row", of: exchange)
+        conversation.pass(.seconds(29))
+        #expect(conversation.closed == nil)
+        conversation.pass(.seconds(1))
+        #expect(conversation.closed?.reset == true)
+        #expect(conversation.statuses == [200])
+        #expect(conversation.cancelled.count == 1)
+    }
+
+    @Test func nothingIsWrittenBehindIt_whenAnythingFails() throws {
+        let (conversation, _) = try begin()
+        conversation.arrive("nonsense\r\n\r\n")
+        conversation.setMemoryShort(true)
+        conversation.pass(.seconds(3_600))
+        #expect(conversation.statuses == [200])
+        #expect(conversation.closed?.reset == true)
+    }
+
+    @Test func producerWaits_whileItsReaderIsSlow_andGoesOn() throws {
+        let (conversation, exchange) = try begin { $0.unsentBytesMax = 10_000 }
+        conversation.room = 0
+        conversation.stream(String(repeating: "r", count: 9_000), of: exchange)
+        #expect(!conversation.mustWait(exchange))
+        conversation.stream(String(repeating: "r", count: 9_000), of: exchange)
+        #expect(conversation.mustWait(exchange))
+        conversation.makeWritable(room: 10_000)
+        #expect(conversation.resumedStreams == 0)
+        conversation.makeWritable(room: 5_000)
+        #expect(conversation.resumedStreams == 1)
+        conversation.makeWritable()
+        #expect(conversation.resumedStreams == 1)
+    }
+
+    @Test func producerIsWoken_whenItsClientLeaves() throws {
+        let (conversation, exchange) = try begin { $0.unsentBytesMax = 10_000 }
+        conversation.room = 0
+        conversation.stream(String(repeating: "r", count: 20_000), of: exchange)
+        #expect(conversation.mustWait(exchange))
+        conversation.fail()
+        #expect(conversation.resumedStreams == 1)
+        #expect(!conversation.mustWait(exchange))
+    }
+
+    @Test func nextRequestFollows_whenTheStreamEnds() throws {
+        let (conversation, exchange) = try begin()
+        conversation.arrive(request)
+        conversation.stream("row", of: exchange)
+        conversation.endStream(of: exchange)
+        #expect(conversation.running.count == 1)
+        conversation.respond()
+        #expect(conversation.statuses == [200, 200])
+        #expect(conversation.text.contains("3\r\nrow\r\n0\r\n\r\nHTTP/1.1 200"))
+    }
+
+    @Test func connectionEnds_whenTheServerStopsMeanwhile() throws {
+        let (conversation, exchange) = try begin()
+        conversation.drain()
+        conversation.endStream(of: exchange)
+        #expect(conversation.phase == .lingering)
+    }
+
+    @Test func bytesAreCounted_withoutTheirChunks() throws {
+        let (conversation, exchange) = try begin()
+        conversation.stream("0123456789", of: exchange)
+        conversation.endStream(of: exchange)
+        #expect(conversation.finished.map(\.responseBodyByteCount) == [10])
+    }
+}
