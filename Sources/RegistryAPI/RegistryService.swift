@@ -100,7 +100,8 @@ public struct RegistryService: Sendable {
         ]
     }
 
-    /// Compresses streams, turns the errors of the API into problem documents, and logs those that are the service's own.
+    /// Compresses streams, turns the errors of the API into problem documents, and logs those that are faults of the
+    /// service.
     private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
             return try StreamCompression.apply(to: try await handler(request), for: request)

@@ -68,8 +68,8 @@ struct Import: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Only count what would become of the lines, each as if it were the only one. Rejected lines are reported; if \
-            there are none, an earlier import's report stays.
+            Only count what would become of the lines, each as if it were the only one. Rejected lines are reported; \
+            if there are none, an earlier import's report stays.
             """)
     var dryRun = false
 

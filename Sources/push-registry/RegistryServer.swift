@@ -83,7 +83,7 @@ struct RegistryServer {
         for loop in loops { loop.stop() }
     }
 
-    /// As many connections as there are descriptors for: where clients have them all, PostgreSQL is never reached again.
+    /// As many connections as there are descriptors for: if clients had them all, PostgreSQL would be out of reach.
     private func limitConnections(_ configuration: inout HTTPServerConfiguration, eventLoops: Int) {
         let descriptors = DescriptorLimit.raise()
         let perLoop = LoopAssembly.descriptorsPerLoop + settings.audiences.limits.pool.connectionsMax

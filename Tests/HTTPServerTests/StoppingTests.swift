@@ -28,7 +28,8 @@ struct StoppingTests {
             try client.send(String(repeating: "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n", count: 20))
             #expect(server.events.wait(for: "slow"))
             server.cancel()
-            #expect(try client.response().fields["connection"] == "close")
+            // Those that were answered before the server heard of it do not count.
+            while try client.response().fields["connection"] != "close" {}
             #expect(try client.rest() == "")
         }
         await server.waitForEnd()
