@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -34,6 +35,29 @@ extension EndToEnd {
             let tag = try await put(app, [:])["ETag"]
             let statuses = try await race(8) { try await put(app, ["carrier": .string("\($0)")], ifMatch: tag).status }
             #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 412 } == 7, "\(statuses)")
+        }
+
+        /// Longer than a batch of registrations waits for a lock.
+        @Test(arguments: [("PUT", "/segments/s"), ("PATCH", "")])
+        func change_waits_forAnotherChangeOfItsApp(method: String, path: String) async throws {
+            let app = try await RegistryApp.make()
+            let body: JSON = path.isEmpty ? ["staleAfter": ["apns": "P70D"]] : ["filter": [:]]
+            try await app.database.withTransaction { transaction in
+                let rows = try await transaction.execute(
+                    "SELECT pg_backend_pid() FROM app WHERE identifier = \(app.id) FOR UPDATE")
+                let holder: Int32 = try rows[0].decode(0)
+                async let change = app.send(method, path, body, by: .role(.admin))
+                try await eventually("the change has waited") {
+                    try await app.database.count(
+                        """
+                        SELECT count(*) FROM pg_stat_activity
+                        WHERE \(holder) = ANY (pg_blocking_pids(pid))
+                            AND clock_timestamp() - query_start > interval '300 ms'
+                        """) == 1
+                }
+                try await transaction.commit()
+                #expect(try await change.status == (path.isEmpty ? 200 : 201))
+            }
         }
 
         @Test func faults_doNotHide_behindConstants() async throws {
