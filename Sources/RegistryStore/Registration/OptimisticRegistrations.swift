@@ -55,6 +55,7 @@ struct OptimisticRegistrations {
         if !created.isEmpty { statements.append(createStatement) }
         if !changed.isEmpty { statements.append(changeStatement) }
         if !touched.isEmpty { statements.append(touchStatement) }
+        if !created.isEmpty { statements.append(orderCheck) }
         let results = try await postgres.withConnection { [statements] in try await $0.execute(statements) }
         var rest = results[first...]
         var outcomes: [Int: RegistrationOutcome] = [:]
@@ -79,6 +80,10 @@ extension OptimisticRegistrations {
             binds.bind(firstGeneration)
             binds.bind(created[0].row.actor)
         }
+    }
+
+    private var orderCheck: PostgresStatement {
+        RegistrationStatements.checkOrder(of: created.map(\.row.pending.key.rawValue), in: app, since: now)
     }
 
     private var changeStatement: PostgresStatement {

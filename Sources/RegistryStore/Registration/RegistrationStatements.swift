@@ -10,7 +10,7 @@ enum RegistrationStatements {
         NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
         NamedStatement("rebind", rebind), NamedStatement("resnap", resnap), NamedStatement("insert", insert),
-        NamedStatement("keepSnapshots", keepSnapshots),
+        NamedStatement("checkOrder", checkOrder), NamedStatement("keepSnapshots", keepSnapshots),
     ]
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
@@ -256,6 +256,29 @@ enum RegistrationStatements {
         FROM \(sql: InsertedRow.columns.unnest(from: 3))
         ORDER BY k.install_id
         """)
+
+    /// `$2` are the new installations, `$3` is a time before any that this transaction may have missed.
+    ///
+    /// An INSERT waits for a transaction that is deleting another life of the same id, and goes on when that life has
+    /// ended. The position and the generation were drawn before. This statement sees the other life's events; if one
+    /// of them is above, it divides by zero, which rolls the transaction back (`isLostRace`).
+    static let checkOrder = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R12): checks that no event of a new installation's id comes later.",
+        """
+        SELECT 1 / CASE WHEN EXISTS (
+            SELECT FROM unnest($2::text[]) AS k (install_id)
+            JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+            JOIN token_event own ON own.app_id = $1 AND own.install_id = k.install_id
+                AND own.generation_after = i.generation AND own.at >= $3::timestamptz - interval '1 day'
+            JOIN token_event other ON other.app_id = $1 AND other.install_id = k.install_id
+                AND other.at >= $3::timestamptz - interval '1 day'
+                AND (other.position > own.position OR other.generation_after > i.generation)
+        ) THEN 0 ELSE 1 END
+        """)
+
+    static func checkOrder(of installIDs: [String], in app: AppNumber, since time: Timestamp) -> PostgresStatement {
+        PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)
+    }
 
     /// `$2` is the time, `$3` are the installations.
     static let keepSnapshots = PreparedSQL(

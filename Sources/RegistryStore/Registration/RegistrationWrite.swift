@@ -84,6 +84,7 @@ struct RegistrationWrite {
             owners.begun(in: app),
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             delta.statement(in: app),
+            inserted.isEmpty ? nil : orderCheck,
         ].compactMap(\.self)
     }
 }
@@ -98,6 +99,11 @@ extension RegistrationWrite {
     private func bindAppAndTime(_ binds: inout PostgresBinds) {
         binds.bind(app.rawValue)
         binds.bind(moment.time.postgres)
+    }
+
+    private var orderCheck: PostgresStatement {
+        RegistrationStatements.checkOrder(
+            of: inserted.map(\.installation.key.installID.rawValue), in: app, since: moment.time)
     }
 
     private var moveHolders: PostgresStatement {
