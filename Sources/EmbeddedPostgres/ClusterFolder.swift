@@ -93,7 +93,7 @@ struct ClusterFolder: Equatable, Sendable {
         guard symlink(home, link) == 0 else { throw .unusable(link) }
     }
 
-    /// Whose the folder is. Root runs a server as whoever owns its data; everybody else owns it or cannot run it.
+    /// The folder's owner. Root runs a server as the owner of its data; any other user must be that owner.
     private static func owner(of home: String) throws(EmbeddedPostgresError) -> ServerUser {
         guard let status = FileStatus(home), status.isDirectory else {
             throw .directoryUnusable(path: home, reason: "it is not a folder")

@@ -1,7 +1,7 @@
 /// Bounds how many throw-away clusters a process runs at once: test runners start tests by the dozen, and a machine
 /// that starts dozens of servers at once makes all of them late.
 ///
-/// Whoever holds a place must not wait for another one.
+/// A task that holds a place must not wait for another one.
 actor ClusterPlaces {
     static let shared = ClusterPlaces(count: 4)
 

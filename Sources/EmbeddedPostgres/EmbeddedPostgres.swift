@@ -16,8 +16,8 @@ public actor EmbeddedPostgres {
         case immediate
     }
 
-    /// Key words for libpq (`host=… port=… user=push_registry dbname=push_registry`): the service's role, which owns
-    /// the database. The same before and after ``restart()``.
+    /// Key words for libpq (`host=… port=… user=push_registry dbname=push_registry`): the service's role, which
+    /// owns the database. The same before and after ``restart()``.
     public nonisolated let connectionString: String
     /// The same for the role `postgres`, a superuser.
     public nonisolated let superuserConnectionString: String

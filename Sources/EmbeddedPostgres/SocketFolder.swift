@@ -3,8 +3,8 @@ import Glibc
 
 /// The folder of a server's Unix socket.
 ///
-/// Whoever reaches the socket is trusted, with no password: the folder admits only the server's user and root, hence
-/// nobody but the service's own user. (Peer authentication would compare user names instead, and root's service
+/// PostgreSQL asks for no password on the socket. The folder admits only the server's user and root, so no other user
+/// reaches it. (Peer authentication would compare user names instead, and root's service
 /// connects to another user's server.)
 enum SocketFolder {
     /// `sun_path` has 108 bytes, one of them for the terminator (unix(7)).

@@ -1,7 +1,7 @@
 /// A JSON text that was read once, strictly (RFC 8259), and the list of all that is wrong with it.
 ///
 /// Read values from `root`; whatever does not fit is added to `faults` and reading goes on, so that a sender learns of
-/// everything at once. Ask `check()` at the end. Not sendable: it belongs to whoever reads it.
+/// everything at once. Ask `check()` at the end. Not sendable: one task reads it.
 public final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [Tape.Node]

@@ -1,4 +1,4 @@
-/// One thing that is wrong with a JSON text, told so that whoever sent it can mend it.
+/// One fault of a JSON text, described for the sender, who has to fix it.
 ///
 /// A detail says what is expected and never quotes what was sent: bodies carry secrets.
 public struct JSONFault: Hashable, Sendable {

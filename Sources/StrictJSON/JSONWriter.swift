@@ -1,7 +1,7 @@
 import ByteText
 
-/// Writes one JSON text (RFC 8259) as bytes, compactly, in the order of the calls. Whoever calls it keeps names and
-/// values in step; commas are its own concern.
+/// Writes one JSON text (RFC 8259) as bytes, compactly, in the order of the calls. The caller writes a
+/// value after each name; the writer adds the commas.
 public struct JSONWriter {
     public private(set) var bytes: [UInt8] = []
     /// Whether a value stands before the place of the next one.

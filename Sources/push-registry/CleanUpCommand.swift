@@ -17,8 +17,9 @@ struct CleanUpCommand: AsyncParsableCommand {
             partitions of history, and drops those that are older than --history-retention. Run it once a day, beside \
             the service.
 
-            It works in small batches, each of which checks again, under lock, what it changes: whoever registers \
-            meanwhile is left alone. It may be killed at any time; the next run does the rest.
+            It works in small batches. Each batch locks its installations and checks them again, so an installation \
+            that has registered since the run began stays as it is. You may kill the job at any time; the next run \
+            does the rest.
 
             An app of whose active installations a run would judge more than --max-share to be stale, replaced or dead \
             is not touched at all (a wrong policy or clock looks like that); the other apps are cleaned up. Sessions \
@@ -31,7 +32,7 @@ struct CleanUpCommand: AsyncParsableCommand {
             """,
         subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
 
-    /// Of its own, so that whoever calls the job can tell.
+    /// A code of its own, so that the caller can recognise it.
     static let refused = ExitCode(3)
     static let busy = ExitCode(4)
 }
@@ -100,7 +101,7 @@ func withCleanUp<Value: Sendable>(
     let logger = ProcessLogging.start(settings)
     do {
         return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
-            // What fails before the job begins left everything as it is; what fails in it is told by 1.
+            // A failure before the job begins has changed nothing: exit code 2. A failure of the job is exit code 1.
             try await lookingAtDatabase { _ = try await database.migrate() }
             return try await body(CleanUp(database.cleanUpConfiguration))
         }

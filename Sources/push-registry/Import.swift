@@ -19,10 +19,10 @@ struct Import: AsyncParsableCommand {
               utcOffset systemName osVersion appVersion deviceModel carrier appStore location authorizationStatus
               and each setting
 
-            --map theirs=ours names what is called otherwise; other columns are told once and ignored. What a \
-            registration requires and a line does not have gets a neutral value: deviceModel and osVersion "unknown", \
-            systemName by the provider, locale from language and region or "und", timeZone UTC, settings unknown, \
-            times now. With authorizationStatus unknown, installations of apns are not reachable until their app \
+            --map theirs=ours renames a column. The command reports each unknown column once, and ignores it. If a \
+            line lacks a value that a registration requires, it gets a neutral one: deviceModel and osVersion \
+            "unknown", systemName by the provider, locale from language and region or "und", timeZone UTC, settings \
+            unknown, times now. With authorizationStatus unknown, installations of apns are not reachable until their app \
             checks in.
 
             Nothing that is registered changes: an installation that is there stays as it is (unchanged), and a token \

@@ -20,7 +20,7 @@ final class ImportInput: Sendable {
     /// So many pieces are one transaction's: while it is written, the next one's are read.
     private static let piecesMax = 40
 
-    /// What was read, for whoever loads it.
+    /// The installations that were read, for the tasks that load them.
     let pieces = ImportQueue<[ImportedInstallation]>(elementsMax: piecesMax)
     private let state = Mutex(Counts())
 

@@ -8,7 +8,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name) }
             var first: [JSON] = []
-            try await eventually("two changes are told") {
+            try await eventually("the feed shows two changes") {
                 first = try await app.changes("?limit=2")
                 return first.count == 2
             }

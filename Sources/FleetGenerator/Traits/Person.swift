@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// Whoever has the installations: one person has one to four of them.
+/// The person who has the installations: each person has one to four of them.
 ///
 /// Numbers are dealt in blocks of four. In some blocks the first two, three or four installations belong to one person;
 /// the rest have one each. So a person is found from any of his installations' numbers without a look at others.

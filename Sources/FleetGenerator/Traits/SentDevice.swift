@@ -32,7 +32,9 @@ struct SentDevice: Hashable, Sendable {
 }
 
 extension SentDevice {
-    private static let carriers = ["Vodafone", "T-Mobile", "Airtel", "Jio", "中国移动", "Claro", "MTN", "Orange", ""]
+    private static let carriers = [
+        "Vodafone", "T-Mobile", "Airtel", "Jio", "中国移动", "Claro", "MTN", "Orange", "",
+    ]
 
     static func make(
         _ installID: InstallID, of person: Person, on platform: Platform, _ random: inout FleetRandom

@@ -1,5 +1,6 @@
-/// What odd devices send. One installation in a hundred has one of these, so that whoever measures or tests with a
-/// fleet meets them: old links among time zones, locales with keywords or none at all, simulators, versions with words.
+/// Odd values that real devices send. One installation in a hundred has one of these, so that benchmarks and tests
+/// with a fleet meet them: old links among time zones, locales with keywords or none at all, simulators, versions with
+/// words.
 enum Trap: CaseIterable {
     case timeZone, locale, noLocale, model, version
 

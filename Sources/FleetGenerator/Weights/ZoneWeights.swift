@@ -1,6 +1,6 @@
-/// The time zones of a region, one region a line: `region zone,offset,latitude,longitude,weight …`. The offset is what
-/// a device there sends in January 2026, in seconds east of UTC; the place is the zone's city; weights are within the
-/// region.
+/// The time zones of a region, one region a line: `region zone,offset,latitude,longitude,weight …`. The offset is
+/// what a device there sends in January 2026, in seconds east of UTC; the place is the zone's city; weights are within
+/// the region.
 ///
 /// Names, regions and places are tzdata's `zone.tab` (public domain). Inside large countries zones are split by rough
 /// population, an estimate.

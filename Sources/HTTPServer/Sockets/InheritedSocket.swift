@@ -1,8 +1,7 @@
 import CLinux
 import Glibc
 
-/// A listening socket that whoever started the process opened for it and goes on holding: systemd's socket activation
-/// (sd_listen_fds(3)).
+/// A listening socket that the parent process opened and keeps open: systemd's socket activation (sd_listen_fds(3)).
 ///
 /// While no process serves it, clients wait in its queue rather than being refused; so a service can be restarted
 /// without a failed connection.

@@ -77,7 +77,7 @@ actor Listener: ReadinessHandler {
     }
 
     /// Begins no further connection, takes those that have begun, and then closes the socket. The queue of an inherited
-    /// one is left to whoever serves it next.
+    /// socket stays for the process that serves it next.
     func stop(then onStop: @escaping @Sendable () -> Void) {
         self.onStop = onStop
         guard let socket, !socket.isInherited else { return close() }

@@ -99,8 +99,8 @@ struct ChunkedBodyScanner {
         phase = .extensions
     }
 
-    /// Extensions are ignored, but what ends their line is not: a bare CR or LF in them hides a request from whoever
-    /// takes it for the end.
+    /// Extensions are ignored, but what ends their line is not: a bare CR or LF in them hides a request from a
+    /// proxy that takes it for the end.
     private mutating func skipExtensions(
         _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
     ) throws(WireError) {

@@ -26,7 +26,7 @@ public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertib
 /// Where a filter names a segment.
 public struct SegmentReference: Hashable, Sendable {
     public let name: SegmentName
-    /// The place in what was sent, for whoever has to be told that there is no such segment.
+    /// The pointer to the name in the request, for the fault that there is no such segment.
     public let place: String
 
     public init(name: SegmentName, place: String) {

@@ -1,7 +1,7 @@
 /// A provider's address of an installation, in the provider's canonical form. A secret: it has no printable form.
 public struct Token: Hashable, Sendable {
     public let provider: Provider
-    /// The canonical text; for whoever may send with it, and for nothing else.
+    /// The canonical text. Only responses to roles that may send contain it.
     public let text: String
 
     /// - APNs: 16 to 400 hexadecimal digits in any case, kept lower; Apple promises no length.

@@ -142,7 +142,7 @@ public struct LockedInstallations: Sendable {
         return (.registered, user == after.owner?.userID ? .sessionChanged : .ownerChanged)
     }
 
-    /// R4: whoever else holds the token becomes `superseded` and keeps nothing of it.
+    /// R4: another holder of the token becomes `superseded` and keeps nothing of it.
     ///
     /// - Returns: the former holder as it was.
     private mutating func release(_ address: TokenAddress, to registration: Registration) -> Installation? {

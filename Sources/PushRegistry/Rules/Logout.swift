@@ -5,7 +5,7 @@ public struct Logout: Sendable {
         /// A user, proven by a JWT or named by the app's back end. A credential that tells when it was issued is not to
         /// undo what a later one did.
         case user(Owner, credentialIssuedAt: Timestamp?)
-        /// The app's back end, of whoever it is.
+        /// The app's back end. It may log any user out.
         case service
         /// A client with nothing but the app's publishable key.
         case anonymous
@@ -68,8 +68,8 @@ public struct Logout: Sendable {
         return act(on: present, at: now)
     }
 
-    /// Only the app's back end is told that there is no such installation. Everybody else gets the answer that somebody
-    /// else's installation gives.
+    /// Only the app's back end learns that there is no such installation. Other callers get the same answer as for
+    /// another user's installation.
     private func decisionOnUnknown() throws(Refusal) -> Decision {
         if reader == .service { throw .notFound }
         if requester == .anonymous { throw .unproven }

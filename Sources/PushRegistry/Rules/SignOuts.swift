@@ -1,8 +1,8 @@
 /// What the registry remembers of logouts, as far as it concerns one batch of registrations, and the rule that a
 /// session that ended stays ended (R7).
 ///
-/// Complete for every registration of the batch that begins a binding: whoever loads it holds the locks that ending one
-/// of these sessions needs.
+/// Complete for every registration of the batch that begins a binding. The transaction that loads it holds the locks
+/// that a logout of these users and sessions needs.
 public struct SignOuts: Sendable {
     /// A user of an app.
     public struct User: Hashable, Sendable {

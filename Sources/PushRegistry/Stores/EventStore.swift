@@ -10,8 +10,8 @@ public protocol EventStore: Sendable {
     /// - Throws: `EventRefusal`, `StoreError`.
     func events(of token: TokenAddress, before: EventCursor?, limit: Int) async throws -> EventPage
 
-    /// The app's events in the order of their transactions. Whoever asks again with the last one's cursor misses none
-    /// and sees none twice, in whatever order transactions commit.
+    /// The app's events in the order of their transactions. A reader that goes on at the last one's cursor misses no
+    /// event and sees none twice, in whatever order transactions commit.
     ///
     /// - Throws: `EventRefusal`, `StoreError`.
     func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent]

@@ -1,8 +1,7 @@
 import PushRegistry
 import StrictJSON
 
-/// Audiences for whoever holds the database itself: asked and answered in the terms of the API, without HTTP. For the
-/// command line.
+/// Audiences for the command line, which has the database itself: requests and responses of the API, without HTTP.
 public struct AudienceConsole: Sendable {
     /// What is wrong with a question, a line each.
     public struct Refusal: Error, CustomStringConvertible {

@@ -6,8 +6,8 @@ import StrictJSON
 ///
 /// Its price is bounded: a JWT has at most `bytesMax`, and is tried with at most `UserTokenKeys.candidatesMax` keys.
 /// Measured on a busy machine of 2 cores, CPU of the service per request beyond that of a key: 26 µs for HS256, 55 µs
-/// for RS256 of 2,048 bits, 105 µs for ES256. A client calls about once while its JWT lasts, so a cache small enough to
-/// keep would rarely hit.
+/// for RS256 of 2,048 bits, 105 µs for ES256. A client calls about once while its JWT lasts, so a cache small enough
+/// to keep would rarely hit.
 struct UserTokenVerifier: Sendable {
     /// How far the issuer's clock may be off.
     static let leewaySeconds: Int64 = 30

@@ -1,7 +1,7 @@
 import Foundation
 import PushRegistry
 
-/// A key that is made now: `text` is shown once, to whoever asked for it, and `key` is stored.
+/// A new key: `text` is shown once, to the caller that asked for it, and `key` is stored.
 public struct NewKey: Sendable {
     public let text: String
     public let key: APIKey

@@ -3,7 +3,7 @@ import PushRegistry
 /// Token buckets by name: each holds up to a burst of calls and gains its rate a second.
 ///
 /// A value that is told the time. It is bounded: two generations of buckets, and the older one is forgotten when the
-/// younger is full, so that whoever calls often is remembered and a flood of names costs nothing but forgetting. A
+/// younger is full, so that frequent callers stay and a flood of names costs no more memory. A
 /// forgotten bucket is a full one.
 struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
     private struct Bucket {

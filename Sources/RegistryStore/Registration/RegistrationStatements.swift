@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of `PUT …/installations/{id}`, set-based: one statement serves a batch of one app. `$1` is the app, and the
-/// rest are arrays unless a comment says otherwise.
+/// The SQL of `PUT …/installations/{id}`, set-based: one statement serves a batch of one app. `$1` is the app, and
+/// the rest are arrays unless a comment says otherwise.
 enum RegistrationStatements {
     static let named = [
         NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
@@ -263,7 +263,7 @@ enum RegistrationStatements {
     /// ended. The position and the generation were drawn before. This statement sees the other life's events; if one
     /// of them is above, it divides by zero, which rolls the transaction back (`isLostRace`).
     static let checkOrder = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R12): checks that no event of a new installation's id comes later.",
+        serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)

@@ -8,8 +8,9 @@ enum SnapshotStatements {
         NamedStatement("deleteOfRegistrant", deleteOfRegistrant),
     ]
 
-    /// PUT …/installations/{id} (R2): copies the snapshots of these installations, which the same transaction is about
-    /// to replace. It reads the rows as they were when the statement began, also within a statement that updates them.
+    /// PUT …/installations/{id} (R2): copies the snapshots of these installations, which the same transaction is
+    /// about to replace. It reads the rows as they were when the statement began, also within a statement that
+    /// updates them.
     ///
     /// - Parameters:
     ///   - installations: a FROM item named `c` with a column `install_id`. `$1` is the app.

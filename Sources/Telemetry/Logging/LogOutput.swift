@@ -4,7 +4,7 @@ import Logging
 
 /// Where log lines go: a file descriptor that stays open, standard error as a rule.
 ///
-/// A thread of its own writes them, in order, and it alone waits for whoever reads the descriptor. Lines wait in a
+/// A thread of its own writes them, in order, and it alone waits for the reader of the descriptor. Lines wait in a
 /// queue of at most `queueBytesMax`; those that find it full are dropped, counted, and reported in a line of their
 /// own as soon as there is room.
 public final class LogOutput: @unchecked Sendable {

@@ -28,7 +28,7 @@ struct MetricFamily: Sendable {
     }
 }
 
-/// The values of one name with one set of labels. Whoever asks for the same gets the same, on any thread.
+/// The values of one name with one set of labels. The same name and labels lead to the same object, on any thread.
 protocol Series: AnyObject, Sendable {
     func write(_ name: String, labels: String, to text: inout ExpositionText)
 }

@@ -73,7 +73,7 @@ final class HTTPLoad: @unchecked Sendable {
         try await Task.sleep(for: warmUp)
     }
 
-    /// Whoever is next finds the service at rest, and every request of this load carried out.
+    /// Returns when every request of this load has its response: the next load finds the service at rest.
     private func stop() async throws {
         await onLoop { self.isStopping = true }
         try await waitUntilSent(atMost: Self.drainDeadline)
