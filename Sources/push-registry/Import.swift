@@ -22,8 +22,8 @@ struct Import: AsyncParsableCommand {
             --map theirs=ours renames a column. The command reports each unknown column once, and ignores it. If a \
             line lacks a value that a registration requires, it gets a neutral one: deviceModel and osVersion \
             "unknown", systemName by the provider, locale from language and region or "und", timeZone UTC, settings \
-            unknown, times now. With authorizationStatus unknown, installations of apns are not reachable until their app \
-            checks in.
+            unknown, times now. With authorizationStatus unknown, installations of apns are not reachable until \
+            their app checks in.
 
             Nothing that is registered changes: an installation that is there stays as it is (unchanged), and a token \
             that another installation holds stays there (skipped), as does a user who was logged out everywhere or \
