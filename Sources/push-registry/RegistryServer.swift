@@ -88,16 +88,15 @@ struct RegistryServer {
         let descriptors = DescriptorLimit.raise()
         let perLoop = LoopAssembly.descriptorsPerLoop + settings.audiences.limits.pool.connectionsMax
         let most = DescriptorLimit.connectionsMax(limit: descriptors, eventLoops: eventLoops, perLoop: perLoop)
-        let wanted = configuration.connectionsMax
-        configuration.connectionsMax = min(wanted, most)
-        logger.notice(
-            "connections are limited",
+        guard most < configuration.connectionsMax else { return }
+        logger.warning(
+            "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
             metadata: [
-                "connectionsMax": .stringConvertible(configuration.connectionsMax),
-                "configured": .stringConvertible(wanted), "descriptors": .stringConvertible(descriptors),
+                "connectionsMax": .stringConvertible(most),
+                "configured": .stringConvertible(configuration.connectionsMax),
+                "descriptors": .stringConvertible(descriptors),
             ])
-        guard most < wanted else { return }
-        logger.warning("fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)")
+        configuration.connectionsMax = most
     }
 
     private func httpConfiguration() throws -> HTTPServerConfiguration {

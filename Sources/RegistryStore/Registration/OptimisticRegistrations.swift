@@ -83,7 +83,7 @@ extension OptimisticRegistrations {
     }
 
     private var orderCheck: PostgresStatement {
-        RegistrationStatements.checkOrder(of: created.map(\.row.pending.key.rawValue), in: app, since: now)
+        RegistrationStatements.checkOrder(of: created.map(\.row.pending.key.rawValue), in: app, at: now)
     }
 
     private var changeStatement: PostgresStatement {

@@ -257,26 +257,32 @@ enum RegistrationStatements {
         ORDER BY k.install_id
         """)
 
-    /// `$2` are the new installations, `$3` is a time before any that this transaction may have missed.
+    /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
     /// An INSERT waits for a transaction that is deleting another life of the same id, and goes on when that life has
-    /// ended. The position and the generation were drawn before. This statement sees the other life's events; if one
-    /// of them is above, it divides by zero, which rolls the transaction back (`isLostRace`).
+    /// ended. The position and the generation were drawn before. This statement sees the other life's events, which
+    /// another transaction (`xmin`) has written. If one of them is above, it divides by zero, which rolls the
+    /// transaction back (`isLostRace`). Both bounds of the time keep it from reading more than a month or two.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)
-            JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-            JOIN token_event own ON own.app_id = $1 AND own.install_id = k.install_id
-                AND own.generation_after = i.generation AND own.at >= $3::timestamptz - interval '1 day'
-            JOIN token_event other ON other.app_id = $1 AND other.install_id = k.install_id
-                AND other.at >= $3::timestamptz - interval '1 day'
-                AND (other.position > own.position OR other.generation_after > i.generation)
+            CROSS JOIN LATERAL (
+                SELECT position, generation_after FROM token_event
+                WHERE app_id = $1 AND install_id = k.install_id AND xmin <> pg_current_xact_id()::xid
+                    AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
+                OFFSET 0) AS other
+            CROSS JOIN LATERAL (
+                SELECT position, generation_after FROM token_event
+                WHERE app_id = $1 AND install_id = k.install_id AND xmin = pg_current_xact_id()::xid
+                    AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
+                OFFSET 0) AS own
+            WHERE other.position > own.position OR other.generation_after > own.generation_after
         ) THEN 0 ELSE 1 END
         """)
 
-    static func checkOrder(of installIDs: [String], in app: AppNumber, since time: Timestamp) -> PostgresStatement {
+    static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)
     }
 

@@ -103,7 +103,7 @@ extension RegistrationWrite {
 
     private var orderCheck: PostgresStatement {
         RegistrationStatements.checkOrder(
-            of: inserted.map(\.installation.key.installID.rawValue), in: app, since: moment.time)
+            of: inserted.map(\.installation.key.installID.rawValue), in: app, at: moment.time)
     }
 
     private var moveHolders: PostgresStatement {
