@@ -97,9 +97,7 @@ struct ConnectionState: ~Copyable {
     /// Actions that no state implies.
     private var queued: [Action] = []
 
-    private var wait: Wait?
-    private var deadline: Instant?
-    private var writeWindow: WriteWindow?
+    private var deadlines = ConnectionDeadlines()
 
     init(_ rules: ConnectionRules, isDraining: Bool = false) {
         self.rules = rules
@@ -375,7 +373,7 @@ extension ConnectionState {
         if let lastSending { lastSending.following = exchange } else { firstSending = exchange }
         lastSending = exchange
         self.exchange = nil
-        wait = nil
+        deadlines.endWait()
     }
 
     /// - Returns: false if the response could not be written and a 500 went out in its place.
@@ -446,7 +444,7 @@ extension ConnectionState {
     }
 
     /// The producer has made something, be it that it is not sent yet: it is not silent.
-    mutating func producerActed() { if wait == .producer { wait = nil } }
+    mutating func producerActed() { if deadlines.wait == .producer { deadlines.endWait() } }
 
     /// Whether the producer has to wait for the reader; `resumeStream` ends the wait.
     mutating func streamMustWait(_ exchange: Exchange) -> Bool {
@@ -505,7 +503,7 @@ extension ConnectionState {
         if isStreamWaiting { queued.append(.resumeStream) }
         isStreamWaiting = false
         stream = nil
-        (deadline, writeWindow, wait) = (nil, nil, nil)
+        deadlines = ConnectionDeadlines()
         parser.close()
         output.discard()
     }
@@ -514,24 +512,8 @@ extension ConnectionState {
 // MARK: - Deadlines
 
 extension ConnectionState {
-    /// What the connection waits for, each with a deadline of its own.
-    enum Wait {
-        case handshake, idle, idleDrain, head, body, memory, handler, halfClosed, producer, reader, linger
-    }
-
-    /// A stretch of time in which the reader has to take some of what waits for it.
-    private struct WriteWindow {
-        let start: Instant
-        let end: Instant
-        /// The bytes that the peer had acknowledged when it began.
-        let acknowledged: Int
-    }
-
     /// When `timePassed` must be called at the latest.
-    var nextDeadline: Instant? {
-        guard let deadline else { return writeWindow?.end }
-        return writeWindow.map { min($0.end, deadline) } ?? deadline
-    }
+    var nextDeadline: Instant? { deadlines.next }
 
     /// Derives the deadlines from the state. A deadline begins when its wait does, so that trickling bytes do not
     /// move it.
@@ -539,39 +521,31 @@ extension ConnectionState {
     /// - Parameter unacknowledged: the bytes that the system took and the peer has not acknowledged.
     mutating func settle(now: Instant, unacknowledged: @autoclosure () -> Int) {
         guard phase != .closed else { return }
-        let next = nextWait
-        if next != wait {
-            wait = next
-            deadline = deadline(of: next, from: now)
-        }
-        if !hasOutput {
-            writeWindow = nil
-        } else if writeWindow == nil {
-            beginWriteWindow(now, unacknowledged())
+        let wait = nextWait
+        if wait != deadlines.wait { deadlines.begin(wait, until: deadline(of: wait, from: now)) }
+        if hasOutput {
+            watchReader(now, unacknowledged())
+        } else {
+            deadlines.stopWatchingReader()
         }
     }
 
     mutating func timePassed(now: Instant, unacknowledged: @autoclosure () -> Int) {
         guard phase != .closed else { return }
-        if let deadline, deadline <= now {
-            let passed = wait
-            (self.deadline, wait) = (nil, nil)
-            passed.map { waitEnded($0) }
+        if let wait = deadlines.passedWait(now: now) { waitEnded(wait) }
+        let sent = output.sentTotal
+        guard phase != .closed, let rate = deadlines.readingRate(now: now, acknowledged: sent - unacknowledged()) else {
+            return
         }
-        if phase != .closed, let window = writeWindow, window.end <= now {
-            let unacknowledged = unacknowledged()
-            let taken = output.sentTotal - unacknowledged - window.acknowledged
-            let least = Double(rules.readBytesPerSecondMin) * ((now - window.start) / .seconds(1))
-            if Double(taken) < least { close(reset: true) } else { beginWriteWindow(now, unacknowledged) }
-        }
+        if rate < Double(rules.readBytesPerSecondMin) { close(reset: true) } else { watchReader(now, unacknowledged()) }
     }
 
-    private mutating func beginWriteWindow(_ now: Instant, _ unacknowledged: Int) {
-        writeWindow = WriteWindow(
-            start: now, end: now + rules.deadlines.write, acknowledged: output.sentTotal - unacknowledged)
+    private mutating func watchReader(_ now: Instant, _ unacknowledged: @autoclosure () -> Int) {
+        let sent = output.sentTotal
+        deadlines.watchReader(now: now, acknowledged: sent - unacknowledged(), for: rules.deadlines.write)
     }
 
-    private mutating func waitEnded(_ wait: Wait) {
+    private mutating func waitEnded(_ wait: ConnectionDeadlines.Wait) {
         switch wait {
         case .head: refuse(.headTimeout)
         case .body: refuse(.bodyTimeout)
@@ -583,7 +557,7 @@ extension ConnectionState {
         }
     }
 
-    private var nextWait: Wait {
+    private var nextWait: ConnectionDeadlines.Wait {
         switch phase {
         case .receiving, .routing, .refusing: receivingWait
         case .admitting, .responding: inputHasEnded ? .halfClosed : .handler
@@ -593,7 +567,7 @@ extension ConnectionState {
         }
     }
 
-    private var receivingWait: Wait {
+    private var receivingWait: ConnectionDeadlines.Wait {
         if isStalled, exchange != nil || parser.phase == .head { return .memory }
         if exchange != nil { return .body }
         if hasOutput { return .reader }
@@ -605,8 +579,8 @@ extension ConnectionState {
         return isDraining ? .idleDrain : .idle
     }
 
-    /// Nil for what has no deadline of its own: the write window watches over it.
-    private func deadline(of wait: Wait, from now: Instant) -> Instant? {
+    /// Nil for a wait without a deadline of its own: the rate at which the client reads bounds it.
+    private func deadline(of wait: ConnectionDeadlines.Wait, from now: Instant) -> Instant? {
         let deadlines = rules.deadlines
         return switch wait {
         case .handshake: now + deadlines.handshake
