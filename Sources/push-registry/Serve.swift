@@ -31,7 +31,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         // Who reads the log may go away: writing then fails, where the signal would end the service.
         signal(SIGPIPE, SIG_IGN)
-        let inheritedSockets = try InheritedSocket.takeAll()
+        let inheritedSockets = try InheritedSocket.adoptAll()
         let groups = [connections.flags, sizes.flags, audiences.flags]
         let settings = try await common.settings(
             groups.reduce(serving.flags) { flags, more in flags.merging(more) { own, _ in own } })

@@ -14,7 +14,7 @@ struct CrossOriginTests {
                 origin == "https://page.example" && request.parameters["app"] == "shared"
             }
             sharing.requestFields = [.authorization, .ifMatch]
-            sharing.answerFields = [.eTag]
+            sharing.responseFields = [.eTag]
             return sharing.share([
                 Route(.get, "/{app}/thing") { _ in .text("thing") },
                 Route(.put, "/{app}/thing", bodyBytesMax: 4) { request in

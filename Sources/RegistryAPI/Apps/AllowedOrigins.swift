@@ -15,7 +15,7 @@ extension RegistryService {
         }
         // X-User-Id and X-Session-Id are missing for a reason: a service's key has no place in a web page.
         sharing.requestFields = [.authorization, .contentType, .ifMatch, .xRequestID]
-        sharing.answerFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
+        sharing.responseFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
         let (shared, others) = routes.reduce(into: ([Route](), [Route]())) { parts, route in
             if Self.isShared(route) { parts.0.append(route) } else { parts.1.append(route) }
         }

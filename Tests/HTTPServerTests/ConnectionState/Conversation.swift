@@ -44,7 +44,7 @@ final class Conversation {
         configure(&configuration)
         state = ConnectionState(ConnectionRules(configuration), isDraining: isDraining)
         state.isHandshaking = isHandshaking
-        carryOut()
+        perform()
     }
 
     /// `/hello`, `/big` (150,000 bytes), `/post` (up to 10,000 bytes), `/private` (the same, its heads are judged).
@@ -80,7 +80,7 @@ extension Conversation {
     func poll() {
         let hasNews = !arrived.isEmpty || hasEnded
         if hasNews, state.interest.readable { state.becameReadable() }
-        carryOut()
+        perform()
     }
 
     func makeWritable(room: Int = .max) {
@@ -91,8 +91,8 @@ extension Conversation {
 
     /// An error of the socket, which is reported whatever is polled for.
     func fail() {
-        state.broke()
-        carryOut()
+        state.transportFailed()
+        perform()
     }
 
     func pass(_ time: Duration) {
@@ -176,17 +176,17 @@ extension Conversation {
         text.split(separator: "HTTP/1.1 ").compactMap { Int($0.prefix(3)) }
     }
 
-    private func carryOut() {
+    private func perform() {
         var turns = 0
         repeat {
-            while let action = state.next() { carryOut(action) }
+            while let action = state.next() { perform(action) }
             if state.hasMoreToRead { state.becameReadable() }
             turns += 1
         } while state.hasMoreToRead && turns < 10_000
-        state.settle(now: now, unacknowledged: unacknowledged)
+        state.updateDeadlines(now: now, unacknowledged: unacknowledged)
     }
 
-    private func carryOut(_ action: ConnectionState.Action) {
+    private func perform(_ action: ConnectionState.Action) {
         switch action {
         case .read: read()
         case .send: send()
@@ -224,17 +224,17 @@ extension Conversation {
         } else if hasEnded {
             state.inputEnded()
         } else {
-            state.readNothing()
+            state.readWouldBlock()
         }
     }
 
     private func send() {
         noteCall()
-        guard !breaksAtSend else { return state.broke() }
+        guard !breaksAtSend else { return state.transportFailed() }
         let count = min(room, state.output.count)
         received += state.output.withUnsentBytes { Array($0.prefix(count)) }
         if room != .max { room -= count }
-        state.sent(count, isHeldBack: false)
+        state.sent(count, transportHasUnsentBytes: false)
     }
 
     private func run(_ exchange: Exchange) {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The system's random numbers, many at a time: one for each request id would cost a system call each.
+/// Random numbers of the system, fetched many at a time: a system call per request id would cost too much.
 struct BufferedRandom {
-    /// getentropy(3) gives at most 256 bytes.
+    /// getentropy(3) returns at most 256 bytes.
     private static let wordsMax = 32
 
     private var words: [UInt64] = []

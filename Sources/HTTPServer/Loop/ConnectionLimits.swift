@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many connections there are, on all loops together.
+/// The number of open connections, over all loops, and its limits.
 ///
 /// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
 final class ConnectionLimits: @unchecked Sendable {
@@ -20,7 +20,7 @@ final class ConnectionLimits: @unchecked Sendable {
     /// Whether another connection may be accepted.
     var hasRoom: Bool { lock.withLock { total < totalMax } }
 
-    /// Counts a connection in, unless its network has as many as it may have.
+    /// Counts a new connection; false if its network has reached the limit.
     func add(_ address: IPAddress) -> Bool {
         lock.withLock {
             if let perNetworkMax {

@@ -3,9 +3,9 @@ import HTTPTypes
 import HTTPWire
 import Logging
 
-/// What the connections of one loop share. Belongs to its loop and is used there only.
+/// What the connections of one loop share. Used on its loop only.
 final class LoopContext: @unchecked Sendable {
-    /// Bytes taken from a socket at once.
+    /// Bytes read from a socket at once.
     static let readBytesMax = 64 * 1024
     /// The largest output buffer kept for the next response.
     static let spareBytesMax = 64 * 1024
@@ -18,12 +18,13 @@ final class LoopContext: @unchecked Sendable {
     let handlers: HandlerTasks
     let memory: MemoryBudget
     let idle = IdleConnections()
-    /// Set once, when the server is told to stop: from then on every response is its connection's last.
+    /// Set once, when the server begins to stop: from then on every response is its connection's last.
     var isDraining = false
 
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytesMax, alignment: 16)
     var date = ResponseDate()
-    /// One output buffer goes from connection to connection: an idle one has none, and a response allocates none.
+    /// One output buffer that moves from connection to connection: idle connections have none, and a response usually
+    /// allocates none.
     var spareOutput: [UInt8] = []
     private var random = BufferedRandom()
 
@@ -40,11 +41,11 @@ final class LoopContext: @unchecked Sendable {
     deinit { readBuffer.deallocate() }
 
     func makeRequestID() -> RequestID {
-        .made(random.next(), random.next())
+        .generated(random.next(), random.next())
     }
 
-    /// Takes back an output buffer, which is empty.
-    func giveBack(_ output: consuming [UInt8]) {
+    /// Keeps the memory of an empty output buffer for the next response.
+    func recycle(_ output: consuming [UInt8]) {
         guard output.capacity > spareOutput.capacity, output.capacity <= Self.spareBytesMax else { return }
         spareOutput = output
     }
@@ -58,7 +59,7 @@ final class LoopContext: @unchecked Sendable {
     }
 }
 
-// MARK: - What observers and operators hear
+// MARK: - Observing and logging
 
 extension LoopContext {
     func observe(_ exchange: Exchange) {

@@ -32,7 +32,7 @@ actor LoopServer {
 
     /// Serves until the last connection and the last handler have ended after `drain` or `abort`.
     ///
-    /// Cancelling the task that calls it would cancel all handlers at once.
+    /// Cancelling the calling task would cancel all handlers at once.
     func run(_ sockets: [ListeningSocket]) async {
         guard !isDraining else { return }
         let context = LoopContext(
@@ -52,7 +52,7 @@ actor LoopServer {
         for listener in listeners { listener.assumeIsolated { $0.start() } }
     }
 
-    /// - Returns: of `needsRoom`, whether there is room now.
+    /// - Returns: for `needsRoom`, whether there is room now.
     private func handle(_ event: Listener.Event) -> Bool {
         switch event {
         case .accepted(let descriptor, let address): accept(descriptor, address)
@@ -72,15 +72,15 @@ actor LoopServer {
         connection.start()
     }
 
-    /// Nil if there is no memory left; the descriptor is then closed.
+    /// Nil if memory is exhausted; the descriptor is then closed.
     private func makeTransport(_ descriptor: CInt) -> (any Transport)? {
         guard let tls = shared.tls else { return PlainTransport(descriptor: descriptor) }
         return TLSTransport(descriptor: descriptor, context: tls.context(now: loop.now))
     }
 
-    /// Closes a connection beyond its network's limit, with a response if the client speaks in the clear: a handshake
-    /// is too much work for a refusal. It holds no slot and nothing waits for it, so that a flood of them costs
-    /// little; a client that sends more meanwhile may see a reset instead.
+    /// Closes a connection beyond its network's limit. A plain-text client gets a response; a refusal is not worth a
+    /// TLS handshake. The refused connection takes no slot and does not linger, so that a flood of them costs little; a
+    /// client that is still sending may see a reset instead.
     private func refuse(_ descriptor: CInt, _ context: LoopContext) {
         let transport = PlainTransport(descriptor: descriptor)
         defer { transport.close(reset: false) }
@@ -113,7 +113,7 @@ actor LoopServer {
 // MARK: - Stopping
 
 extension LoopServer {
-    /// Accepts no more, lets what is in flight finish, and ends; what has not finished by the deadline is cut.
+    /// Accepts no more connections, finishes the requests in flight, and ends. At the deadline the rest is cut.
     func drain() {
         guard !isDraining else { return }
         isDraining = true

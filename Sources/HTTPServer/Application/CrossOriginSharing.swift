@@ -2,31 +2,30 @@ import HTTPTypes
 import HTTPWire
 
 /// Cross-origin resource sharing (the Fetch standard's CORS protocol): lets web pages of some origins call routes and
-/// read their answers.
+/// read their responses.
 ///
-/// Credentials of the browser, such as cookies, are never shared: what a page may do depends on the credential that
-/// it sends itself. A page of another origin gets an answer without a word of CORS, which its browser then keeps from
-/// it.
+/// The browser's credentials, such as cookies, are never shared: a page's rights depend on the credential that it sends
+/// itself. A page of any other origin gets a response without CORS fields, which its browser hides from it.
 public struct CrossOriginSharing: Sendable {
-    /// Request fields that pages may set, beyond those that they always may.
+    /// Request fields that pages may set, in addition to those that CORS always allows.
     public var requestFields: [HTTPField.Name] = []
 
-    /// Answer fields that pages may read, beyond those that they always may.
-    public var answerFields: [HTTPField.Name] = []
+    /// Response fields that pages may read, in addition to those that CORS always allows.
+    public var responseFields: [HTTPField.Name] = []
 
-    /// How long a browser may remember a preflight's answer: as long as it takes until an origin that is no longer
-    /// allowed is asked about again.
+    /// How long a browser may cache the response to a preflight, and so how long it may take until an origin loses its
+    /// access.
     public var preflightAgeMax: Duration = .seconds(600)
 
     private let allowsOrigin: @Sendable (_ origin: String, ServerRequest) async -> Bool
 
-    /// - Parameter allowsOrigin: whether pages of this origin may make this request. It is asked before anybody is
-    ///   authenticated.
+    /// - Parameter allowsOrigin: whether pages of this origin may make this request. It is called before
+    ///   authentication.
     public init(allowsOrigin: @escaping @Sendable (_ origin: String, ServerRequest) async -> Bool) {
         self.allowsOrigin = allowsOrigin
     }
 
-    /// The routes, shared, and with one for OPTIONS at each of their patterns, which answers preflights.
+    /// The routes with CORS, plus an OPTIONS route at each of their patterns, which responds to preflights.
     public func share(_ routes: [Route]) -> [Route] {
         let methods = Dictionary(grouping: routes, by: \.pattern).mapValues { $0.map(\.method) }
         return routes.map { $0.wrapped(in: [share]) } + methods.map { preflight($0, Router.allow($1)) }
@@ -36,7 +35,7 @@ public struct CrossOriginSharing: Sendable {
 // MARK: - Preflights
 
 extension CrossOriginSharing {
-    /// Without an allowed origin this is the answer to any OPTIONS: it does not tell why.
+    /// If the origin is not allowed, this is the response to any OPTIONS request: it does not reveal why.
     private func preflight(_ pattern: String, _ allow: String) -> Route {
         Route(.options, pattern) { request in
             var response = ServerResponse(.noContent, fields: [.allow: allow, .vary: HTTPField.Name.origin.rawName])
@@ -61,10 +60,10 @@ extension CrossOriginSharing {
     }
 }
 
-// MARK: - Answers
+// MARK: - Responses
 
 extension CrossOriginSharing {
-    /// Adds what lets an allowed page read the answer, a problem too.
+    /// Adds the fields that let an allowed page read the response, also to a problem.
     private func share(_ request: ServerRequest, _ next: Handler) async throws -> ServerResponse {
         let origin = await allowedOrigin(request)
         do {
@@ -79,12 +78,12 @@ extension CrossOriginSharing {
     }
 
     private func add(_ origin: String?, to fields: inout HTTPFields, _ request: ServerRequest) {
-        // Caches keep answers to GET and HEAD only; the others are spared the bytes unless a page asked.
+        // Caches keep responses to GET and HEAD only, so other methods get `Vary` only if a page asked.
         if origin != nil || request.method == .get || request.method == .head {
             fields.vary(by: HTTPField.Name.origin.rawName)
         }
         guard let origin else { return }
         fields[.accessControlAllowOrigin] = origin
-        fields[.accessControlExposeHeaders] = list(answerFields)
+        fields[.accessControlExposeHeaders] = list(responseFields)
     }
 }

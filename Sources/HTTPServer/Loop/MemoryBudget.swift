@@ -8,17 +8,17 @@ final class MemoryBudget: @unchecked Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Whether the loop holds as much as it may: connections are then read only a little.
+    /// Whether the budget is used up: connections are then read only a little.
     var isSpent: Bool { byteCount >= bytesMax }
 
-    /// Charges a connection that held `before` bytes with `now` bytes.
+    /// Changes a connection's charge from `before` bytes to `now` bytes.
     func charge(before: Int, now: Int) {
         let wasSpent = isSpent
         byteCount += now - before
         if wasSpent, !isSpent { wakeStalled() }
     }
 
-    /// Has the connection look again when there is room. Each is told once for each wait.
+    /// Wakes the connection once, when there is room again.
     func wait(_ connection: HTTPConnection) { stalled[ObjectIdentifier(connection)] = connection }
 
     func forget(_ connection: HTTPConnection) { stalled[ObjectIdentifier(connection)] = nil }
@@ -26,6 +26,6 @@ final class MemoryBudget: @unchecked Sendable {
     private func wakeStalled() {
         let waiting = stalled
         stalled = [:]
-        for connection in waiting.values { connection.memoryIsBack() }
+        for connection in waiting.values { connection.memoryIsAvailable() }
     }
 }

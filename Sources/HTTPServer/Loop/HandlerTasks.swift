@@ -1,25 +1,25 @@
 import DequeModule
 import EventLoop
 
-/// The tasks that run the handlers of one loop: children of the task that calls ``run()``, which lasts until the last
-/// of them has ended.
+/// The tasks that run the handlers of one loop. They are children of the task that calls ``run()``, which returns when
+/// the last of them has ended.
 ///
-/// A task serves one call after another, as making one costs more than all the rest of a small request. A cancelled
-/// one ends with its call. Used on its loop only.
+/// A task serves one call after another, because creating a task costs more than the rest of a small request. A
+/// cancelled task ends with its call. Used on its loop only.
 final class HandlerTasks: @unchecked Sendable {
-    /// A request to be answered, or to be admitted.
+    /// A request to handle, or to admit.
     struct Call {
         let connection: HTTPConnection
         let exchange: Exchange
         let isAdmission: Bool
     }
 
-    /// Tasks that wait for calls, at about a kilobyte each; more end after their call.
+    /// Idle tasks to keep, at about a kilobyte each; beyond, a task ends after its call.
     static let parkedMax = 256
 
-    /// Where the handlers run: a call of another actor of the loop is then no switch of executors. The tasks prefer
-    /// the loop besides, for code that is isolated to nobody, such as the witness of a protocol's function: without
-    /// it such code would run on the global pool, and come back.
+    /// The actor on which handlers run: calling another actor of the loop then needs no switch of executors. The tasks
+    /// also prefer the loop as executor, for nonisolated code such as protocol witnesses: such code would otherwise run
+    /// on the global pool and come back.
     private actor Home {
         nonisolated let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -29,7 +29,7 @@ final class HandlerTasks: @unchecked Sendable {
 
     private let home: Home
     private var parked: [UnsafeContinuation<Call?, Never>] = []
-    /// Calls for which there is no task yet. Each connection has one at most.
+    /// Calls without a task. Each connection has at most one.
     private var waiting: Deque<Call> = []
     /// Tasks that were added and have not taken a call yet.
     private var starting = 0
@@ -40,16 +40,16 @@ final class HandlerTasks: @unchecked Sendable {
         home = Home(loop: loop)
     }
 
-    /// Has a task carry out the call, soon.
+    /// Starts the call in a task, soon.
     func start(_ call: Call) {
         if let task = parked.popLast() { return task.resume(returning: call) }
         waiting.append(call)
         if waiting.count > starting { wakeGrower() }
     }
 
-    /// Owns the tasks until `stop()` was called and the last call has ended. On the loop.
+    /// Owns the tasks. Returns after `stop()`, when the last call has ended. Call it on the loop.
     ///
-    /// Cancelling the task that calls it would cancel all handlers.
+    /// Cancelling the calling task would cancel all handlers.
     func run() async {
         await withDiscardingTaskGroup { group in
             while await isTaskMissing() {
@@ -59,7 +59,7 @@ final class HandlerTasks: @unchecked Sendable {
         }
     }
 
-    /// No call will come.
+    /// Ends the tasks: no further call comes.
     func stop() {
         isStopping = true
         wakeGrower()
@@ -67,11 +67,11 @@ final class HandlerTasks: @unchecked Sendable {
         parked = []
     }
 
-    /// Waits until there are more calls than tasks for them; false once no call will come.
+    /// Waits until there are more calls than tasks for them; false once no further call comes.
     private func isTaskMissing() async -> Bool {
         while waiting.count <= starting, !isStopping {
             await withUnsafeContinuation { continuation in
-                // On the way to this await others may have run.
+                // Other tasks may have run between the check and this point, so the condition is checked again.
                 if waiting.count > starting || isStopping { continuation.resume() } else { grower = continuation }
             }
         }
@@ -87,14 +87,14 @@ final class HandlerTasks: @unchecked Sendable {
         starting -= 1
         guard let task = withUnsafeCurrentTask(body: { $0 }) else { return }
         while let call = await nextCall() {
-            await call.exchange.running(in: task) { await call.connection.carryOut(call) }
+            await call.exchange.running(in: task) { await call.connection.perform(call) }
             if task.isCancelled { return }
         }
     }
 
-    /// Waits for the next call; nil if this task is to end.
+    /// Waits for the next call; nil if this task must end.
     private func nextCall() async -> Call? {
-        // Asked only here: on the way to this await others may run.
+        // Other tasks may run before this closure does, so the condition is checked only here.
         await withUnsafeContinuation { continuation in
             if let call = waiting.popFirst() {
                 continuation.resume(returning: call)
