@@ -21,7 +21,7 @@ struct ResponseEncoderTests {
         body: String = ""
     ) throws -> String {
         var buffer: [UInt8] = []
-        let encoder = ResponseEncoder(answering: try Self.head(line))
+        let encoder = ResponseEncoder(for: try Self.head(line))
         try encoder.encode(status, fields, body: Array(body.utf8).span, date: Self.date, into: &buffer)
         return String(decoding: buffer, as: UTF8.self)
     }
@@ -99,7 +99,7 @@ struct ResponseConnectionTests {
     func connection_isClosed_whenEitherSideWantsIt(_ example: Example) throws {
         var buffer: [UInt8] = []
         let head = try ResponseEncoderTests.head(example.line, example.fields)
-        let encoder = ResponseEncoder(answering: head, isKeepAlive: example.isKeepAlive)
+        let encoder = ResponseEncoder(for: head, isKeepAlive: example.isKeepAlive)
         try encoder.encode(.ok, date: ResponseEncoderTests.date, into: &buffer)
         let text = String(decoding: buffer, as: UTF8.self)
         #expect(encoder.isKeepAlive == (example.connection != "close"))
@@ -189,7 +189,7 @@ struct ResponseStreamTests {
     private func stream(
         _ line: String, _ fields: [String] = [], status: HTTPResponse.Status = .ok, pieces: [String]
     ) throws -> Stream {
-        var encoder = ResponseEncoder(answering: try ResponseEncoderTests.head(line, fields))
+        var encoder = ResponseEncoder(for: try ResponseEncoderTests.head(line, fields))
         var head: [UInt8] = []
         let body = try encoder.encodeStream(status, date: ResponseEncoderTests.date, into: &head)
         var buffer: [UInt8] = []

@@ -16,7 +16,7 @@ struct RequestMetricsTests {
         let labels = #"method="PUT",route="/v1/apps/{app}/installations/{installId}""#
         #expect(
             registry.lines(of: "http_requests_total") == [
-                "# HELP http_requests_total Requests that are over, by route, method and status.",
+                "# HELP http_requests_total Finished requests by route, method and status.",
                 "# TYPE http_requests_total counter",
                 "http_requests_total{\(labels),status=\"200\"} 2",
                 "http_requests_total{\(labels),status=\"201\"} 1",

@@ -350,7 +350,7 @@ extension ConnectionState {
         guard isCurrent(exchange), phase != .streaming, let head = exchange.head else { return }
         // The rest of an unread body would be parsed as the next request.
         let canGoOn = phase == .responding && isParserOpen && !isDraining
-        let encoder = ResponseEncoder(answering: head, isKeepAlive: canGoOn)
+        let encoder = ResponseEncoder(for: head, isKeepAlive: canGoOn)
         let isWhole = write(response, encoder, exchange, date)
         end(exchange, isKeepAlive: isWhole && encoder.isKeepAlive)
     }
@@ -359,7 +359,7 @@ extension ConnectionState {
     /// request.
     mutating func respondLast(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
         guard phase == .refusing else { return }
-        let encoder = exchange.head.map { ResponseEncoder(answering: $0, isKeepAlive: false) } ?? .closing
+        let encoder = exchange.head.map { ResponseEncoder(for: $0, isKeepAlive: false) } ?? .closing
         _ = write(response, encoder, exchange, date)
         end(exchange, isKeepAlive: false)
     }
@@ -425,7 +425,7 @@ extension ConnectionState {
     /// - Returns: whether the body may follow.
     mutating func beginStream(of exchange: Exchange, _ response: ServerResponse, date: [UInt8]) -> Bool {
         guard isCurrent(exchange), phase == .responding, let head = exchange.head else { return false }
-        var encoder = ResponseEncoder(answering: head, isKeepAlive: isParserOpen && !isDraining)
+        var encoder = ResponseEncoder(for: head, isKeepAlive: isParserOpen && !isDraining)
         do {
             stream = try encoder.encodeStream(
                 response.status, response.fields, date: date, more: { exchange.writeOwnFields(to: &$0) },

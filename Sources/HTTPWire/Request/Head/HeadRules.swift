@@ -1,4 +1,4 @@
-/// What the fields of one head together say about the message and the connection, and the rules they must keep.
+/// What the fields of one head mean for the message and the connection, and the rules between them.
 struct HeadRules {
     /// Positions of the Host field's value.
     private(set) var host: Range<Int>?
@@ -9,7 +9,7 @@ struct HeadRules {
     private var asksForContinue = false
     private var seen: UInt16 = 0
 
-    /// Takes in one field line, in the order of the wire.
+    /// Adds one field line; call it in the order of the lines.
     mutating func add(_ line: FieldLine, of head: Span<UInt8>) throws(WireError) {
         if line.field == .other { return }
         try refuseSecond(line.field)
@@ -39,7 +39,7 @@ struct HeadRules {
         self.codings = codings
     }
 
-    /// RFC 9110 section 7.6.1; options other than these two mean nothing to a server that never upgrades.
+    /// RFC 9110 section 7.6.1. Other options concern upgrades or proxies and are ignored.
     private mutating func addConnectionOptions(_ value: Span<UInt8>) {
         var position = 0
         while let element = value.nextListElement(&position) {
@@ -62,13 +62,13 @@ struct HeadRules {
 }
 
 extension HeadRules {
-    /// RFC 9112 section 3.2: without Host there is no HTTP/1.1 request, whatever form its target has.
+    /// RFC 9112 section 3.2: an HTTP/1.1 request must have Host, whatever the form of its target.
     func checkHost(_ version: HTTPVersion) throws(WireError) {
         guard host != nil || version == .http10 else { throw WireError(.missingHost) }
     }
 
-    /// RFC 9112 section 6.3. A transfer coding in HTTP/1.0, or beside a Content-Length, might be a smuggling attempt
-    /// (section 6.1) and is refused.
+    /// RFC 9112 section 6.3. A transfer coding in HTTP/1.0, or together with a Content-Length, may be a smuggling
+    /// attempt (section 6.1) and is refused.
     func framing(_ version: HTTPVersion) throws(WireError) -> BodyFraming {
         guard let codings else { return contentLength.map(BodyFraming.length) ?? .none }
         guard version == .http11, codings.isChunked else { throw WireError(.invalidTransferEncoding) }
@@ -76,12 +76,12 @@ extension HeadRules {
         return .chunked
     }
 
-    /// RFC 9112 section 9.3: an HTTP/1.1 connection persists unless told otherwise, an HTTP/1.0 one only if asked.
+    /// RFC 9112 section 9.3: an HTTP/1.1 connection persists by default, an HTTP/1.0 connection only on request.
     func isKeepAlive(_ version: HTTPVersion) -> Bool {
         !asksForClose && (version == .http11 || asksForKeepAlive)
     }
 
-    /// RFC 9110 section 10.1.1: ignored in HTTP/1.0, and without a body to wait for.
+    /// RFC 9110 section 10.1.1: ignored in HTTP/1.0 and for a request without a body.
     func expectsContinue(_ version: HTTPVersion, _ framing: BodyFraming) -> Bool {
         asksForContinue && version == .http11 && framing != .none && framing != .length(0)
     }

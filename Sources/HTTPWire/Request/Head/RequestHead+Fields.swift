@@ -1,11 +1,11 @@
 public import HTTPTypes
 
 extension RequestHead {
-    /// The value of a field, decoded as UTF-8 with U+FFFD for what is none.
+    /// The value of a field, decoded as UTF-8; invalid bytes become U+FFFD.
     ///
-    /// Several lines are one list, joined with a comma and a space in their order (RFC 9110 section 5.3), Cookie with a
-    /// semicolon (RFC 6265 section 4.2.1). Fields that may occur once occur once: Host, Content-Length, Content-Type,
-    /// Authorization and Origin are refused when repeated.
+    /// Several lines are joined in order with a comma and a space (RFC 9110 section 5.3), Cookie with a semicolon (RFC
+    /// 6265 section 4.2.1). Host, Content-Length, Content-Type, Authorization and Origin occur at most once: the parser
+    /// refuses repetitions.
     public subscript(_ name: HTTPField.Name) -> String? {
         if let only = bytes(of: name) { return String(decoding: only, as: UTF8.self) }
         let values = values(of: name)
@@ -21,7 +21,7 @@ extension RequestHead {
         return values
     }
 
-    /// The bytes of a field's value, nil if there is none or more than one line of it; builds no string.
+    /// The bytes of a field's value, without allocating a string; nil unless there is exactly one line.
     public func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
         var found: FieldLine?
         var count = 0

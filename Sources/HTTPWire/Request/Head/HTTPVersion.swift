@@ -1,4 +1,4 @@
-/// The versions of HTTP that are spoken here.
+/// The supported versions of HTTP.
 public enum HTTPVersion: Sendable, Hashable {
     case http10
     case http11
@@ -8,8 +8,8 @@ public enum HTTPVersion: Sendable, Hashable {
 
     /// Reads `HTTP-version` of RFC 9112 section 2.3, case-sensitive.
     ///
-    /// - Throws: `unsupportedVersion` for what has the form of a version, HTTP/2's preface included;
-    ///   `malformedRequestLine` for what has not.
+    /// - Throws: `unsupportedVersion` if it has the form of a version, HTTP/2's preface included;
+    ///   `malformedRequestLine` otherwise.
     init(parsing bytes: Span<UInt8>) throws(WireError) {
         let name = "HTTP/".utf8.span
         for index in 0..<name.count where bytes[index] != name[index] {

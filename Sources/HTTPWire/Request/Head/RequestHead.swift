@@ -2,10 +2,10 @@ public import HTTPTypes
 
 /// Everything before a request's body, valid by RFC 9110 and 9112.
 ///
-/// It shares the bytes it was received in and knows where the parts are: nothing becomes a string before it is asked
-/// for. Copying it copies one reference.
+/// It keeps the received bytes and the positions of its parts, and creates strings only on request. Copying it copies
+/// one reference.
 public struct RequestHead: Sendable {
-    /// What is known of a head; immutable, so that many may share it.
+    /// The contents of a head; immutable, so that copies can share them.
     final class Storage: Sendable {
         let method: HTTPRequest.Method
         let version: HTTPVersion
@@ -16,7 +16,7 @@ public struct RequestHead: Sendable {
         let host: Range<Int>?
         let lines: [FieldLine]
         let bytes: [UInt8]
-        /// Where the request begins in `bytes`; all positions count from here.
+        /// The start of the request in `bytes`; all positions are relative to it.
         let start: Int
 
         init(
@@ -42,14 +42,14 @@ public struct RequestHead: Sendable {
         self.storage = storage
     }
 
-    /// A valid token, compared with its case. Whether it is known is for the router to say.
+    /// A valid token; case-sensitive. The router decides whether the method is supported.
     public var method: HTTPRequest.Method { storage.method }
 
     public var version: HTTPVersion { storage.version }
 
     public var bodyFraming: BodyFraming { storage.bodyFraming }
 
-    /// Whether the client lets the connection serve another request after this one.
+    /// Whether the client allows another request on the connection after this one.
     public var isKeepAlive: Bool { storage.isKeepAlive }
 
     /// Whether the client waits for `100 Continue` before it sends the body.
@@ -61,7 +61,7 @@ public struct RequestHead: Sendable {
     }
 }
 
-/// A request is full of credentials: it has no printable form but this.
+/// A request contains credentials, so this is its only printable form.
 extension RequestHead: CustomStringConvertible, CustomReflectable {
     public var description: String { "‹\(method) request, \(storage.lines.count) fields›" }
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -12,27 +12,27 @@ public struct QueryItem: Sendable, Hashable {
 extension RequestHead {
     public var targetForm: TargetForm { storage.target.form }
 
-    /// The path as sent, percent-encoded, before any `?`; `*` has none, and an absolute target without one means `/`.
+    /// The path as sent, percent-encoded, without the query. Empty for `*`; `/` for an absolute target without a path.
     ///
-    /// It is split before it is decoded, so that an encoded slash separates nothing (RFC 3986 section 2.4), and dot
-    /// segments keep their letters: an identifier may well be `..`.
+    /// Split it before decoding, so that an encoded slash does not separate segments (RFC 3986 section 2.4). Dot
+    /// segments are not resolved: an identifier may be `..`.
     public var path: ArraySlice<UInt8> {
         if storage.target.path.isEmpty, targetForm == .absolute { return Self.rootPath }
         return slice(storage.target.path)
     }
 
-    /// The query as sent, without its `?`.
+    /// The query as sent, without the `?`.
     public var query: ArraySlice<UInt8>? { storage.target.query.map(slice) }
 
-    /// The host and port that the request is for: of the target in absolute form, else of the Host field (RFC 9112
-    /// section 3.3). Nil in HTTP/1.0 only.
+    /// The host and port of the request: from a target in absolute form, else from the Host field (RFC 9112 section
+    /// 3.3). Nil in HTTP/1.0 only.
     public var authority: String? {
         (storage.target.authority ?? storage.host).map { String(decoding: slice($0), as: UTF8.self) }
     }
 
-    /// The segments of the path, decoded; `/` has one, which is empty, and `*` has none.
+    /// The decoded segments of the path. `/` has one empty segment, `*` has none.
     ///
-    /// - Throws: `invalidPercentEncoding` (400) for a NUL and for what is not UTF-8.
+    /// - Throws: `invalidPercentEncoding` (400) if a segment contains NUL or is not UTF-8.
     public func pathSegments() throws(WireError) -> [String] {
         var rest = path
         guard rest.popFirst() != nil else { return [] }
@@ -46,10 +46,10 @@ extension RequestHead {
         return segments
     }
 
-    /// The items of the query, decoded, in order, as `application/x-www-form-urlencoded` (`+` is a space): what
-    /// browsers and HTTP libraries send. An item without `=` has an empty value; empty items are left out.
+    /// The decoded items of the query, in order, read as `application/x-www-form-urlencoded` (`+` is a space), which
+    /// browsers and HTTP libraries send. An item without `=` has an empty value; empty items are skipped.
     ///
-    /// - Throws: `invalidPercentEncoding` (400) for a NUL and for what is not UTF-8.
+    /// - Throws: `invalidPercentEncoding` (400) if an item contains NUL or is not UTF-8.
     public func queryItems() throws(WireError) -> [QueryItem] {
         var items: [QueryItem] = []
         for item in (query ?? []).split(separator: UInt8(ascii: "&")) {

@@ -5,10 +5,10 @@ struct FieldLine: Sendable {
     var field = RecognizedField.other
 }
 
-/// Finds the lines `name ":" OWS value OWS CRLF` of a header or trailer section, up to its empty line (RFC 9112
-/// section 5). Like the request line's scanner it can stop after any byte.
+/// Finds the lines `name ":" OWS value OWS CRLF` of a header or trailer section, up to its empty line (RFC 9112 section
+/// 5). Like the scanner of the request line, it can stop after any byte.
 struct FieldSectionScanner {
-    /// What a section may hold, and the reasons to refuse more.
+    /// The limits of a section, and the errors for exceeding them.
     struct Limits {
         var bytesMax: Int
         var linesMax: Int
@@ -26,7 +26,7 @@ struct FieldSectionScanner {
         case lineStart, name, space, value, lineFeed, lastLineFeed
     }
 
-    /// Where the next byte to look at is.
+    /// The position of the next byte to read.
     private(set) var position: Int
     private let start: Int
     private var phase = Phase.lineStart
@@ -39,7 +39,7 @@ struct FieldSectionScanner {
         self.position = position
     }
 
-    /// Reads on, up to the end of one line.
+    /// Continues, up to the end of one line.
     mutating func next(_ bytes: Span<UInt8>, _ limits: borrowing Limits) throws(WireError) -> Step {
         let end = min(bytes.count, start + limits.bytesMax)
         while position < end {
@@ -67,7 +67,7 @@ struct FieldSectionScanner {
             phase = .lastLineFeed
             return
         }
-        // RFC 9112 section 5.2: `obs-fold` is refused, and so is white space before the first field (section 2.2).
+        // RFC 9112 section 5.2: `obs-fold` is refused, as is white space before the first field (section 2.2).
         guard !byte.isSpaceOrTab else { throw WireError(.lineFolding) }
         lineCount += 1
         guard lineCount <= limits.linesMax else { throw WireError(limits.tooMany) }
@@ -75,8 +75,8 @@ struct FieldSectionScanner {
         phase = .name
     }
 
-    /// The colon follows the name at once: white space between them has led to request smuggling (RFC 9112
-    /// section 5.1).
+    /// The colon must follow the name directly: white space between them has led to request smuggling (RFC 9112 section
+    /// 5.1).
     private mutating func scanName(_ bytes: Span<UInt8>, to end: Int) throws(WireError) {
         position = bytes.end(of: .token, from: position, to: end)
         guard position < end else { return }
@@ -102,8 +102,8 @@ struct FieldSectionScanner {
         phase = .lineFeed
     }
 
-    /// A bare CR is refused, and a bare LF never gets here: RFC 9112 section 2.2 allows a lone LF as a line's end,
-    /// and two parsers that disagree about it can be played against each other.
+    /// A bare CR is refused. A bare LF is refused earlier: RFC 9112 section 2.2 allows it as a line's end, but two
+    /// parsers that disagree about it enable request smuggling.
     private mutating func expectLineFeed(_ byte: UInt8) throws(WireError) {
         guard byte == .lineFeed else { throw WireError(.malformedField) }
         position += 1

@@ -1,10 +1,11 @@
-/// The fields that the parser itself must understand or guard.
+/// The fields that the parser itself interprets or protects against duplicates.
 enum RecognizedField: UInt8, Sendable {
     case other
     case host, contentLength, transferEncoding, connection, expect
     case authorization, contentType, origin
 
-    /// Compares a field's name, once, while its line is read; length first, so that most names cost one branch.
+    /// Recognizes a field's name once, while its line is read. It compares the length first, so that most names cost
+    /// one branch.
     init(name: Span<UInt8>) {
         self =
             switch name.count {
@@ -20,8 +21,8 @@ enum RecognizedField: UInt8, Sendable {
             }
     }
 
-    /// Whether a second line of it is refused: no list by its grammar, and two servers that each believe another of
-    /// the two would disagree about whom or what the request is for.
+    /// Whether a second line is refused. These are not list fields (RFC 9110 section 5.3): a proxy and this server
+    /// might each use a different line.
     var isSingleton: Bool {
         switch self {
         case .host, .contentLength, .authorization, .contentType, .origin: true

@@ -1,16 +1,16 @@
 import ByteText
 
-/// The forms of a request target that a server which is no proxy may be sent (RFC 9112 section 3.2).
+/// The forms of a request target that an origin server may receive (RFC 9112 section 3.2).
 public enum TargetForm: Sendable, Hashable {
     /// `/path?query`
     case origin
     /// `http://host/path?query`, which overrides Host.
     case absolute
-    /// `*`, the server as a whole; OPTIONS only.
+    /// `*`: the server as a whole; OPTIONS only.
     case asterisk
 }
 
-/// Where the parts of a request target are. Ranges are empty, or nil, where there is no such part.
+/// The positions of a request target's parts. The range of a missing part is empty or nil.
 struct RequestTarget: Sendable {
     private(set) var form = TargetForm.origin
     private(set) var authority: Range<Int>?
@@ -19,7 +19,7 @@ struct RequestTarget: Sendable {
 
     init() {}
 
-    /// Splits the target at `range` of `head`, whose bytes are known to be those of a URI.
+    /// Splits the target at `range` of `head`. Its bytes must be characters of a URI.
     init(_ head: Span<UInt8>, _ range: Range<Int>, method: Span<UInt8>) throws(WireError) {
         if method.isMethod("CONNECT") { throw WireError(.connectNotSupported) }
         switch head[range.lowerBound] {
@@ -37,7 +37,7 @@ struct RequestTarget: Sendable {
         form = .asterisk
     }
 
-    /// RFC 9112 section 3.2.2. An OPTIONS without path or query asks about the server as a whole (section 3.2.4).
+    /// RFC 9112 section 3.2.2. An OPTIONS without path and query means the server as a whole (section 3.2.4).
     private mutating func splitAbsolute(
         _ head: Span<UInt8>, _ range: Range<Int>, _ method: Span<UInt8>
     ) throws(WireError) {
@@ -58,7 +58,7 @@ struct RequestTarget: Sendable {
             switch head[index] {
             case UInt8(ascii: "?"): pathEnd = pathEnd ?? index
             case UInt8(ascii: "%") where !head.isPercentEncoding(at: index, to: range.upperBound),
-                // Of a URI's characters only the brackets of an IPv6 address have no place in a path or query.
+                // Of the characters of a URI only the brackets of an IPv6 address are invalid in a path or query.
                 UInt8(ascii: "["), UInt8(ascii: "]"):
                 throw WireError(.invalidTarget)
             default: break
@@ -68,7 +68,7 @@ struct RequestTarget: Sendable {
         query = pathEnd.map { $0 + 1..<range.upperBound }
     }
 
-    /// The length of `http://` or `https://` in any case; other schemes have no resources here.
+    /// The length of `http://` or `https://` in any case; nil for other schemes.
     private static func schemeEnd(_ target: Span<UInt8>) -> Int? {
         for scheme in ["http", "https"] {
             let end = scheme.utf8.count

@@ -1,9 +1,9 @@
 /// Finds the parts of `method SP request-target SP HTTP-version CRLF` (RFC 9112 section 3).
 ///
-/// It can stop after any byte and go on when there are more, so that a slow client costs no second look at what it
-/// already sent, and a wrong byte is refused when it arrives. Positions count from the start of the request.
+/// It can stop after any byte and continue later. A slow client's bytes are thus read only once, and a wrong byte is
+/// refused when it arrives. Positions count from the start of the request.
 ///
-/// Parts are separated by exactly one SP: section 3 lets a server be lenient and warns of what may follow from it.
+/// Parts are separated by exactly one SP: section 3 allows lenience, and warns of its consequences.
 struct RequestLineScanner {
     private enum Phase {
         case emptyLines, emptyLineFeed, method, target, version, lineFeed
@@ -14,14 +14,14 @@ struct RequestLineScanner {
     private(set) var version = HTTPVersion.http11
     private(set) var position = 0
 
-    /// Whether nothing of the request itself has come yet.
+    /// Whether no byte of the request itself has arrived.
     var isBlank: Bool { phase == .emptyLines || phase == .emptyLineFeed }
 
     private var phase = Phase.emptyLines
     private var start = 0
     private var emptyLines = 0
 
-    /// Reads on. True once the line is complete; `position` is then behind it.
+    /// Continues. Returns true once the line is complete; `position` is then after it.
     mutating func scan(_ bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> Bool {
         while position < bytes.count {
             switch phase {

@@ -1,6 +1,6 @@
 /// `uri-host [ ":" port ]`, the value of Host and the authority of an absolute target (RFC 9110 section 7.2).
 ///
-/// An empty host is refused: RFC 9110 section 4.2.1 calls an `http` URI without a host invalid. So is user
+/// An empty host is refused, because RFC 9110 section 4.2.1 calls an `http` URI without a host invalid. So is user
 /// information (section 4.2.4).
 enum HostSyntax {
     static func validate(_ bytes: Span<UInt8>) throws(WireError) {
@@ -20,14 +20,15 @@ enum HostSyntax {
         return end
     }
 
-    /// `"[" ( IPv6address / IPvFuture ) "]"`, by its characters only: the address is compared, never connected to.
+    /// `"[" ( IPv6address / IPvFuture ) "]"`. Only the characters are checked: the address is compared, never connected
+    /// to.
     private static func literalEnd(_ bytes: Span<UInt8>) -> Int? {
         let end = bytes.end(of: .addressLiteral, from: 1, to: bytes.count)
         guard end > 1, end < bytes.count, bytes[end] == UInt8(ascii: "]") else { return nil }
         return end + 1
     }
 
-    /// `port = *DIGIT`, up to the largest there is.
+    /// `port = *DIGIT`, at most 65535.
     private static func isPort(_ bytes: Span<UInt8>) -> Bool {
         var port = 0
         for index in 0..<bytes.count {

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Reads a request's head: its request line, its header section, and the rules between them.
+/// Parses the head of a request: request line, header section, and the rules between them.
 struct HeadScanner {
     private var requestLine = RequestLineScanner()
     private var fieldSection: FieldSectionScanner?
@@ -8,12 +8,12 @@ struct HeadScanner {
     private var target = RequestTarget()
     private var rules = HeadRules()
 
-    /// Whether a request begins beyond the first `count` bytes: they are none, or empty lines.
+    /// Whether the first `count` bytes are empty lines at most, so that no request has begun.
     func isBlank(_ count: Int) -> Bool { requestLine.isBlank && requestLine.position == count }
 
-    /// Reads on; `bytes` begin where the request does.
+    /// Continues; `bytes` begin at the start of the request.
     ///
-    /// - Returns: the head's length once it is complete.
+    /// - Returns: the head's length once it is complete, else nil.
     mutating func scan(_ bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> Int? {
         guard var section = try enterFields(bytes, limits) else { return nil }
         defer { fieldSection = section }
@@ -46,7 +46,7 @@ struct HeadScanner {
         fields.append(line)
     }
 
-    /// The head whose bytes, now complete, begin at `start` of `bytes`. The scanner is then ready for the next one.
+    /// Returns the complete head, whose bytes begin at `start` of `bytes`, and resets the scanner for the next one.
     mutating func makeHead(_ bytes: [UInt8], from start: Int) throws(WireError) -> RequestHead {
         let version = requestLine.version
         try rules.checkHost(version)
@@ -62,7 +62,7 @@ struct HeadScanner {
 }
 
 extension HTTPRequest.Method {
-    /// Reads a method; the usual ones without building a string.
+    /// Parses a method; the common ones without allocating a string.
     fileprivate init(parsing bytes: ArraySlice<UInt8>) throws(WireError) {
         let token = bytes.span
         switch token.count {
