@@ -19,7 +19,7 @@ public struct JSONArray: Sequence {
         Iterator(document: document, upcoming: index + 1, end: Int(document.nodes[index].next))
     }
 
-    /// The array itself, for faults of the whole.
+    /// The array as a value, for example to report a fault of the whole array.
     public var value: JSONValue {
         JSONValue(document: document, index: index)
     }

@@ -1,20 +1,20 @@
-/// A JSON text that was read once, strictly (RFC 8259), and the list of all that is wrong with it.
+/// A JSON text that was parsed strictly (RFC 8259), and the list of its faults.
 ///
-/// Read values from `root`; whatever does not fit is added to `faults` and reading goes on, so that a sender learns of
-/// everything at once. Ask `check()` at the end. Not sendable: one task reads it.
+/// Read values from `root`. A value that does not fit is added to `faults` and reading continues, so that the sender
+/// gets all faults at once. Call `check()` at the end. Not sendable: only one task may read it.
 public final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [Tape.Node]
 
-    /// The object that was read last, and the place behind the member that was found there. Nobody else sees them,
-    /// so that nothing can overlap.
+    /// The object that was read last, and the index after the member that was found in it. Only this module accesses
+    /// them, one access at a time, so the exclusivity checks can be skipped.
     @exclusivity(unchecked) var cursorOwner = 0
     @exclusivity(unchecked) var cursor = 1
 
-    /// A fault whose pointer is made when somebody asks for it.
+    /// A fault whose pointer is created on demand.
     private struct Finding {
         let index: Int
-        /// The member that is absent, as the end of the pointer.
+        /// For an absent member, its name as the end of the pointer; else empty.
         let tail: String
         let code: JSONFault.Code
         let detail: String
@@ -23,13 +23,13 @@ public final class JSONDocument {
     private var findings: [Finding] = []
     private var listed: [JSONFault] = []
 
-    /// Reads the whole text. Duplicate members, lone surrogates and U+0000 become faults.
+    /// Parses the whole text. Duplicate members, lone surrogates and U+0000 become faults.
     ///
     /// - Parameters:
     ///   - bytes: the text in UTF-8.
-    ///   - depthMax: how deep containers may nest, the outermost counting 1.
-    ///   - refusesNull: whether a `null` anywhere is a fault.
-    /// - Throws: one fault, with the byte's offset, if the bytes are not one JSON text or nest too deep.
+    ///   - depthMax: how deep containers may nest; the outermost counts 1.
+    ///   - refusesNull: whether every `null` is a fault.
+    /// - Throws: one fault, with its byte offset, if the bytes are not a JSON text or nest too deep.
     public init(_ bytes: [UInt8], depthMax: Int = 16, refusesNull: Bool = false) throws(JSONFaults) {
         var tokenizer = Tokenizer(bytes, depthMax: depthMax, refusesNull: refusesNull)
         try tokenizer.readText()
@@ -40,17 +40,17 @@ public final class JSONDocument {
         }
     }
 
-    /// The text's one value.
+    /// The root value of the text.
     public var root: JSONValue {
         JSONValue(document: self, index: 0)
     }
 
-    /// - Throws: all faults, if there is any.
+    /// - Throws: all faults, if there are any.
     public func check() throws(JSONFaults) {
         guard findings.isEmpty else { throw JSONFaults(faults) }
     }
 
-    /// All faults so far, the text's own first; at most 100 are listed.
+    /// All faults so far, those of the text first; at most 100.
     public var faults: [JSONFault] {
         if listed.count < findings.count { listed = makeFaults() }
         return listed
@@ -65,14 +65,14 @@ public final class JSONDocument {
         }
     }
 
-    /// Adds a fault at a value, or at a member that is absent.
+    /// Adds a fault at a value, or at an absent member.
     func add(_ code: JSONFault.Code, _ detail: String, at index: Int, member: StaticString? = nil) {
         guard findings.count < Tape.findingsMax else { return }
         let tail = member.map { "/" + JSONPointer.escape($0.description) } ?? ""
         findings.append(Finding(index: index, tail: tail, code: code, detail: detail))
     }
 
-    /// The bytes of a node; a string's without its quotes, and still escaped.
+    /// The bytes of a node; for a string without its quotes, and still escaped.
     func text(at index: Int) -> ArraySlice<UInt8> {
         bytes[Int(nodes[index].start)..<Int(nodes[index].end)]
     }
@@ -86,7 +86,7 @@ public final class JSONDocument {
         return String(copying: UTF8Span(unchecked: span.extracting(Int(node.start)..<Int(node.end))))
     }
 
-    /// Whether the name at the index is the given one.
+    /// Whether the node at the index, a member's name, equals `name`.
     func isName(_ index: Int, _ name: StaticString) -> Bool {
         let node = nodes[index]
         if node.isEscaped { return Escapes.decode(text(at: index)).elementsEqual(name.description.utf8) }
@@ -97,7 +97,7 @@ public final class JSONDocument {
 }
 
 extension JSONFault.Code {
-    /// The detail of a fault that lies in the text itself.
+    /// The detail of a fault of the text itself.
     fileprivate var textDetail: String {
         switch self {
         case .duplicateMember: "The object has another member of this name."

@@ -1,14 +1,14 @@
-/// One fault of a JSON text, described for the sender, who has to fix it.
+/// One fault of a JSON text, described for the sender, who must fix it.
 ///
-/// A detail says what is expected and never quotes what was sent: bodies carry secrets.
+/// A detail describes what is expected and never quotes the input: bodies contain secrets.
 public struct JSONFault: Hashable, Sendable {
-    /// Where: a JSON pointer (RFC 6901) from the root of the text, `""` being the text itself.
+    /// The location: a JSON pointer (RFC 6901) from the root of the text; `""` is the text itself.
     public let pointer: String
-    /// What, for programs: stable, kebab-case.
+    /// The kind of fault, for programs: stable, kebab-case.
     public let code: Code
-    /// What, for people.
+    /// One sentence for people.
     public let detail: String
-    /// The byte at which reading stopped; only for a text that is not JSON at all.
+    /// The byte at which parsing stopped; only if the text is not JSON at all.
     public let offset: Int?
 
     public init(pointer: String, code: Code, detail: String, offset: Int? = nil) {
@@ -18,7 +18,7 @@ public struct JSONFault: Hashable, Sendable {
         self.offset = offset
     }
 
-    /// A stable name for a kind of fault; extend it where a field has rules of its own.
+    /// A stable name for a kind of fault. Extend it for fields with their own rules.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -43,23 +43,23 @@ extension JSONFault.Code {
     public static let nulCharacter = JSONFault.Code(rawValue: "nul-character")
     /// A `null` where the reader refuses it.
     public static let null = JSONFault.Code(rawValue: "null")
-    /// A member that nobody knows, where the reader refuses those.
+    /// An unknown member, if the reader refuses those.
     public static let unknownMember = JSONFault.Code(rawValue: "unknown-member")
     /// A required member that is absent or `null`.
     public static let required = JSONFault.Code(rawValue: "required")
-    /// Another JSON type than the expected one.
+    /// Another JSON type than expected.
     public static let wrongType = JSONFault.Code(rawValue: "wrong-type")
-    /// A string of more Unicode scalars than allowed.
+    /// A string with more Unicode scalars than allowed.
     public static let tooLong = JSONFault.Code(rawValue: "too-long")
-    /// An array of more elements than allowed.
+    /// An array with more elements than allowed.
     public static let tooMany = JSONFault.Code(rawValue: "too-many")
-    /// A number outside of its range.
+    /// A number outside its range.
     public static let outOfRange = JSONFault.Code(rawValue: "out-of-range")
     /// A number with a fraction where an integer is expected.
     public static let notAnInteger = JSONFault.Code(rawValue: "not-an-integer")
 }
 
-/// Every fault of one text, in the order they were met; never empty when thrown.
+/// All faults of one text, in the order of their discovery; never empty when thrown.
 public struct JSONFaults: Error, Hashable, Sendable {
     public let faults: [JSONFault]
 

@@ -1,10 +1,10 @@
-/// The integers among JSON numbers, exactly: no detour through a double.
+/// Reads the integers among JSON numbers exactly, without a conversion to double.
 enum JSONNumber {
     enum Integer: Equatable {
         case value(Int64)
         /// The number is not whole.
         case fraction
-        /// The number is whole, or so large that it does not matter, and beyond 64 bits.
+        /// The number exceeds 64 bits; it is whole, or so large that a fraction does not matter.
         case overflow
     }
 
@@ -19,7 +19,7 @@ enum JSONNumber {
         return signed(magnitude, isNegative: isNegative)
     }
 
-    /// Digits with a point or an exponent: `d.ddd × 10^e` is whole when no digit but zero is left behind the point.
+    /// Digits with a point or an exponent. `d.ddd × 10^e` is whole if only zeros remain after the point.
     private static func decimal(_ text: ArraySlice<UInt8>, isNegative: Bool) -> Integer {
         let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
         let mantissa = parts[0].dropFirst(isNegative ? 1 : 0)
@@ -31,7 +31,7 @@ enum JSONNumber {
             scale += 1
         }
         guard !digits.isEmpty else { return .value(0) }
-        // No text of less than 4 GiB has digits enough to make up for an exponent beyond these.
+        // Larger exponents can be clamped: no text of less than 4 GiB has enough digits to compensate them.
         let exponent = parts.count > 1 ? clampedExponent(parts[1]) : 0
         return whole(digits, scale: scale + exponent, isNegative: isNegative)
     }

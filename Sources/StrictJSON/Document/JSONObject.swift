@@ -3,11 +3,11 @@ public enum JSONPresence: Sendable {
     case required, optional
 }
 
-/// An object of a document, read member by member. Each access gives nil for a member that is absent or does not fit,
-/// and adds a fault where that is not allowed.
+/// An object of a document, read member by member. An access returns nil if the member is absent or does not fit, and
+/// adds a fault if that is not allowed.
 ///
-/// Members are looked for from where the last one was found, so that an object that is read in the order in which it
-/// was written is read in one pass.
+/// A search starts after the member that was found last, so that reading the members in the order of the text takes one
+/// pass.
 public struct JSONObject {
     let document: JSONDocument
     let index: Int
@@ -45,7 +45,7 @@ public struct JSONObject {
         value(name, presence)?.array(elementsMax: elementsMax)
     }
 
-    /// An array of strings; one that does not fit is a fault at its place and left out, a `null` is absent.
+    /// An array of strings. An element that does not fit is a fault at its index and is omitted; a `null` is omitted.
     public func strings(
         _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int, scalarsMax: Int
     ) -> [String]? {
@@ -54,7 +54,7 @@ public struct JSONObject {
         }
     }
 
-    /// The member's value, whatever its type; nil if it is absent or `null`.
+    /// The member's value of any type; nil if it is absent or `null`.
     public func value(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONValue? {
         if let found = find(name), document.nodes[found].kind != .null {
             return JSONValue(document: document, index: found)
@@ -63,12 +63,12 @@ public struct JSONObject {
         return nil
     }
 
-    /// Adds a fault at a member, be it there or not.
+    /// Adds a fault at a member, whether it is present or absent.
     public func refuse(_ name: StaticString, _ code: JSONFault.Code, _ detail: String) {
         document.add(code, detail, at: index, member: name)
     }
 
-    /// Adds a fault at every member whose name is not among these, for bodies in which a slip must not go unnoticed.
+    /// Adds a fault at every member with another name than these, for bodies in which a typo must not go unnoticed.
     public func refuseMembers(otherThan names: [StaticString]) {
         forEachName { name in
             guard !names.contains(where: { document.isName(name, $0) }) else { return }
@@ -85,7 +85,7 @@ public struct JSONObject {
         return members
     }
 
-    /// The object itself, for faults of the whole.
+    /// The object as a value, for example to report a fault of the whole object.
     public var value: JSONValue {
         JSONValue(document: document, index: index)
     }
@@ -99,7 +99,8 @@ public struct JSONObject {
         }
     }
 
-    /// The index of the member's value: from the document's cursor to the end, then from the beginning to the cursor.
+    /// Returns the index of the member's value. Searches from the document's cursor to the end, then from the start to
+    /// the cursor.
     private func find(_ name: StaticString) -> Int? {
         let (first, end) = (index + 1, Int(document.nodes[index].next))
         let cursor = document.cursorOwner == index ? document.cursor : first

@@ -1,10 +1,10 @@
-/// JSON pointers (RFC 6901), made only once something is wrong: a good text never pays for its paths.
+/// Creates JSON pointers (RFC 6901), only when there is a fault: a valid text does not pay for them.
 enum JSONPointer {
-    /// A name is shortened in a pointer beyond this many characters, lest 100 faults repeat a huge one.
+    /// A longer name is shortened in a pointer, so that 100 faults do not repeat a huge one.
     private static let nameCharactersMax = 128
 
-    /// The pointers to values, or to members whose names stand at the indices, in one pass over the document: 100
-    /// faults in one long array must not cost 100 walks through it.
+    /// Returns the pointers to values, or to members given by the index of their name, in one pass over the document:
+    /// 100 faults in one long array must not cost 100 passes.
     ///
     /// - Parameter targets: indices of nodes, ascending.
     static func make(to targets: [Int], in document: JSONDocument) -> [String] {
@@ -12,7 +12,7 @@ enum JSONPointer {
         return targets.map { walk.pointer(to: $0) }
     }
 
-    /// `~` and `/` as RFC 6901, section 3, has them.
+    /// Escapes `~` and `/` by RFC 6901, section 3.
     static func escape(_ name: String) -> String {
         var escaped = ""
         for scalar in name.unicodeScalars.prefix(nameCharactersMax) {
@@ -25,13 +25,13 @@ enum JSONPointer {
         return name.unicodeScalars.count > nameCharactersMax ? escaped + "…" : escaped
     }
 
-    /// The way to the last target: the containers around it, and the child of each that was reached.
+    /// The path to the last target: the containers around it, and the current child of each.
     private struct Walk {
         struct Step {
             /// The pointer to the container.
             let pointer: String
             let isObject: Bool
-            /// The node behind the container.
+            /// The index of the node after the container.
             let end: Int
             var child: Int
             var ordinal = 0
@@ -64,8 +64,8 @@ enum JSONPointer {
                 Step(pointer: pointer, isObject: node.kind == .object, end: Int(node.next), child: container + 1))
         }
 
-        /// Moves the innermost container on to the child that is the target or holds it. A name is the last step: its
-        /// index is the target.
+        /// Advances the innermost container to the child that is the target or contains it. If the target is a member's
+        /// name, that is the last step.
         private mutating func advance(to target: Int) -> (reference: String, index: Int)? {
             guard var step = steps.popLast() else { return nil }
             defer { steps.append(step) }

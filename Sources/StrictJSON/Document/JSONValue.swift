@@ -1,4 +1,4 @@
-/// One value of a document. A typed access that does not fit adds a fault at the value and gives nil.
+/// One value of a document. A typed access that does not fit adds a fault at the value and returns nil.
 public struct JSONValue {
     /// The JSON types.
     public enum Kind: Sendable {
@@ -19,14 +19,14 @@ public struct JSONValue {
         }
     }
 
-    /// The value as it stands in the text, byte for byte.
+    /// The bytes of the value in the text, unchanged.
     public var rawBytes: ArraySlice<UInt8> {
         let node = document.nodes[index]
         let quotes = node.kind == .string ? 1 : 0
         return document.bytes[(Int(node.start) - quotes)..<(Int(node.end) + quotes)]
     }
 
-    /// Where the value stands: a JSON pointer (RFC 6901) from the root of the text.
+    /// The location of the value: a JSON pointer (RFC 6901) from the root of the text.
     public var pointer: String { JSONPointer.make(to: [index], in: document)[0] }
 
     /// Adds a fault at this value.
@@ -38,7 +38,7 @@ public struct JSONValue {
         expect(.object, "an object") ? JSONObject(document: document, index: index) : nil
     }
 
-    /// - Parameter elementsMax: how many elements there may be.
+    /// - Parameter elementsMax: the most elements allowed.
     public func array(elementsMax: Int) -> JSONArray? {
         guard expect(.array, "an array") else { return nil }
         let array = JSONArray(document: document, index: index)
@@ -49,7 +49,7 @@ public struct JSONValue {
         return array
     }
 
-    /// - Parameter scalarsMax: how many Unicode scalars there may be.
+    /// - Parameter scalarsMax: the most Unicode scalars allowed.
     public func string(scalarsMax: Int) -> String? {
         guard expect(.string, "a string") else { return nil }
         let string = document.string(at: index)
@@ -70,7 +70,7 @@ public struct JSONValue {
         }
     }
 
-    /// An integer, in whatever notation (`3600`, `3600.0`, `36e2`), exactly.
+    /// An integer in any notation (`3600`, `3600.0`, `36e2`), exactly.
     public func integer(in range: ClosedRange<Int64> = Int64.min...Int64.max) -> Int64? {
         guard expect(.number, "a number") else { return nil }
         switch JSONNumber.integer(document.text(at: index)) {
@@ -84,7 +84,7 @@ public struct JSONValue {
         return nil
     }
 
-    /// The nearest double; a number beyond the doubles is out of range.
+    /// The nearest double; a number beyond the range of doubles is out of range.
     public func double(in range: ClosedRange<Double>) -> Double? {
         guard expect(.number, "a number") else { return nil }
         guard let value = Double(document.string(at: index)), value.isFinite, range.contains(value) else {

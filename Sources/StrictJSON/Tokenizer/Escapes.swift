@@ -1,8 +1,8 @@
 import ByteText
 
-/// The escapes of JSON strings (RFC 8259, section 7), in texts that the tokenizer has accepted.
+/// Decodes the escapes of JSON strings (RFC 8259, section 7) in texts that the tokenizer has accepted.
 enum Escapes {
-    /// The UTF-8 that an escaped text stands for; U+FFFD stands in for a lone surrogate.
+    /// The decoded UTF-8; a lone surrogate becomes U+FFFD.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(text.count)
@@ -29,7 +29,7 @@ enum Escapes {
         }
     }
 
-    /// The scalar of a `\u` escape whose digits come next, taking the second half of a pair along.
+    /// Reads the scalar of a `\u` escape from its digits on, including the second half of a surrogate pair.
     private static func takeScalar(_ rest: inout ArraySlice<UInt8>) -> Unicode.Scalar {
         let unit = takeUnit(&rest)
         if let scalar = Unicode.Scalar(unit) { return scalar }

@@ -1,10 +1,10 @@
-/// Eight bytes at a time. The loads are bounds-checked, and any eight bytes are a `UInt64`; little-endian puts the
-/// first byte lowest, so that the lowest hit is the first.
+/// Eight bytes at a time. The loads are bounds-checked, and any eight bytes are a valid `UInt64`. Little-endian order
+/// puts the first byte lowest, so the lowest hit is the first.
 extension Span<UInt8> {
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }
 
-    /// The first index from `start` whose byte is not printable ASCII, or is a quote or a backslash.
+    /// The first index from `start` whose byte is not printable ASCII, or is a quote or a backslash; else `count`.
     func endOfPlainText(from start: Int) -> Int {
         var at = start
         while at &+ 8 <= count {
@@ -18,7 +18,7 @@ extension Span<UInt8> {
         return at
     }
 
-    /// Whether the bytes from `start` on are the name's.
+    /// Whether the bytes from `start` on equal the name.
     func hasBytes(of name: StaticString, at start: Int) -> Bool {
         name.withUTF8Buffer { other in
             let other = other.span
@@ -45,8 +45,8 @@ extension Span<UInt8> {
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The high bit of every byte below 0x20, above 0x7F, or equal to quote or backslash; bytes above the first hit
-    /// may be marked by a borrow.
+    /// Sets the high bit of every byte below 0x20, above 0x7F, or equal to quote or backslash. Above the first hit, a
+    /// borrow may set further ones.
     private static func specialBytes(in word: UInt64) -> UInt64 {
         let controls = word &- 0x20 &* ones
         let quotes = (word ^ 0x22 &* ones) &- ones

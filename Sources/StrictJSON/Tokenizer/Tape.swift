@@ -1,5 +1,5 @@
-/// A JSON text as a flat array of nodes in text order: a container stands before its children, a member's name
-/// before its value. `next` skips a whole subtree, so that nothing is linked and nothing but the array allocated.
+/// A JSON text as a flat array of nodes in text order: a container precedes its children, a member's name its value.
+/// `next` skips a whole subtree, so that there are no links and no allocations besides the array.
 struct Tape {
     /// One value, or the name of a member; 16 bytes.
     struct Node {
@@ -10,17 +10,17 @@ struct Tape {
         var kind: Kind
         /// A string that holds at least one escape.
         var isEscaped = false
-        /// A few bits of a string's bytes: names with different tags are different.
+        /// A hash of a string's bytes: names with different tags are different.
         var tag: UInt16 = 0
-        /// The first byte; of a string, the one after the opening quote.
+        /// The index of the first byte; for a string, after the opening quote.
         var start: UInt32
-        /// The byte after the last; of a string, the closing quote.
+        /// The index after the last byte; for a string, that of the closing quote.
         var end: UInt32 = 0
-        /// The index of the node after this one and all that is inside it.
+        /// The index of the node after this one and its descendants.
         var next: UInt32 = 0
     }
 
-    /// What the tokenizer met inside a well-formed text; a pointer is made of the node's index when all is read.
+    /// A fault inside a well-formed text. The pointer is created from the node's index after parsing.
     struct Finding {
         let index: Int
         let code: JSONFault.Code
@@ -29,10 +29,10 @@ struct Tape {
     var nodes: [Node]
     var findings: [Finding] = []
 
-    /// How many faults of one text are listed; a body of nothing but faults must not be answered by a larger one.
+    /// The most faults listed for one text: a body full of faults must not cause an even larger response.
     static let findingsMax = 100
 
-    /// - Parameter byteCount: the text's length; a node takes eight bytes of text or more in ordinary bodies.
+    /// - Parameter byteCount: the text's length. In ordinary bodies a node takes at least eight bytes of text.
     init(byteCount: Int) {
         nodes = []
         nodes.reserveCapacity(byteCount / 8 + 8)

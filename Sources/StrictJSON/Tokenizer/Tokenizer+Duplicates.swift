@@ -1,10 +1,10 @@
 extension Tokenizer {
-    /// Up to here names are compared pair by pair, which is faster than hashing them and needs no memory; beyond,
-    /// a hostile object would make it quadratic.
+    /// Up to this many names are compared pair by pair, which is faster than hashing and needs no memory. Beyond, pairs
+    /// would let a hostile object cause quadratic work.
     private static let pairwiseMembersMax = 32
 
-    /// Notes every name that an earlier member of the object has already. RFC 8259 leaves the meaning of such an
-    /// object open, so that two readers may disagree about it: it is refused.
+    /// Adds a fault for every name that occurs earlier in the same object. RFC 8259 leaves the meaning of such an
+    /// object open, and two readers might disagree about it.
     mutating func noteDuplicates(ofObject index: Int, members: Int, hasEscapes: Bool) {
         if hasEscapes || members > Self.pairwiseMembersMax {
             noteDuplicatesByHash(ofObject: index)
@@ -49,7 +49,7 @@ extension Tokenizer {
         }
     }
 
-    /// Length, first, middle and last byte of a name: enough to tell nearly all names of one object apart.
+    /// Combines length, first, middle and last byte of a name: enough to distinguish nearly all names of one object.
     func tag(of name: Tape.Node) -> UInt16 {
         let (start, end) = (Int(name.start), Int(name.end))
         guard end > start else { return 0 }

@@ -1,7 +1,7 @@
 import ByteText
 
 extension Tokenizer {
-    /// A string (RFC 8259, section 7), from its opening quote to behind the closing one.
+    /// Reads a string (RFC 8259, section 7), from its opening quote to the closing one.
     mutating func readString() throws(JSONFaults) {
         let start = offset + 1
         var isEscaped = false
@@ -39,7 +39,7 @@ extension Tokenizer {
         }
     }
 
-    /// `\uXXXX` from its first digit; a pair of surrogates is taken together.
+    /// Reads `\uXXXX` from its first digit on; a surrogate pair is read as one.
     private mutating func readUnicodeEscape() throws(JSONFaults) {
         switch try readHexDigits() {
         case 0:
@@ -72,8 +72,8 @@ extension Tokenizer {
         return unit
     }
 
-    /// One well-formed sequence of two to four bytes (Unicode 15, table 3-7): no overlong form, no surrogate, nothing
-    /// above U+10FFFF.
+    /// Reads one well-formed sequence of two to four bytes (Unicode 15, table 3-7): no overlong form, no surrogate,
+    /// nothing above U+10FFFF.
     private mutating func readMultibyteScalar() throws(JSONFaults) {
         let lead = bytes[offset]
         let count: Int
@@ -99,7 +99,7 @@ extension Tokenizer {
 }
 
 extension Tokenizer {
-    /// A number (RFC 8259, section 6): its text is kept, its value read when asked for.
+    /// Reads a number (RFC 8259, section 6). Keeps its text; the value is computed on demand.
     mutating func readNumber() throws(JSONFaults) {
         let start = offset
         if peek() == UInt8(ascii: "-") { offset += 1 }

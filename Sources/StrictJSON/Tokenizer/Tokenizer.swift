@@ -1,6 +1,6 @@
-/// Reads one JSON text (RFC 8259) into a tape, checking all of its grammar and its UTF-8 on the way.
+/// Parses one JSON text (RFC 8259) into a tape, and validates its grammar and UTF-8.
 ///
-/// Recursive, hence as deep on the stack as `depthMax` allows.
+/// Recursive: the stack grows with the nesting, which `depthMax` limits.
 struct Tokenizer {
     let bytes: [UInt8]
     let depthMax: Int
@@ -15,7 +15,7 @@ struct Tokenizer {
         tape = Tape(byteCount: bytes.count)
     }
 
-    /// The whole text: one value with white space around it (RFC 8259, section 2).
+    /// Reads the whole text: one value with white space around it (RFC 8259, section 2).
     mutating func readText() throws(JSONFaults) {
         guard bytes.count < UInt32.max else {
             throw fault(.tooLarge, "The text is too large.")
@@ -69,7 +69,7 @@ struct Tokenizer {
         closeContainer(index)
     }
 
-    /// A member's name and the colon; true if the name holds an escape.
+    /// Reads a member's name and the colon; true if the name contains an escape.
     private mutating func readName() throws(JSONFaults) -> Bool {
         guard peek() == UInt8(ascii: "\"") else {
             throw malformed("A member's name is expected.")
@@ -101,7 +101,7 @@ struct Tokenizer {
         tape.nodes[index].next = UInt32(truncatingIfNeeded: tape.nodes.count)
     }
 
-    /// After an element: true at a comma, false at the container's end.
+    /// Called after an element: true at a comma, false at the container's end.
     private mutating func continues(until close: UInt8) throws(JSONFaults) -> Bool {
         skipWhitespace()
         if consume(close) { return false }
@@ -128,19 +128,19 @@ struct Tokenizer {
 }
 
 extension Tokenizer {
-    /// The next byte; 0, which is no token's beginning, at the end of the text.
+    /// The next byte; 0 at the end of the text, which starts no token.
     func peek() -> UInt8 {
         offset < bytes.count ? bytes[offset] : 0
     }
 
-    /// Steps over the byte if it is the next one.
+    /// Skips the byte if it is the next one.
     mutating func consume(_ byte: UInt8) -> Bool {
         guard peek() == byte else { return false }
         offset += 1
         return true
     }
 
-    /// White space is these four characters and nothing else (RFC 8259, section 2).
+    /// White space is only these four characters (RFC 8259, section 2).
     mutating func skipWhitespace() {
         while offset < bytes.count {
             switch bytes[offset] {
