@@ -64,7 +64,7 @@ public func withReplicatedRegistry<Value: Sendable>(
                 try await database.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
             }
         }
-        let url = primary.connectionString(orWhereverWritable: standby)
+        let url = primary.connectionString(withFailoverTo: standby)
         return try await RegistryService.with(databaseURL: url, environment: environment(standby)) { service in
             try await Database.with(url) { database in
                 try await body(Registry(cluster: primary, service: service, database: database), standby)

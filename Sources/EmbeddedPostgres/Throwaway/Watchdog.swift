@@ -1,13 +1,13 @@
 import Subprocess
 
-/// A shell in a session of its own that waits for the end of a pipe, which comes when this process closes it or dies,
-/// and then removes a throw-away cluster.
+/// A shell in its own session that waits for the end of a pipe, which comes when this process closes it or dies, and
+/// then removes a throw-away cluster.
 ///
-/// A parent-death signal is no substitute: it is tied to the thread that started the child, and PostgreSQL's server is
-/// started through `pg_ctl`, whose death it would follow instead.
+/// A parent-death signal is no alternative: it depends on the thread that started the child, and PostgreSQL's server is
+/// started by `pg_ctl`, which exits at once.
 enum Watchdog {
-    /// `$1` is the cluster's folder. The server is told by its arguments, since the id may be another process's by
-    /// now; SIGQUIT is its immediate shutdown. What it still writes while it ends can defeat one removal, not all.
+    /// `$1` is the cluster's folder. The server is recognized by its arguments, because its id may have been reused;
+    /// SIGQUIT is its immediate shutdown. It may still write files while it stops, so the removal is repeated.
     private static let script = """
         trap '' HUP INT TERM
         cd /
@@ -19,19 +19,19 @@ enum Watchdog {
         done
         """
 
-    /// Runs `body` under the eyes of a watchdog for `folder`, and returns when both are done.
+    /// Runs `body` while a watchdog guards `folder`, and returns when both have ended.
     static func guarding<Value: Sendable>(
         _ folder: String, _ body: () async throws -> Value
     ) async throws -> Value {
         var options = PlatformOptions()
         options.createSession = true
-        // A cancelled body still has to be given the time to end; the watchdog ignores the signal meanwhile.
+        // A cancelled body needs time to end; the watchdog ignores the signal meanwhile.
         options.teardownSequence = [.send(signal: .terminate, allowedDurationToNextStep: .seconds(60))]
         let outcome = try await Subprocess.run(
             .name("sh"), arguments: ["-c", script, "watchdog", folder], platformOptions: options,
             input: .inputWriter, output: .discarded, error: .discarded
         ) { _ -> Result<Value, any Error> in
-            // An error that left this closure would kill the watchdog before it has cleaned up.
+            // An error that leaves this closure would kill the watchdog before it has cleaned up.
             do { return .success(try await body()) } catch { return .failure(error) }
         }
         return try outcome.closureResult.get()

@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// Where the data of a new cluster comes from.
+/// The source of a new cluster's data.
 enum ClusterOrigin: Sendable {
     /// `initdb`.
     case initialization
-    /// A copy of the data folder of a cluster that was stopped.
+    /// A copy of the data folder of a stopped cluster.
     case copy(of: String)
-    /// A base backup of a running server that it follows from then on, as a standby.
+    /// A base backup of a running server, which the new server then follows as a standby.
     ///
     /// - Parameters:
-    ///   - server: key words of libpq for a role that may replicate.
-    ///   - name: what the server knows the standby by (`application_name`).
+    ///   - server: libpq keywords for a role with the right to replicate.
+    ///   - name: the standby's name on the server (`application_name`).
     case standby(of: String, name: String)
 }
 
-/// Makes a cluster's data, and in it the service's role and database.
+/// Creates a cluster's data, and in it the service's role and database.
 struct ClusterData: Sendable {
     static let superuser = "postgres"
     /// The service's role and the database that it owns.
@@ -24,8 +24,8 @@ struct ClusterData: Sendable {
     let folder: ClusterFolder
     let command: ServerCommand
 
-    /// Makes the data folder unless it is there: beside its place first, so that an interrupted creation is never
-    /// taken for a cluster.
+    /// Creates the data folder if it is missing. It is created under another name first, so that an interrupted
+    /// creation is never mistaken for a cluster.
     func createIfMissing(from origin: ClusterOrigin) async throws(EmbeddedPostgresError) {
         guard FileStatus(folder.data) == nil else { return }
         let unfinished = "\(folder.data).new"
@@ -38,8 +38,8 @@ struct ClusterData: Sendable {
         guard rename(unfinished, folder.data) == 0 else { throw .unusable(folder.data) }
     }
 
-    /// The locale orders by code point, which no update of the C library changes under an index. Over TCP, for which
-    /// a setting must open a port first, nobody gets in without a password, and none is set.
+    /// The locale sorts by code point, so that an update of the C library cannot change the order of an index. TCP, for
+    /// which a setting must open a port first, requires a password, and no role has one.
     private func initialize(_ data: String) async throws(EmbeddedPostgresError) {
         try await command.run(
             "initdb",
@@ -58,7 +58,7 @@ struct ClusterData: Sendable {
             ])
     }
 
-    /// Makes the role and the database unless they are there: an earlier start may have been interrupted.
+    /// Creates the role and the database if they are missing: an earlier start may have been interrupted.
     func createDatabaseIfMissing(address: ServerAddress) async throws(EmbeddedPostgresError) {
         try await command.run(
             "psql",

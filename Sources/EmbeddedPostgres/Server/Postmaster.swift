@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// The server process of one folder: finding, starting and ending it.
+/// The server process of one folder: finds, starts and stops it.
 ///
-/// `pg_ctl` does the work. The server is thus nobody's child, and one that an earlier owner left behind is handled
-/// like one's own.
+/// It uses `pg_ctl`. The server is therefore not a child of this process, and a server that an earlier owner left
+/// running is handled in the same way.
 struct Postmaster: Sendable {
-    /// Recovery after a crash replays at most `max_wal_size` of log, 1 GB, in well under this.
+    /// Recovery after a crash replays at most `max_wal_size` of WAL, 1 GB, in much less time.
     private static let startDeadlineSeconds = 120
-    /// Ending sessions and writing out the shared buffers.
+    /// For ending the sessions and writing the shared buffers.
     private static let stopDeadlineSeconds = 60
-    /// How long the server's children may outlive it once it was killed.
+    /// How long the server's children may run after it was killed.
     private static let orphanDeadline = Duration.seconds(5)
-    /// Linux's process ids end below this (`PID_MAX_LIMIT`, proc(5)).
+    /// On Linux all process ids are below this (`PID_MAX_LIMIT`, proc(5)).
     private static let impossibleProcessID = 4_194_304
 
     let folder: ClusterFolder
@@ -20,10 +20,10 @@ struct Postmaster: Sendable {
 
     private var processIDFile: String { "\(folder.data)/postmaster.pid" }
 
-    /// The process that serves the folder now, told by its arguments: an id alone may be another process's by now, or
-    /// that of a dead process that nobody has waited for.
+    /// The id of the process that serves the folder now. The process is recognized by its arguments: its id alone may
+    /// have been reused, or belong to a dead process that its parent has not reaped.
     var processID: pid_t? {
-        guard let processID = notedProcessID,
+        guard let processID = recordedProcessID,
             let arguments = FileManager.default.contents(atPath: "/proc/\(processID)/cmdline"),
             arguments.split(separator: 0).contains(where: { $0.elementsEqual(folder.data.utf8) })
         else { return nil }
@@ -31,7 +31,7 @@ struct Postmaster: Sendable {
     }
 
     /// The first line of `postmaster.pid`.
-    private var notedProcessID: pid_t? {
+    private var recordedProcessID: pid_t? {
         let text = try? String(contentsOfFile: processIDFile, encoding: .utf8)
         return text.flatMap { $0.split(separator: "\n").first }.flatMap { pid_t($0) }
     }
@@ -40,7 +40,7 @@ struct Postmaster: Sendable {
     ///
     /// - Throws: `startFailed` with the end of the log.
     func start(settings: [String: String]) async throws(EmbeddedPostgresError) {
-        disownStaleProcessID()
+        invalidateStaleProcessID()
         try SocketFolder.make(folder.socketFolder, user: folder.user)
         SocketFolder.clear(folder.socketFolder)
         unlink(folder.startLog)
@@ -54,13 +54,13 @@ struct Postmaster: Sendable {
                 ])
         } catch {
             let log = ServerLog.end(folder) ?? "\(error)"
-            // One that is merely late must not live on without an owner.
+            // A server that is only slow must not stay running without an owner.
             try? await stop(.immediate)
             throw .startFailed(log: log)
         }
     }
 
-    /// Ends the server, if one runs, and waits until it has ended.
+    /// Stops the server if it runs, and waits until it has exited.
     ///
     /// - Throws: `stopFailed`.
     func stop(_ mode: EmbeddedPostgres.StopMode) async throws(EmbeddedPostgresError) {
@@ -73,14 +73,14 @@ struct Postmaster: Sendable {
                     "--pgdata", folder.data, "--mode", mode.rawValue,
                 ])
         } catch {
-            // It may have ended by itself between the look and the command.
+            // It may have exited between the check and the command.
             guard processID != nil else { return }
             throw .stopFailed(directory: folder.data, reason: "\(error)")
         }
     }
 
-    /// Kills the server process alone, as a crash would, and waits until its children, which notice, are gone too:
-    /// while one lives, the folder's next server refuses to start.
+    /// Kills only the server process, like a crash, and waits until its children have exited too, which they do by
+    /// themselves: while one of them lives, the folder's next server refuses to start.
     func kill() async {
         guard let processID else { return }
         let children = ProcessTable.children(of: processID)
@@ -92,11 +92,11 @@ struct Postmaster: Sendable {
         for child in children where ProcessTable.isAlive(child) { Glibc.kill(child, SIGKILL) }
     }
 
-    /// Makes a `postmaster.pid` whose process id has become somebody else's name a process that cannot exist. The
-    /// server would refuse to start beside the living process (in a container, where ids begin anew, that is common);
-    /// the rest of the file stays, from which it tells whether an earlier server's children still live.
-    private func disownStaleProcessID() {
-        guard let notedProcessID, processID == nil, Glibc.kill(notedProcessID, 0) == 0 || errno == EPERM,
+    /// Replaces a process id in `postmaster.pid` that now belongs to an unrelated process by an impossible one.
+    /// Otherwise the server would refuse to start, which is common in containers, where ids start again at 1. The rest
+    /// of the file stays: the server uses it to check whether an earlier server's children still live.
+    private func invalidateStaleProcessID() {
+        guard let recordedProcessID, processID == nil, Glibc.kill(recordedProcessID, 0) == 0 || errno == EPERM,
             let text = try? String(contentsOfFile: processIDFile, encoding: .utf8)
         else { return }
         let rest = text.drop { $0 != "\n" }
@@ -106,7 +106,7 @@ struct Postmaster: Sendable {
         try? file.write(contentsOf: Data("\(Self.impossibleProcessID)\(rest)".utf8))
     }
 
-    /// One word for the shell through which `pg_ctl` starts the server.
+    /// Quotes one word for the shell through which `pg_ctl` starts the server.
     private static func quoted(_ text: String) -> String {
         "'" + text.replacing("'", with: "'\\''") + "'"
     }

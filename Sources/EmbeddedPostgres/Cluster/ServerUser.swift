@@ -1,23 +1,23 @@
 import Foundation
 import Glibc
 
-/// The account that a server's processes run as.
+/// The account that runs a server's processes.
 struct ServerUser: Equatable, Sendable {
     let name: String
     let userID: uid_t
     let groupID: gid_t
 
-    /// Who runs a server that this process creates: this process's own user, unless that is root, as whom PostgreSQL
-    /// refuses to run; then `postgres`, which its packages create, or else `nobody`.
+    /// The user for a server that this process creates: this process's own user, unless that is root, because
+    /// PostgreSQL refuses to run as root. Then `postgres`, which its packages create, or else `nobody`.
     static func forNewServer() -> ServerUser {
         guard geteuid() == 0 else { return current() }
         return named("postgres") ?? named("nobody") ?? ServerUser(name: "nobody", userID: 65534, groupID: 65534)
     }
 
-    /// Whether other programs may run as this user, too: they would reach the server's socket and its files.
+    /// Whether other programs may run as this user too: they could access the server's socket and files.
     var isShared: Bool { name == "nobody" }
 
-    /// Whether the user is not the one this process runs as.
+    /// Whether this process runs as a different user.
     var isAnother: Bool { userID != geteuid() }
 
     static func withID(_ userID: uid_t) -> ServerUser? {
@@ -37,11 +37,11 @@ struct ServerUser: Equatable, Sendable {
         UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
     ) -> CInt
 
-    /// Asks the account database, in the form that is safe while other threads ask too.
+    /// Searches the account database, thread-safely.
     private static func lookUp(_ query: LookUp) -> ServerUser? {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
-        // An entry is a name, a home and a shell: 16 KiB hold any real one.
+        // An entry contains a name, a home and a shell; 16 KiB are enough for any real one.
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { buffer in
             guard let base = buffer.baseAddress, query(&entry, base, buffer.count, &found) == 0, found != nil else {
                 return nil

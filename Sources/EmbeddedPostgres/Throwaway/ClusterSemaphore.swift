@@ -1,9 +1,9 @@
-/// Bounds how many throw-away clusters a process runs at once: test runners start tests by the dozen, and a machine
-/// that starts dozens of servers at once makes all of them late.
+/// A semaphore that limits the throw-away clusters that a process runs at once. Test runners start dozens of tests at
+/// once; if each starts a server, all of them are slow.
 ///
-/// A task that holds a place must not wait for another one.
-actor ClusterPlaces {
-    static let shared = ClusterPlaces(count: 4)
+/// A task that holds a permit must not wait for another one.
+actor ClusterSemaphore {
+    static let shared = ClusterSemaphore(count: 4)
 
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -12,7 +12,7 @@ actor ClusterPlaces {
         free = count
     }
 
-    func take() async {
+    func wait() async {
         guard free == 0 else {
             free -= 1
             return
@@ -20,7 +20,7 @@ actor ClusterPlaces {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    func giveBack() {
+    func signal() {
         if waiting.isEmpty {
             free += 1
         } else {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a server wrote, for the message that it does not start.
+/// The server's log, for the error that it did not start.
 enum ServerLog {
     private static let linesMax = 12
 
-    /// The last lines of the log written last; nil when nothing was written.
+    /// The last lines of the most recent log file; nil if it is empty.
     static func end(_ folder: ClusterFolder) -> String? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.log)) ?? []
         let newest = names.map { "\(folder.log)/\($0)" }.max { modified($0) < modified($1) }

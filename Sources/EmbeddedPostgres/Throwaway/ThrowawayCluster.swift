@@ -2,41 +2,40 @@ import Foundation
 import Glibc
 public import Logging
 
-/// A cluster for tests and benchmarks, in a folder under `/tmp`, of which nothing is left afterwards.
+/// A cluster for tests and benchmarks, in a folder under `/tmp` that is removed afterwards.
 public enum ThrowawayCluster {
     /// Lends a running server to `body`, then stops it and removes its folder, however `body` ends. If this process
-    /// dies meanwhile, even by SIGKILL, the server is ended and the folder removed all the same.
+    /// dies meanwhile, even by SIGKILL, the server is stopped and the folder removed as well.
     ///
-    /// At most four are lent at once, so `body` must not ask for another. The data is a copy of a template that the
-    /// user's first call makes, in a second or two, and all later ones share. The server runs with `fsync` off unless
-    /// `settings` say otherwise.
+    /// At most four are lent at once, so `body` must not request another. The data is a copy of a template, which the
+    /// user's first call creates in a second or two. The server runs with `fsync` off unless `settings` turn it on.
     ///
     /// - Parameters:
-    ///   - settings: PostgreSQL's, over the defaults of this module.
-    ///   - listensOnLoopback: opens a free TCP port of 127.0.0.1 too, where every local user can be the service's
-    ///     role (never a superuser): for proxies, which need an address.
+    ///   - settings: PostgreSQL's, which override this module's defaults.
+    ///   - listensOnLoopback: also opens a free TCP port of 127.0.0.1, where every local user can connect as the
+    ///     service's role (never as a superuser): for proxies, which need an address.
     /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.
     public static func with<Value: Sendable>(
         settings: [String: String] = [:], listensOnLoopback: Bool = false,
         logger: Logger = Logger(label: "throwaway-cluster"),
         _ body: (EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
-        try await takingPlace {
+        try await withPermit {
             try await lend(settings, listensOnLoopback: listensOnLoopback, logger: logger, body)
         }
     }
 
-    /// Lends a server and a standby that follows it, which both count as one cluster. Either may be killed; the standby
-    /// is promoted by SQL, `pg_promote()`.
+    /// Lends a server and its standby, which together count as one cluster. The caller may kill either; SQL promotes
+    /// the standby, `pg_promote()`.
     ///
-    /// Commits wait for the standby once `synchronous_standby_names` is its name, `standby`.
+    /// Commits wait for the standby if `synchronous_standby_names` contains its name, `standby`.
     ///
     /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.
     public static func withStandby<Value: Sendable>(
         logger: Logger = Logger(label: "throwaway-cluster"),
         _ body: (_ primary: EmbeddedPostgres, _ standby: EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
-        try await takingPlace {
+        try await withPermit {
             try await lend(logger: logger) { primary in
                 let origin = ClusterOrigin.standby(of: primary.superuserConnectionString, name: "standby")
                 return try await lend(from: origin, logger: logger) { standby in try await body(primary, standby) }
@@ -44,15 +43,15 @@ public enum ThrowawayCluster {
         }
     }
 
-    private static func takingPlace<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
-        await ClusterPlaces.shared.take()
+    private static func withPermit<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        await ClusterSemaphore.shared.wait()
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        await ClusterPlaces.shared.giveBack()
+        await ClusterSemaphore.shared.signal()
         return try result.get()
     }
 
-    /// - Parameter origin: a copy of the template unless it is named.
+    /// - Parameter origin: a copy of the template by default.
     private static func lend<Value: Sendable>(
         from origin: ClusterOrigin? = nil, _ settings: [String: String] = [:], listensOnLoopback: Bool = false,
         logger: Logger, _ body: (EmbeddedPostgres) async throws -> Value
@@ -75,7 +74,7 @@ public enum ThrowawayCluster {
 
 /// A TCP port of 127.0.0.1.
 enum LoopbackPort {
-    /// One that is free now; nothing keeps another process from taking it before the server does.
+    /// A port that is free now. Another process may use it before the server does.
     static func free() throws(EmbeddedPostgresError) -> UInt16 {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -2,17 +2,18 @@ import Foundation
 
 /// The folder of an installed PostgreSQL's programs (`initdb`, `pg_ctl`, `postgres`, `psql`).
 struct PostgresBinaries: Equatable, Sendable {
-    /// The oldest major version that the service's SQL runs on.
+    /// The oldest major version that supports the service's SQL.
     static let minimumMajorVersion = 15
-    /// Debian and Ubuntu keep each version's programs here and only wrappers on the PATH.
+    /// Debian and Ubuntu install each version's programs here, and only wrappers on the PATH.
     private static let versionsFolder = "/usr/lib/postgresql"
 
     let folder: String
     let majorVersion: Int
 
-    /// The programs for a data folder: those of the version that wrote it, or the newest for a folder yet to be made.
+    /// The programs for a data folder: of the version that wrote it, or the newest for a new folder.
     ///
-    /// - Throws: `binariesNotFound` when no usable version is installed, `versionNotInstalled` when only others are.
+    /// - Throws: `binariesNotFound` if no supported version is installed, `versionNotInstalled` if only other versions
+    ///   are.
     static func find(forData data: String) async throws(EmbeddedPostgresError) -> PostgresBinaries {
         let installed = await installed()
         guard let newest = installed.first else {
@@ -25,7 +26,7 @@ struct PostgresBinaries: Equatable, Sendable {
         return match
     }
 
-    /// What is installed and new enough, newest first; a version of the distribution before one on the PATH.
+    /// The installed supported versions, newest first. The PATH is searched only if the distribution's folder has none.
     private static func installed() async -> [PostgresBinaries] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: versionsFolder)) ?? []
         var found = names.compactMap { name in
@@ -51,14 +52,14 @@ struct PostgresBinaries: Equatable, Sendable {
         }
     }
 
-    /// The major version out of `postgres (PostgreSQL) 16.2 (Debian …)`.
+    /// The major version in `postgres (PostgreSQL) 16.2 (Debian …)`.
     private static func version(in folder: String) async -> Int? {
         let command = ServerCommand(programs: folder, user: nil)
         guard let output = try? await command.run("postgres", ["--version"]) else { return nil }
         return output.split(separator: " ").dropFirst(2).first.flatMap { Int($0.prefix { $0.isNumber }) }
     }
 
-    /// The major version that wrote the data folder; nil when there is none.
+    /// The major version that wrote the data folder; nil if it does not exist.
     private static func dataVersion(_ data: String) -> Int? {
         guard let text = try? String(contentsOfFile: "\(data)/PG_VERSION", encoding: .utf8) else { return nil }
         return Int(text.trimmingCharacters(in: .whitespacesAndNewlines))

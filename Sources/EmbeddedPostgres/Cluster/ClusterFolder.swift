@@ -1,33 +1,33 @@
 import Foundation
 import Glibc
 
-/// The places of one server's files, and whom it runs as:
+/// The paths of one server's files, and the user that it runs as:
 ///
-///     <directory>/postgres.lock     who may run the server (the service's user writes it)
+///     <directory>/postgres.lock     the lock of the server's owner (written by the service's user)
 ///     <directory>/postgres/         everything below belongs to the server's user, mode 0700
 ///         data/  log/  socket/
 ///
-/// Where root runs the service in a place that the server's user cannot enter, as `/root` is, `postgres` is a symbolic
-/// link to a folder under `/var/lib/push-registry`; the link alone says where the data is.
+/// If root runs the service in a folder that the server's user cannot enter, such as `/root`, then `postgres` is a
+/// symbolic link to a folder under `/var/lib/push-registry`. Only the link records where the data is.
 struct ClusterFolder: Equatable, Sendable {
-    /// Where root puts what the server's user cannot reach elsewhere.
+    /// The folder for data that root cannot place in the service's own folder.
     private static let systemFolder = "/var/lib/push-registry"
-    /// `pg_ctl` hands its paths to a shell inside double quotes.
+    /// `pg_ctl` passes its paths to a shell inside double quotes.
     private static let unusableCharacters: Set<Character> = ["\"", "$", "`", "\\", "\n"]
 
     /// The canonical path of `<directory>/postgres`.
     let home: String
-    /// Whom the server runs as, and whose `home` is.
+    /// The user that runs the server and owns `home`.
     let user: ServerUser
-    /// Where the server's Unix socket is.
+    /// The folder of the server's Unix socket.
     let socketFolder: String
 
     var data: String { "\(home)/data" }
     var log: String { "\(home)/log" }
-    /// What the server says before its own log begins.
+    /// The server's output before it opens its own log.
     var startLog: String { "\(log)/start.log" }
 
-    /// Makes what is missing of the folder, and finds out whom the server runs as.
+    /// Creates missing parts of the folder, and determines the user that the server runs as.
     ///
     /// - Parameter directory: canonical, and locked by the caller.
     /// - Throws: `directoryUnusable`, `ownedByAnotherUser` or `unreachable`.
@@ -39,7 +39,7 @@ struct ClusterFolder: Equatable, Sendable {
         return folder
     }
 
-    /// The folder as it is; nil if there is none. Creates nothing, and needs no lock.
+    /// The existing folder; nil if there is none. Creates nothing, and needs no lock.
     ///
     /// - Parameter directory: canonical.
     /// - Throws: as `prepare`.
@@ -59,7 +59,7 @@ struct ClusterFolder: Equatable, Sendable {
         return ClusterFolder(home: home, user: user, socketFolder: SocketFolder.path(home: home, user: user))
     }
 
-    /// Makes the service's own folder where it is missing, passable for the server's user.
+    /// Creates the service's own folder if it is missing; the server's user can pass through it.
     ///
     /// - Returns: its canonical path.
     static func makeDirectory(_ path: String) throws(EmbeddedPostgresError) -> String {
@@ -67,14 +67,14 @@ struct ClusterFolder: Equatable, Sendable {
             do {
                 try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             } catch {
-                throw .directoryUnusable(path: path, reason: "it cannot be made (\(error.localizedDescription))")
+                throw .directoryUnusable(path: path, reason: "it cannot be created (\(error.localizedDescription))")
             }
             chmod(path, 0o711)
         }
         return try FileStatus.canonicalPath(path)
     }
 
-    /// Makes a folder that only `user` (and root) can enter, unless it is there.
+    /// Creates a folder that only `user` (and root) can enter, if it is missing.
     static func makeFolder(_ path: String, user: ServerUser) throws(EmbeddedPostgresError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unusable(path) }
         guard !user.isAnother || lchown(path, user.userID, user.groupID) == 0 else { throw .unusable(path) }
@@ -87,8 +87,8 @@ struct ClusterFolder: Equatable, Sendable {
         rmdir(link)
         guard mkdir(systemFolder, 0o711) == 0 || errno == EEXIST else { throw .unusable(systemFolder) }
         var template = Array("\(systemFolder)/XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw .unusable(systemFolder) }
-        let home = String(cString: made)
+        guard let created = mkdtemp(&template) else { throw .unusable(systemFolder) }
+        let home = String(cString: created)
         try makeFolder(home, user: user)
         guard symlink(home, link) == 0 else { throw .unusable(link) }
     }
@@ -105,7 +105,7 @@ struct ClusterFolder: Equatable, Sendable {
         return user
     }
 
-    /// A container may run as a user id that has no account.
+    /// A container may run with a user id that has no account.
     private static func unnamedOwner(
         _ userID: uid_t, of home: String
     ) throws(EmbeddedPostgresError) -> ServerUser {
@@ -115,7 +115,7 @@ struct ClusterFolder: Equatable, Sendable {
         return ServerUser.forNewServer()
     }
 
-    /// Asks the kernel, as that user, rather than the mode bits, which do not know access lists.
+    /// Asks the kernel, as that user: the mode bits do not include access control lists.
     private static func canEnter(_ user: ServerUser, _ path: String) async -> Bool {
         guard user.isAnother else { return access(path, X_OK | W_OK) == 0 }
         let outcome = try? await ServerCommand(programs: "/usr/bin", user: user).run("test", ["-w", "\(path)/."])
@@ -124,7 +124,7 @@ struct ClusterFolder: Equatable, Sendable {
 }
 
 extension EmbeddedPostgresError {
-    /// What the last system call said about `path`.
+    /// The error of the last system call on `path`, from `errno`.
     static func unusable(_ path: String) -> EmbeddedPostgresError {
         .directoryUnusable(path: path, reason: String(cString: strerror(errno)))
     }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Linux's processes, as `/proc/<id>/stat` shows them to everybody (proc(5)).
+/// Linux's processes, read from `/proc/<id>/stat`, which every user can read (proc(5)).
 enum ProcessTable {
-    /// Whether the process runs; a dead one that nobody has waited for does not.
+    /// Whether the process runs; a zombie does not.
     static func isAlive(_ processID: pid_t) -> Bool {
         guard let state = fields(processID)?.first else { return false }
         return state != "Z" && state != "X"
@@ -14,7 +14,7 @@ enum ProcessTable {
         return names.compactMap { pid_t($0) }.filter { fields($0)?.dropFirst().first == "\(parent)" }
     }
 
-    /// State, parent's id and so on: what follows the program's name, which is in parentheses and may contain some.
+    /// The fields after the program's name, from the state on. The name is in parentheses and may contain some itself.
     private static func fields(_ processID: pid_t) -> [Substring]? {
         guard let data = FileManager.default.contents(atPath: "/proc/\(processID)/stat") else { return nil }
         let text = String(decoding: data, as: UTF8.self)

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Logging
 
-/// The folders of one user's throw-away clusters: `/tmp/push-registry-throwaway-<user id>/`, with the template that
-/// all are copied from and a folder for each.
+/// The folders of one user's throw-away clusters: `/tmp/push-registry-throwaway-<user id>/` contains the template,
+/// which all are copied from, and a folder for each cluster.
 struct ThrowawayFolder {
-    /// Not `TMPDIR`: that may lie where the server's user cannot enter, and makes socket paths long.
+    /// Not `TMPDIR`: the server's user may be unable to enter it, and it makes socket paths long.
     private static var root: String { "/tmp/push-registry-throwaway-\(geteuid())" }
-    /// Making a template on a busy machine.
+    /// Long enough to create a template on a busy machine.
     private static let lockDeadline = Duration.seconds(120)
 
     /// The new cluster's folder, empty.
@@ -16,10 +16,10 @@ struct ThrowawayFolder {
     /// The data folder to copy.
     let template: String
 
-    /// Makes a folder, with the template where it is missing, and removes what dead processes left.
+    /// Creates a folder, and the template if it is missing, and removes the folders of dead processes.
     static func reserve(logger: Logger) async throws(EmbeddedPostgresError) -> ThrowawayFolder {
         try makeRoot()
-        // Held to the end: a folder that another process is just making has no owner yet.
+        // Held until the end: a folder that another process is creating has no owner lock yet.
         let rootLock = try await lockRoot()
         defer { withExtendedLifetime(rootLock) {} }
         await removeAbandoned()
@@ -33,11 +33,11 @@ struct ThrowawayFolder {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Anybody may have put something else there first.
+    /// Another user may have created something of that name first.
     private static func makeRoot() throws(EmbeddedPostgresError) {
         guard mkdir(root, 0o711) == 0 || errno == EEXIST else { throw .unusable(root) }
         guard let status = FileStatus(root), status.isDirectory, status.owner == geteuid() else {
-            throw .directoryUnusable(path: root, reason: "another user made it")
+            throw .directoryUnusable(path: root, reason: "another user created it")
         }
         chmod(root, 0o711)
     }
@@ -48,12 +48,12 @@ struct ThrowawayFolder {
             do { return try OwnerLock(directory: root) } catch {
                 guard case .inUse = error, ContinuousClock.now < end else { throw error }
             }
-            // Cancelled, it must not spin.
+            // A cancelled task must not loop without sleeping.
             do { try await Task.sleep(for: .milliseconds(5)) } catch { throw .inUse(directory: root, processID: nil) }
         }
     }
 
-    /// Ends the servers and removes the folders whose owners are dead.
+    /// Kills the servers and removes the folders of dead owners.
     private static func removeAbandoned() async {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
         for path in names.map({ "\(root)/\($0)" }) where FileStatus(path)?.isDirectory == true && !isTemplate(path) {
@@ -71,7 +71,7 @@ struct ThrowawayFolder {
         path.hasPrefix("\(root)/template-") && !path.hasSuffix(".new")
     }
 
-    /// The template's data folder: a cluster made in the usual way and stopped, once per user and version.
+    /// The template's data folder: a cluster that was started and stopped in the usual way, once per user and version.
     private static func makeTemplate(logger: Logger) async throws(EmbeddedPostgresError) -> String {
         let version = try await PostgresBinaries.find(forData: "").majorVersion
         let finished = "\(root)/template-\(version)"
@@ -85,7 +85,7 @@ struct ThrowawayFolder {
         return "\(finished)/postgres/data"
     }
 
-    /// Lets the service's role in over TCP without a password, before the rule that asks for one.
+    /// Allows the service's role to connect over TCP without a password, before the rule that requires one.
     private static func allowLoopback(_ path: String) throws(EmbeddedPostgresError) {
         let rule = "host all \(ClusterData.serviceName) 127.0.0.1/32 trust\n"
         guard let rules = FileManager.default.contents(atPath: path),

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// The right to run a server in a folder: a lock on a file of it, which the kernel releases when the holder ends,
-/// however it ends. Child processes do not inherit it.
+/// The exclusive right to run a server in a folder: a file lock that the kernel releases when the holder ends for any
+/// reason. Child processes do not inherit it.
 final class OwnerLock: Sendable {
     private let descriptor: CInt
 
-    /// Takes the lock at once or not at all.
+    /// Locks the file, or throws at once.
     ///
-    /// - Throws: `inUse` when a living owner has it, `directoryUnusable` when the file cannot be had.
+    /// - Throws: `inUse` if a living owner holds the lock, `directoryUnusable` if the file cannot be opened.
     init(directory: String) throws(EmbeddedPostgresError) {
         let path = "\(directory)/postgres.lock"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -18,20 +18,20 @@ final class OwnerLock: Sendable {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw .inUse(directory: directory, processID: Self.holder(path))
         }
-        note("\(getpid())\n")
+        writeHolder()
     }
 
     deinit {
         guard descriptor >= 0 else { return }
-        // Unlocked first: a child between its fork and its exec still has the descriptor.
+        // Unlock first: a child process between fork and exec still has a copy of the descriptor.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Writes who holds it, for the message that a second owner gets; nothing depends on it.
-    private func note(_ text: String) {
+    /// Writes the holder's process id, which a second owner's error message shows. Nothing else depends on it.
+    private func writeHolder() {
         ftruncate(descriptor, 0)
-        _ = text.withCString { write(descriptor, $0, strlen($0)) }
+        _ = "\(getpid())\n".withCString { write(descriptor, $0, strlen($0)) }
     }
 
     private static func holder(_ path: String) -> Int32? {
