@@ -31,7 +31,7 @@ struct Database: Sendable {
         for warning in settings.warnings { logger.warning("\(warning)") }
         if let url = settings.databaseURL {
             let configuration = try PostgresConfiguration(url)
-            if !isQuiet { show(inUse: "\(configuration.place) (\(settings.databaseSource.text))") }
+            if !isQuiet { show(inUse: "\(configuration.serverDescription) (\(settings.databaseSource.text))") }
             return Database(connectionString: url, embedded: nil)
         }
         guard EmbeddedPostgres.exists(in: settings.dataDirectory) else {

@@ -35,8 +35,8 @@ struct PoolStateMachineTests {
         for _ in 1...2 { _ = pool.borrow(.shared, now: start) }
         let waiter = pool.borrow(.exclusive, now: start).request.waiter
         #expect(pool.borrow(.shared, now: start).request.isWait)
-        #expect(pool.giveBack(id, .shared, isFit: true) == [])
-        #expect(pool.giveBack(id, .shared, isFit: true) == [.lend(id, waiter, .exclusive)])
+        #expect(pool.release(id, .shared, isReusable: true) == [])
+        #expect(pool.release(id, .shared, isReusable: true) == [.lend(id, waiter, .exclusive)])
     }
 
     @Test func waiters_areServedInOrder_whenAConnectionComesBack() {
@@ -45,8 +45,8 @@ struct PoolStateMachineTests {
         _ = pool.borrow(.exclusive, now: start)
         let first = pool.borrow(.exclusive, now: start).request.waiter
         let second = pool.borrow(.shared, now: start).request.waiter
-        #expect(pool.giveBack(id, .exclusive, isFit: true) == [.lend(id, first, .exclusive)])
-        #expect(pool.giveBack(id, .exclusive, isFit: true) == [.lend(id, second, .shared)])
+        #expect(pool.release(id, .exclusive, isReusable: true) == [.lend(id, first, .exclusive)])
+        #expect(pool.release(id, .exclusive, isReusable: true) == [.lend(id, second, .shared)])
     }
 
     @Test func sharedUnits_keepAConnection_whileTransactionsHaveAllOthers() {
@@ -64,7 +64,7 @@ struct PoolStateMachineTests {
         // Those that come now share one connection; the other one is free once its unit is back.
         let third = pool.borrow(.shared, now: start).request.connection
         let freed = third == first ? second : first
-        #expect(pool.giveBack(freed!, .shared, isFit: true) == [.lend(freed!, waiter, .exclusive)])
+        #expect(pool.release(freed!, .shared, isReusable: true) == [.lend(freed!, waiter, .exclusive)])
     }
 
     @Test func queue_isBounded_whenAllIsLent() {
@@ -87,7 +87,7 @@ struct PoolStateMachineTests {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         let id = pool.connections[0].id
         _ = pool.borrow(.exclusive, now: start)
-        let actions = pool.giveBack(id, .exclusive, isFit: false)
+        let actions = pool.release(id, .exclusive, isReusable: false)
         #expect(actions.first == .close(id))
         #expect(actions.contains { if case .connect(_, .zero) = $0 { true } else { false } })
         #expect(pool.lost(id) == [])
@@ -132,7 +132,7 @@ struct PoolStateMachineTests {
         let waiter = pool.borrow(.shared, now: start).request.waiter
         #expect(pool.shutDown() == [.refuse(waiter, .closed)])
         #expect(pool.borrow(.shared, now: start).request == .refuse(.closed))
-        #expect(pool.giveBack(id, .exclusive, isFit: true) == [.close(id), .finish])
+        #expect(pool.release(id, .exclusive, isReusable: true) == [.close(id), .finish])
     }
 
     @Test func connectionThatComesAfterTheShutDown_isClosed() {
@@ -153,7 +153,7 @@ struct PoolStateMachineTests {
         _ = pool.borrow(.exclusive, now: start)
         let id = pool.connections[0].id
         #expect(pool.shutDown() == [])
-        #expect(pool.giveUp() == [.close(id), .finish])
+        #expect(pool.closeAll() == [.close(id), .finish])
     }
 }
 

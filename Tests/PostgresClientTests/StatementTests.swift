@@ -51,7 +51,7 @@ struct StatementCacheTests {
     @Test func statement_isPreparedAgain_whenItsPreparationFailed() {
         var cache = StatementCache()
         _ = cache.decide(first)
-        cache.forget(first.preparation)
+        cache.remove(first.preparation)
         #expect(cache.decide(first) == .prepare(name: "s2", evicted: nil))
     }
 
