@@ -41,7 +41,7 @@ import Testing
     @Test func registration_isUnchanged_whenTheSameBodyComesAgain() async throws {
         try await withDatabase { database, app in
             let fleet = Fleet(
-                seed: 4, app: app, count: 500, asOf: .now, silence: .seconds(3_600), links: try TimeZoneLinks())
+                seed: 4, app: app, count: 500, asOf: .now, lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
             try await FleetLoader().load(fleet, into: database)
             try await withStore(database) { store in
                 for number in fleet.indices {

@@ -1,10 +1,9 @@
-/// Odd values that real devices send. One installation in a hundred has one of these, so that benchmarks and tests
-/// with a fleet meet them: old links among time zones, locales with keywords or none at all, simulators, versions with
-/// words.
-enum Trap: CaseIterable {
+/// Odd values that real devices send. One installation in a hundred has one, so that benchmarks and tests with a fleet
+/// cover them: old time zone links, locales with keywords or no locale at all, simulators, versions with words.
+enum OddDevice: CaseIterable {
     case timeZone, locale, noLocale, model, version
 
-    /// One in so many installations.
+    /// One in this many installations is odd.
     static let oneIn = 100
 
     private static let timeZones: [(id: String, offset: Int32)] = [
@@ -17,7 +16,7 @@ enum Trap: CaseIterable {
     private static let models = ["iPhone0,0", "x86_64", "arm64"]
     private static let versions = ["26.0", "26.0.1", "26.1 beta", "18.7.2"]
 
-    func spring(on device: inout SentDevice, _ random: inout FleetRandom) {
+    func apply(to device: inout SentDevice, _ random: inout FleetRandom) {
         switch self {
         case .timeZone: (device.timeZoneID, device.timeZoneOffset) = random.element(of: Self.timeZones)
         case .locale: device.locale = random.element(of: Self.locales)
