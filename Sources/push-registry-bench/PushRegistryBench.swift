@@ -1,7 +1,7 @@
 import ArgumentParser
 
 @main
-struct Command: AsyncParsableCommand {
+struct PushRegistryBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-registry-bench",
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",

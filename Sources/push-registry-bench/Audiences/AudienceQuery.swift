@@ -1,15 +1,15 @@
 import PostgresClient
 import PushRegistry
 
-/// What is asked of the fleet, and the SQL that counts the same installations without the roll-up.
-struct AudienceQuestion: Sendable {
+/// An audience query, and the SQL that counts the same installations without the roll-up.
+struct AudienceQuery: Sendable {
     let title: String
-    /// Of the roll-up, by filter and breakdown.
+    /// The number of the roll-up's dimensions in filter and breakdown.
     let dimensions: Int
     let filter: AudienceFilter
-    /// Empty for a count.
+    /// The fields of the breakdown; empty for a count.
     let by: [AudienceField]
-    /// The filter once more.
+    /// The filter as SQL.
     let condition: PostgresSQL
 
     private init(
@@ -22,7 +22,7 @@ struct AudienceQuestion: Sendable {
         self.condition = condition
     }
 
-    func rival(of app: AppNumber) -> PostgresStatement {
+    func baseline(of app: AppNumber) -> PostgresStatement {
         """
         SELECT count(*) FROM installation
         WHERE app_id = \(app.rawValue) AND state = 'active'
@@ -32,13 +32,13 @@ struct AudienceQuestion: Sendable {
         """
     }
 
-    /// The best index for these questions: it holds all that they read, in an order that the most common filter uses.
+    /// The best index for these queries: it covers all columns that they read, in the order of the most common filter.
     static let bestIndex = """
         CREATE INDEX audience_best ON installation (app_id, locale, time_zone_id, system_version)
         INCLUDE (provider, settings, state, session_expires_at) WHERE state = 'active'
         """
 
-    static func all() throws -> [AudienceQuestion] {
+    static func all() throws -> [AudienceQuery] {
         let german = AudienceFilter.condition(.locale, .oneOf([.locale(LocaleIdentifier("de"))]))
         let recent = AudienceFilter.condition(.osVersion, .ordered(.greaterOrEqual, .version(try version("17"))))
         let berlin = AudienceFilter.condition(.timeZone, .oneOf([.text("Europe/Berlin")]))
@@ -76,7 +76,7 @@ struct AudienceQuestion: Sendable {
     }
 
     private static func version(_ text: String) throws -> Version {
-        guard let version = Version(text) else { throw BenchmarkFailure("\(text) is no version") }
+        guard let version = Version(text) else { throw BenchmarkFailure("\(text) is not a version") }
         return version
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-extension Report {
-    /// One line per row: what the service did, what pgbench did, the ratio and whether it is what was to be reached.
+extension RunReport {
+    /// One line per row: the service's figures, pgbench's, the ratio and whether it reaches the target.
     var text: String {
         [options.wantsDatabase ? serviceText : nil, engine?.text].compactMap(\.self).joined(separator: "\n")
     }
@@ -14,7 +14,7 @@ extension Report {
     private static let header = [
         "row", "requests/s", "p50 ms", "p99 ms", "service CPU µs", "PostgreSQL CPU µs", "other/s", "its CPU µs",
         "ratio",
-        "to reach", "",
+        "target", "",
     ]
     private static let widths = [36, 11, 8, 8, 15, 18, 10, 11, 8, 9, 6]
 
@@ -25,7 +25,7 @@ extension Report {
         }.joined(separator: " ")
     }
 
-    private func cells(_ row: Row) -> [String]? {
+    private func cells(_ row: RunRow) -> [String]? {
         switch row {
         case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
         case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
@@ -35,14 +35,14 @@ extension Report {
         }
     }
 
-    private func limitCells(_ row: Row, _ value: Double?, _ unit: String, _ limit: Double) -> [String]? {
+    private func limitCells(_ row: RunRow, _ value: Double?, _ unit: String, _ limit: Double) -> [String]? {
         guard let value else { return nil }
         let measured = "\(Self.number(value, value < 10 ? 3 : 0)) \(unit)"
         return [row.title, measured] + Array(repeating: "", count: 6)
-            + [Self.number(value / limit, 2), "≤ \(limit.formatted()) \(unit)", Self.verdict(value <= limit)]
+            + [Self.number(value / limit, 2), "≤ \(limit.formatted()) \(unit)", Self.targetStatus(value <= limit)]
     }
 
-    private func rateCells(_ row: Row) -> [String]? {
+    private func rateCells(_ row: RunRow) -> [String]? {
         guard let own = http[row]?.median else { return nil }
         let other = other(row)
         let ratio = other.map { own.perSecond / $0.perSecond }
@@ -52,41 +52,41 @@ extension Report {
             Self.number(own.postgresMicroseconds, 1), Self.number(other?.perSecond),
             Self.number(other?.postgresMicroseconds, 1), Self.number(ratio, 2),
             row.ratioMin.map { "≥ \($0.formatted())" } ?? "",
-            row.ratioMin.flatMap { least in ratio.map { Self.verdict($0 >= least) } } ?? "",
+            row.ratioMin.flatMap { least in ratio.map { Self.targetStatus($0 >= least) } } ?? "",
         ]
     }
 
-    private func feedbackCells(_ row: Row) -> [String]? {
+    private func feedbackCells(_ row: RunRow) -> [String]? {
         guard let own = http[row]?.median else { return nil }
         return [
             row.title, Self.number(own.perSecond), "", "", Self.number(own.serviceMicroseconds, 1),
-            Self.number(own.postgresMicroseconds, 1), "", "", "", "≥ \(Int(Row.feedbackItemsPerSecondMin))",
-            Self.verdict(own.perSecond >= Row.feedbackItemsPerSecondMin),
+            Self.number(own.postgresMicroseconds, 1), "", "", "", "≥ \(Int(RunRow.feedbackItemsPerSecondMin))",
+            Self.targetStatus(own.perSecond >= RunRow.feedbackItemsPerSecondMin),
         ]
     }
 
-    /// What makes a figure worth less than it looks.
+    /// The conditions of the measurement, and results that are less reliable than they look.
     private var notes: [String] {
         let odd = http.flatMap { row, runs in
             runs.compactMap { run -> String? in
-                if run.failures > 0 { return "\(row.title): \(run.failures) answers were no success" }
-                guard row.ratioMin != nil || row.isFeedback, let share = run.asExpected, share < 0.99 else {
+                if run.failures > 0 { return "\(row.title): \(run.failures) responses were errors" }
+                guard row.ratioMin != nil || row.isFeedback, let share = run.expectedShare, share < 0.99 else {
                     return nil
                 }
-                return "\(row.title): only \(Self.number(share * 100, 1)) % of the answers said so"
+                return "\(row.title): only \(Self.number(share * 100, 1)) % of the responses were as expected"
             }
         }
-        let settings = Benchmark.clusterSettings(options).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
+        let settings = RunBenchmark.clusterSettings(options).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
         return [
             "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
                 + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL "
                 + "for both: \(settings.joined(separator: " ")).",
-            "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of what pgbench waits "
-                + "for; \(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
+            "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of pgbench's wait; "
+                + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
                 + "both sides and the load generator share.",
-            "The other side is pgbench; of takeovers, changes of owner and logouts it is the service itself with "
-                + "changed registrations. Feedback is counted in items, \(Pools.feedbackItems) to a call.",
+            "The other side is pgbench; for takeovers, changes of owner and logouts it is the service itself with "
+                + "changed registrations. Feedback is counted in items, \(RowRequests.feedbackItems) per call.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The "
                 + "service's access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone "
                 + "has none.",
@@ -97,5 +97,5 @@ extension Report {
         value.map { String(format: "%.\(decimals)f", $0) } ?? ""
     }
 
-    private static func verdict(_ isReached: Bool) -> String { isReached ? "ok" : "missed" }
+    private static func targetStatus(_ isReached: Bool) -> String { isReached ? "ok" : "missed" }
 }

@@ -1,10 +1,10 @@
-/// Everything that was measured.
-struct Report: BenchmarkReport {
+/// All results of a run.
+struct RunReport: BenchmarkReport {
     static let secondsUntilReadyMax = 0.3
     static let idleMegabytesMax = 120.0
 
     let options: RunOptions
-    private(set) var http: [Row: [Measurement]] = [:]
+    private(set) var http: [RunRow: [Measurement]] = [:]
     private(set) var upserts: [Measurement] = []
     private(set) var inserts: [Measurement] = []
     var secondsUntilReady: Double?
@@ -16,12 +16,12 @@ struct Report: BenchmarkReport {
         self.options = options
     }
 
-    mutating func add(_ measurement: Measurement, to row: Row) { http[row, default: []].append(measurement) }
+    mutating func add(_ measurement: Measurement, to row: RunRow) { http[row, default: []].append(measurement) }
     mutating func addUpserts(_ measurement: Measurement) { upserts.append(measurement) }
     mutating func addInserts(_ measurement: Measurement) { inserts.append(measurement) }
 
-    /// What a row is held to: pgbench, or changed registrations.
-    func other(_ row: Row) -> Measurement? {
+    /// The measurement that a row is compared with: pgbench, or changed registrations.
+    func other(_ row: RunRow) -> Measurement? {
         switch row {
         case .takeover, .ownerChange, .logout: http[.changed]?.median
         case .unchanged, .changed: upserts.median
@@ -33,10 +33,10 @@ struct Report: BenchmarkReport {
 
 // MARK: - Figures
 
-extension Report {
+extension RunReport {
     var figures: [Figure] { options.rows.flatMap(figures) }
 
-    private func figures(_ row: Row) -> [Figure] {
+    private func figures(_ row: RunRow) -> [Figure] {
         switch row {
         case .unchanged, .changed, .first, .healthz: [rate(row), cpu(row)].compactMap(\.self)
         case .takeover, .ownerChange, .logout: [rate(row)].compactMap(\.self)
@@ -47,17 +47,17 @@ extension Report {
         }
     }
 
-    private func rate(_ row: Row) -> Figure? {
+    private func rate(_ row: RunRow) -> Figure? {
         http[row]?.median.map { own in
             Figure(
                 title: row.title, unit: "a second", value: own.perSecond,
-                otherName: row.isHeldToChanged ? "changed" : "pgbench", other: other(row)?.perSecond,
+                otherName: row.isComparedToChanged ? "changed" : "pgbench", other: other(row)?.perSecond,
                 target: row.ratioMin.map(Figure.Target.ratioMin) ?? .none)
         }
     }
 
-    /// Of the service and PostgreSQL together, against PostgreSQL's under pgbench.
-    private func cpu(_ row: Row) -> Figure? {
+    /// The CPU time of the service and PostgreSQL together, compared with PostgreSQL's under pgbench.
+    private func cpu(_ row: RunRow) -> Figure? {
         http[row]?.median.map { own in
             Figure(
                 title: "\(row.title): CPU", unit: "µs",
@@ -66,13 +66,13 @@ extension Report {
         }
     }
 
-    private func feedback(_ row: Row) -> Figure {
+    private func feedback(_ row: RunRow) -> Figure {
         Figure(
             title: row.title, unit: "items a second", value: http[row]?.median?.perSecond,
-            target: .valueMin(Row.feedbackItemsPerSecondMin))
+            target: .valueMin(RunRow.feedbackItemsPerSecondMin))
     }
 
-    private func limit(_ row: Row, _ value: Double?, _ unit: String, _ limit: Double) -> Figure {
+    private func limit(_ row: RunRow, _ value: Double?, _ unit: String, _ limit: Double) -> Figure {
         Figure(title: row.title, unit: unit, value: value, target: .valueMax(limit))
     }
 }

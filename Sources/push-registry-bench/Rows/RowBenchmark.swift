@@ -5,9 +5,9 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// Measures the rows that were asked for, both sides in turn and round after round, so that what the machine does
-/// meanwhile falls on both.
-struct Sides {
+/// Measures the selected rows, both sides in turn and round after round, so that other work of the machine affects both
+/// sides.
+struct RowBenchmark {
     let options: RunOptions
     let fleet: Fleet
     let scripts: PgBenchScript
@@ -17,12 +17,12 @@ struct Sides {
     let binary: Binary
     let log: @Sendable (String) -> Void
 
-    func measure() async throws -> Report {
-        var report = Report(options: options)
+    func measure() async throws -> RunReport {
+        var report = RunReport(options: options)
         if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
         try await withServer { server in
             let key = try server.makeKey(of: fleet.app.id)
-            let pools = Pools(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
+            let pools = RowRequests(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
             if options.wants(.idle) {
                 report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
                     .measure(port: server.port, server.usage)
@@ -32,7 +32,7 @@ struct Sides {
         return report
     }
 
-    /// The middle one of as many starts as there are rounds.
+    /// The median of as many starts as there are rounds.
     private func measureStart() async throws -> Double {
         var seconds: [Double] = []
         for _ in 1...options.rounds { seconds.append(try await withServer { $0.secondsUntilReady }) }
@@ -46,7 +46,9 @@ struct Sides {
             binary, database: database, log: log, writesAccessLog: options.writesAccessLog, body)
     }
 
-    private func measure(_ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report) async throws {
+    private func measure(_ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout RunReport)
+        async throws
+    {
         if options.wants(.healthz) {
             report.add(try await load(server, pools.healthz, expecting: .none), to: .healthz)
         }
@@ -65,13 +67,13 @@ struct Sides {
         }
         if options.wants(.feedback) || options.wants(.feedbackAgain) {
             let load = FeedbackLoad(port: server.port, calls: pools.feedback(round: round, of: options.rounds))
-            report.add(try await judge(server, load, expecting: ["suspect", "unregistered"]), to: .feedback)
-            report.add(try await judge(server, load, expecting: ["ignored"]), to: .feedbackAgain)
+            report.add(try await loadFeedback(server, load, expecting: ["suspect", "unregistered"]), to: .feedback)
+            report.add(try await loadFeedback(server, load, expecting: ["ignored"]), to: .feedbackAgain)
         }
     }
 
     private func measureRegistrations(
-        _ round: Int, _ server: ServerProcess, _ pools: Pools, _ report: inout Report
+        _ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout RunReport
     ) async throws {
         if options.wants(.unchanged) || options.wants(.changed) {
             report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
@@ -79,7 +81,7 @@ struct Sides {
         if options.wants(.unchanged) {
             report.add(try await load(server, pools.unchanged, expecting: .unchanged), to: .unchanged)
         }
-        if options.wants(.changed) || options.rows.contains(where: \.isHeldToChanged) {
+        if options.wants(.changed) || options.rows.contains(where: \.isComparedToChanged) {
             report.add(try await load(server, pools.changed, expecting: .updated), to: .changed)
         }
         if options.wants(.first) {
@@ -90,7 +92,7 @@ struct Sides {
     }
 
     private func bench(_ script: String, _ what: String) async throws -> Measurement {
-        try await settle()
+        try await checkpoint()
         let bench = PgBench(database: database, postgres: postgres)
         let result = Measurement(try await bench.run(script, seconds: options.seconds))
         log("\(what): \(Int(result.perSecond)) a second")
@@ -98,9 +100,9 @@ struct Sides {
     }
 
     private func load(
-        _ server: ServerProcess, _ sequence: RequestSequence, expecting verdict: ResponseScanner.Verdict
+        _ server: ServerProcess, _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome
     ) async throws -> Measurement {
-        try await settle()
+        try await checkpoint()
         let loop = EventLoop(name: "load")
         defer { loop.stop() }
         let load = HTTPLoad(sequence, on: loop)
@@ -108,15 +110,15 @@ struct Sides {
             port: server.port, connections: options.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
             measured: .seconds(options.seconds)
         ) { [postgres] in try CPUReading(service: server.usage, postgres: postgres) }
-        let result = Measurement(outcome.result, outcome.after - outcome.before, expected: verdict)
-        log("\(verdict == .none ? "healthz" : "\(verdict)"): \(Int(result.perSecond)) a second")
+        let result = Measurement(outcome.result, outcome.after - outcome.before, expected: expected)
+        log("\(expected == .none ? "healthz" : "\(expected)"): \(Int(result.perSecond)) a second")
         return result
     }
 
-    private func judge(
+    private func loadFeedback(
         _ server: ServerProcess, _ load: FeedbackLoad, expecting words: [String]
     ) async throws -> Measurement {
-        try await settle()
+        try await checkpoint()
         let before = try CPUReading(service: server.usage, postgres: postgres)
         let outcome = try await load.run()
         let after = try CPUReading(service: server.usage, postgres: postgres)
@@ -125,8 +127,8 @@ struct Sides {
         return result
     }
 
-    /// Both sides begin with all pages written out, and with nothing to fold that another row left.
-    private func settle() async throws {
+    /// Both sides start with all pages written, and without roll-up changes from another row.
+    private func checkpoint() async throws {
         try await PostgresSession.withSession(superuser) { session in
             _ = try RollUpFold.runAll(in: session)
             try session.run(script: "CHECKPOINT")

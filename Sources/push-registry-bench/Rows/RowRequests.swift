@@ -1,9 +1,9 @@
 import FleetGenerator
 import PushRegistry
 
-/// The requests of each row. Rows do not share installations: one that was changed is no longer unchanged.
-struct Pools {
-    /// More than the service is going to carry in a second.
+/// The requests of each row. Rows do not share installations, because a changed one is no longer unchanged.
+struct RowRequests {
+    /// More first registrations than the service can handle in a second.
     private static let firstPerSecondMax = 15_000
 
     let unchanged: RequestSequence
@@ -15,12 +15,12 @@ struct Pools {
     private let count: Int
     private let step: Int
 
-    /// Items of one call of feedback: as many as it takes.
+    /// The items of one feedback call: the maximum.
     static let feedbackItems = 10_000
 
-    /// - Parameter installationsMax: of each pool, taken from the whole fleet at even distances; one that is large
-    ///   enough leaves hardly a page of the table out.
-    init(_ fleet: Fleet, key: String, installationsMax: Int, rows: [Row]) {
+    /// - Parameter installationsMax: the size of each pool, taken at even distances from the whole fleet. A large pool
+    ///   touches nearly every page of the table.
+    init(_ fleet: Fleet, key: String, installationsMax: Int, rows: [RunRow]) {
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
         let count = max(1, min(installationsMax, fleet.count / 6))
         let step = fleet.count / count
@@ -31,13 +31,13 @@ struct Pools {
             let installation = fleet[number + step / 2]
             return [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
         }
-        let wantsChanged = rows.contains { $0 == .changed || $0.isHeldToChanged }
+        let wantsChanged = rows.contains { $0 == .changed || $0.isComparedToChanged }
         changed = RequestSequence(RequestPool(wantsChanged ? Array(twice) : []), .alternating)
         (self.fleet, self.writer, self.count, self.step) = (fleet, writer, count, step)
     }
 
-    /// Installations that are changed once and are not what they were: each round has its own. `offset` tells the rows
-    /// apart; those of unchanged and changed registrations are 0 and half a step.
+    /// The installations of a row that changes each of them once; each round has its own. `offset` differs between the
+    /// rows; unchanged registrations have 0, changed ones half a step.
     private func numbers(_ offset: Int, round: Int, of rounds: Int) -> [Int] {
         ((round - 1) * count / rounds..<round * count / rounds).map { $0 * step + offset }
     }
@@ -46,7 +46,7 @@ struct Pools {
         RequestSequence(RequestPool(numbers(1, round: round, of: rounds).map { writer.logout(of: fleet[$0]) }), .once)
     }
 
-    /// By installations that no other row has.
+    /// Takeovers by installations that no other row uses.
     func takeovers(round: Int, of rounds: Int) -> RequestSequence {
         let requests = numbers(step / 2 + 1, round: round, of: rounds).map { number in
             writer.takeover(of: fleet[number], by: fleet[Self.newcomers + number])
@@ -54,7 +54,7 @@ struct Pools {
         return RequestSequence(RequestPool(requests), .once)
     }
 
-    /// The same installations under another user, as when somebody else signs in on a phone.
+    /// The same installations under another user, as when another person signs in on a phone.
     func ownerChanges(round: Int, of rounds: Int) throws -> RequestSequence {
         let requests = try numbers(2, round: round, of: rounds).map { number in
             try writer.ownerChange(of: fleet[number], to: "next-\(number)")
@@ -65,7 +65,7 @@ struct Pools {
     /// Far beyond the first registrations of any run.
     private static let newcomers = 1_000_000_000
 
-    /// Calls with a token each of so many installations.
+    /// Calls with one token of each of these installations.
     func feedback(round: Int, of rounds: Int) -> [[UInt8]] {
         let numbers = numbers(step - 1, round: round, of: rounds)
         return stride(from: 0, to: numbers.count, by: Self.feedbackItems).map { start in
@@ -73,7 +73,7 @@ struct Pools {
         }
     }
 
-    /// Installations that no round before had.
+    /// Installations that no earlier round used.
     func first(round: Int, seconds: Int) -> RequestSequence {
         let count = seconds * Self.firstPerSecondMax
         let start = fleet.count + round * count

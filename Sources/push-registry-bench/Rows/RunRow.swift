@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// What is measured.
-enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
+/// The rows that can be measured.
+enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
     case unchanged, changed, first, takeover, ownerChange, logout, feedback, feedbackAgain, healthz, start, idle, engine
 
     var title: String {
@@ -21,7 +21,7 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         }
     }
 
-    /// How often as many requests a second as the other side the service is to carry: pgbench, or itself with changed
+    /// The target ratio of the service's requests per second to the other side's: pgbench's, or its own with changed
     /// registrations.
     var ratioMin: Double? {
         switch self {
@@ -33,29 +33,29 @@ enum Row: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyReprese
         }
     }
 
-    /// Items a second that feedback is to come to, whatever else the machine can do.
+    /// The target of feedback in items per second, on any machine.
     static let feedbackItemsPerSecondMin = 50_000.0
 
     var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
 
-    /// Whether changed registrations are the other side.
-    var isHeldToChanged: Bool { self == .takeover || self == .ownerChange || self == .logout }
+    /// Whether the other side is changed registrations.
+    var isComparedToChanged: Bool { self == .takeover || self == .ownerChange || self == .logout }
 }
 
-/// Rows as they are named on the command line: `--rows takeover logout`, or `--rows takeover,logout`.
+/// Rows on the command line: `--rows takeover logout`, or `--rows takeover,logout`.
 struct RowList: ExpressibleByArgument, CustomStringConvertible {
-    let rows: [Row]
+    let rows: [RunRow]
 
-    static let all = RowList(rows: Row.allCases)
-    static let allValueStrings = Row.allCases.map(\.rawValue)
+    static let all = RowList(rows: RunRow.allCases)
+    static let allValueStrings = RunRow.allCases.map(\.rawValue)
 
-    init(rows: [Row]) {
+    init(rows: [RunRow]) {
         self.rows = rows
     }
 
     init?(argument: String) {
         let names = argument.split(separator: ",")
-        rows = names.compactMap { Row(rawValue: String($0)) }
+        rows = names.compactMap { RunRow(rawValue: String($0)) }
         guard rows.count == names.count else { return nil }
     }
 
