@@ -2,9 +2,9 @@ import Foundation
 import HTTPServer
 import Testing
 
-@Suite("A client that stalls loses its connection and holds up nobody", .timeLimit(.minutes(1)))
+@Suite("A stalled client loses its connection and does not delay others", .timeLimit(.minutes(1)))
 struct StalledClientTests {
-    // Which wait has which deadline and what follows it: DeadlineTests, on a clock that the test moves.
+    // The deadlines and responses of each wait are tested in DeadlineTests, with a manual clock.
 
     @Test func connectionEnds_whenADeadlinePasses() async throws {
         let server = try TestServer {
@@ -32,7 +32,7 @@ struct StalledClientTests {
         }
     }
 
-    @Test func wholeAnswerArrives_whenItsClientReadsSlowly() async throws {
+    @Test func wholeResponseArrives_whenItsClientReadsSlowly() async throws {
         let server = try TestServer { $0.deadlines.write = .milliseconds(500) }
         try await blocking {
             let client = try server.client(receiveBufferBytes: 16_384)
@@ -55,7 +55,7 @@ struct StalledClientTests {
         }
     }
 
-    @Test func clientMustWait_whenItPipelinesBehindASlowRequest() async throws {
+    @Test func clientMustWait_whenItPipelinesDuringASlowRequest() async throws {
         let server = try TestServer { $0.deadlines.idle = .seconds(5) }
         try await blocking {
             let client = try server.client()

@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-@Suite("What an application makes of requests", .timeLimit(.minutes(1)))
+@Suite("An application handles requests", .timeLimit(.minutes(1)))
 struct ApplicationTests {
     @Test func middlewareRunsInOrder_whenARouteIsWrapped() async throws {
         let server = try TestServer(routes: { _, events in
@@ -28,7 +28,7 @@ struct ApplicationTests {
         #expect(server.events.count("outer after 1") == 1)
     }
 
-    @Test func problemIsTheAnswer_whenAHandlerThrowsOne() async throws {
+    @Test func responseIsTheProblem_whenAHandlerThrowsOne() async throws {
         let server = try TestServer(routes: { _, _ in
             [
                 Route(.get, "/gone") { _ in
@@ -42,7 +42,7 @@ struct ApplicationTests {
         }
     }
 
-    @Test func applicationRendersEveryProblem_whateverItIsAbout() async throws {
+    @Test func applicationRendersEveryProblem() async throws {
         let loop = EventLoop(name: "test")
         let configuration = HTTPServerConfiguration(addresses: [ListenAddress(host: "127.0.0.1", port: 0)])
         let server = try HTTPServer(configuration, loops: [loop], logger: Logger(label: "test")) { _ in
@@ -63,7 +63,7 @@ struct ApplicationTests {
         loop.stop()
     }
 
-    @Test func streamEndsWithTheConnection_whenTheClientKnowsNoChunks() async throws {
+    @Test func streamEndsWithTheConnection_whenTheClientIsOfHTTP10() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -74,7 +74,7 @@ struct ApplicationTests {
         }
     }
 
-    @Test func bytesChangeOnTheirWay_whenAMiddlewareWrapsTheWriter() async throws {
+    @Test func bodyIsChanged_whenAMiddlewareWrapsTheWriter() async throws {
         let server = try TestServer(routes: { _, _ in
             let doubling: Middleware = { request, next in
                 var response = try await next(request)
@@ -94,7 +94,7 @@ struct ApplicationTests {
         #expect(response.body == "ababend")
     }
 
-    @Test func answerIsAnError_whenItsFieldsWouldSplitIt() async throws {
+    @Test func responseIsAnError_whenItsFieldsAreInvalid() async throws {
         let server = try TestServer(routes: { _, _ in
             [Route(.get, "/") { _ in ServerResponse(.ok, fields: [.contentLength: "7"]) }]
         })

@@ -3,7 +3,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("What happens when one side leaves", .timeLimit(.minutes(1)))
+@Suite("One side leaves", .timeLimit(.minutes(1)))
 struct LeavingClientTests {
     @Test func handlerIsCancelled_whenItsClientResets() async throws {
         let server = try TestServer { $0.deadlines.halfClosed = .seconds(60) }
@@ -18,7 +18,7 @@ struct LeavingClientTests {
         #expect(server.events.requests.map(\.isComplete) == [false])
     }
 
-    @Test func handlerIsCancelled_whenItsClientClosesAndTheGraceIsOver() async throws {
+    @Test func handlerIsCancelled_whenItsClientClosesAndTheTimeoutHasPassed() async throws {
         let server = try TestServer { $0.deadlines.halfClosed = .milliseconds(20) }
         try await blocking {
             let client = try server.client()
@@ -41,7 +41,7 @@ struct LeavingClientTests {
         #expect(server.events.requests.map(\.isComplete) == [false])
     }
 
-    @Test func everythingIsAnswered_whenTheClientHalfCloses() async throws {
+    @Test func allResponsesArrive_whenTheClientHalfCloses() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -64,7 +64,7 @@ struct LeavingClientTests {
         }
     }
 
-    @Test func refusalArrives_whenAHugeBodyIsUnderWay() async throws {
+    @Test func refusalArrives_whenAHugeBodyIsBeingSent() async throws {
         let server = try TestServer { $0.deadlines.linger = .seconds(20) }
         try await blocking {
             let client = try server.client()
@@ -75,7 +75,7 @@ struct LeavingClientTests {
         }
     }
 
-    @Test func streamHasNoEnd_whenItsProducerFails() async throws {
+    @Test func streamIsIncomplete_whenItsProducerFails() async throws {
         let server = try TestServer(routes: { _, _ in
             [
                 Route(.get, "/broken") { _ in
@@ -96,7 +96,7 @@ struct LeavingClientTests {
     }
 }
 
-@Suite("What is behind a broken request is never a request", .timeLimit(.minutes(1)))
+@Suite("Bytes after a broken request are never a request", .timeLimit(.minutes(1)))
 struct SmugglingTests {
     static let second = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
 
@@ -118,7 +118,7 @@ struct SmugglingTests {
         "GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n",
     ]
 
-    @Test(arguments: first) func thereIsOneAnswer_whenTheFirstRequestIs(_ first: String) async throws {
+    @Test(arguments: first) func thereIsOneResponse_whenTheFirstRequestIs(_ first: String) async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -129,7 +129,7 @@ struct SmugglingTests {
         }
     }
 
-    @Test func bodyIsNoRequest_whenItLooksLikeOne() async throws {
+    @Test func bodyIsNotARequest_whenItLooksLikeOne() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()

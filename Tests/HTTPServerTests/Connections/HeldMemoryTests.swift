@@ -6,11 +6,11 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Strangers hold little of the server", .timeLimit(.minutes(1)))
+@Suite("Unauthenticated clients use little memory", .timeLimit(.minutes(1)))
 struct HeldMemoryTests {
     private static let part = String(repeating: "x", count: 200_000)
 
-    @Test func bodiesStop_whenTheLoopHoldsEnough_andOthersAreServed() async throws {
+    @Test func bodiesAreNotRead_whenTheMemoryBudgetIsSpent_andOthersAreServed() async throws {
         let server = try TestServer {
             $0.heldBytesMax = 1_000_000
             $0.deadlines.memory = .milliseconds(50)
@@ -21,7 +21,7 @@ struct HeldMemoryTests {
                 try client.send("POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n")
                 _ = client.sendWithoutWaiting(Self.part)
             }
-            // Only what came before the budget was spent can go on; somebody must have been refused.
+            // Requests that arrived before the budget was used up can continue; at least one must be refused.
             #expect(server.events.waitForRequests(1))
             #expect(server.events.requests.first?.status == .serviceUnavailable)
             #expect(try server.client().get("/hello").status == 200)
@@ -57,7 +57,7 @@ struct HeldMemoryTests {
         }
     }
 
-    @Test func chargesAddUp_andStalledConnectionsAreForgotten() {
+    @Test func chargesAddUp() {
         let budget = MemoryBudget(bytesMax: 100)
         budget.charge(before: 0, now: 60)
         #expect(!budget.isSpent)
@@ -68,9 +68,9 @@ struct HeldMemoryTests {
     }
 }
 
-@Suite("Nothing long runs on a loop", .timeLimit(.minutes(1)))
+@Suite("Long work runs off the loop", .timeLimit(.minutes(1)))
 struct OffLoopTests {
-    @Test func workRunsElsewhere_andComesBack() async throws {
+    @Test func workRunsOffTheLoop_andReturnsToIt() async throws {
         let server = try TestServer(routes: { loop, events in
             [
                 Route(.get, "/") { _ in
@@ -92,9 +92,9 @@ struct OffLoopTests {
     }
 }
 
-@Suite("A stream has one writer, and its head does not wait", .timeLimit(.minutes(1)))
+@Suite("A stream has one writer, and its head is sent at once", .timeLimit(.minutes(1)))
 struct StreamWriterTests {
-    @Test func headArrives_beforeTheProducerHasAnything() async throws {
+    @Test func headArrives_beforeTheProducerWrites() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let server = try TestServer(routes: { _, _ in
             [
@@ -152,7 +152,7 @@ struct StreamWriterTests {
     }
 }
 
-@Suite("The server's run lasts as long as its handlers", .timeLimit(.minutes(1)))
+@Suite("The server's run returns after its handlers", .timeLimit(.minutes(1)))
 struct TaskTreeTests {
     @Test func runReturns_whenTheLastHandlerHasEnded() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -160,7 +160,7 @@ struct TaskTreeTests {
             [
                 Route(.get, "/") { _ in
                     events.add("begun")
-                    // Deaf to its cancellation.
+                    // Ignores cancellation.
                     await Task { for await _ in gate {} }.value
                     events.add("ended")
                     return .text("late")
@@ -183,7 +183,7 @@ struct TaskTreeTests {
         #expect(await isOver.value == 1)
     }
 
-    @Test func everyRequestHasATask_whenManyRunAtOnce() async throws {
+    @Test func everyRequestGetsATask_whenManyRunAtOnce() async throws {
         let server = try TestServer()
         try await blocking {
             let count = 2 * HandlerTasks.parkedMax

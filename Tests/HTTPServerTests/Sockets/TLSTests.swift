@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The client is OpenSSL's own program: what it says about a connection is not ours.
+/// The client is OpenSSL's own program, which is independent of our code.
 @Suite("TLS", .timeLimit(.minutes(1)))
 struct TLSTests {
     let files = TemporaryCertificate()
@@ -61,7 +61,7 @@ struct TLSTests {
         #expect(output.contains("Cipher is TLS_AES_128_GCM_SHA256"))
     }
 
-    /// An exponentiation in a field of 8,192 bits would hold the loop for tens of milliseconds.
+    /// An exponentiation in a field of 8,192 bits would block the loop for tens of milliseconds.
     @Test(arguments: ["ffdhe2048", "ffdhe8192", "P-521"])
     func handshakeFails_whenTheOnlyGroupIs(_ group: String) async throws {
         let server = try makeServer()
@@ -71,7 +71,7 @@ struct TLSTests {
         #expect(output.contains("handshake failure"))
     }
 
-    @Test func ticketKeysAreReplaced_whenTheirTimeIsOver() throws {
+    @Test func ticketKeysAreReplaced_whenTheirLifetimeIsOver() throws {
         let start = ContinuousClock.now
         let reloadable = try ReloadableTLSContext(
             files.files, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: start)
@@ -91,7 +91,7 @@ struct TLSTests {
         return keys
     }
 
-    @Test func buffersAreGivenBack_whenTheConnectionIsIdle() throws {
+    @Test func buffersAreReleased_whenTheConnectionIsIdle() throws {
         let context = try TLSContext(files.files)
         var ends: [CInt] = [0, 0]
         let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -115,14 +115,14 @@ struct TLSTests {
         #expect(transport.bufferByteCount > 16_000)
         transport.releaseBuffers()
         #expect(transport.bufferByteCount < 1_000)
-        // What follows goes through the new ones.
+        // Further data uses the new buffers.
         SSL_write(client, request, CInt(request.count))
         guard case .bytes(request.count) = transport.read(into: buffer) else {
-            return #expect(Bool(false), "the transport reads no more")
+            return #expect(Bool(false), "the transport cannot read any more")
         }
     }
 
-    @Test func wholeBodyArrives_whenItTakesManyRecords() async throws {
+    @Test func wholeBodyArrives_whenItHasManyRecords() async throws {
         let server = try makeServer { $0.unreadBytesMax = 1_000 }
         let output = try await blocking {
             let body = String(repeating: "x", count: 900_000)
@@ -135,7 +135,7 @@ struct TLSTests {
         #expect(output.contains("hello"))
     }
 
-    @Test func connectionCloses_whenTheHandshakeStallsOrIsNone() async throws {
+    @Test func connectionCloses_whenTheHandshakeStallsOrIsMissing() async throws {
         let server = try makeServer { $0.deadlines.handshake = .milliseconds(50) }
         try await blocking {
             let stalled = try server.client()
@@ -160,7 +160,7 @@ struct TLSTests {
         #expect(try await blocking(show).contains("CN = second"))
     }
 
-    @Test func startFailsClearly_whenTheKeyIsNotTheCertificates() throws {
+    @Test func startFailsWithAClearError_whenTheKeyDoesNotMatch() throws {
         let other = TemporaryCertificate()
         let mixed = TLSFiles(
             certificateChain: files.files.certificateChain, privateKey: other.files.privateKey)
@@ -173,7 +173,7 @@ struct TLSTests {
     }
 }
 
-/// A self-signed certificate in a folder of its own.
+/// A self-signed certificate in a temporary folder.
 final class TemporaryCertificate: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
     let files: TLSFiles
@@ -196,13 +196,13 @@ final class TemporaryCertificate: Sendable {
     }
 }
 
-/// Runs OpenSSL's program and returns what it printed.
+/// Runs OpenSSL's program and returns its output.
 @discardableResult
 func openssl(_ arguments: String..., input: String) throws -> String {
     try openssl(arguments, input: input)
 }
 
-/// Through popen(3): `Foundation.Process` crashes now and then while other threads open descriptors.
+/// Uses popen(3): `Foundation.Process` sometimes crashes while other threads open descriptors.
 func openssl(_ arguments: [String], input: String) throws -> String {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try Data(input.utf8).write(to: file)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Stopping drops no request", .timeLimit(.minutes(1)))
 struct StoppingTests {
-    @Test func requestInFlightIsAnswered_whenTheServerStops() async throws {
+    @Test func requestInFlightGetsItsResponse_whenTheServerStops() async throws {
         let server = try TestServer()
         let response = try await blocking {
             let client = try server.client()
@@ -28,7 +28,7 @@ struct StoppingTests {
             try client.send(String(repeating: "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n", count: 20))
             #expect(server.events.wait(for: "slow"))
             server.cancel()
-            // Those that were answered before the server heard of it do not count.
+            // Responses sent before the server received the cancellation do not count.
             while try client.response().fields["connection"] != "close" {}
             #expect(try client.rest() == "")
         }
@@ -48,7 +48,7 @@ struct StoppingTests {
         #expect(throws: TestClient.Failure.reset) { try server.client() }
     }
 
-    @Test func requestUnderWayIsServed_whenItsConnectionWasIdleAtTheStop() async throws {
+    @Test func lateRequestIsServed_whenItsConnectionWasIdleAtTheStop() async throws {
         let server = try TestServer { $0.deadlines.idleDrain = .seconds(5) }
         try await blocking {
             let client = try server.client()
@@ -85,7 +85,7 @@ struct StoppingTests {
         await server.waitForEnd()
     }
 
-    /// Clients that reconnect whenever they are told to, while the server stops in the midst of them.
+    /// Clients that reconnect when a response tells them to; the server stops meanwhile.
     @Test func noRequestIsDropped_whenTheServerStopsUnderLoad() async throws {
         let server = try TestServer(loopCount: 2)
         let failures = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -102,9 +102,9 @@ struct StoppingTests {
         await server.waitForEnd()
     }
 
-    /// Sends requests until nobody listens any more.
+    /// Sends requests until no server listens.
     ///
-    /// - Returns: what went wrong with requests on connections that the server had taken.
+    /// - Returns: the errors of requests on connections that the server had accepted.
     private static func load(_ server: TestServer, isPersistent: Bool) -> [String] {
         var failures: [String] = []
         while let client = try? server.client() {

@@ -12,7 +12,7 @@ struct RouterTests {
             "/v1/apps/{app}/audience/export/",
         ].map { pattern in Route(.get, pattern) { _ in .text(pattern) } })
 
-    /// What a path leads to: a pattern and its captures, or a status.
+    /// The result of routing a path: a pattern and its captures, or a status.
     private func found(_ path: String) throws -> [String] {
         var parser = RequestParser()
         parser.append(Array("GET \(path) HTTP/1.1\r\nHost: t\r\n\r\n".utf8))
@@ -45,12 +45,12 @@ struct RouterTests {
         ("/v1/apps/x/../y", ["/v1/apps/{app}/{kind}/{name}", "x", "..", "y"]),
         ("/v1/apps/%FF", ["400"]),
         ("/v1/apps/%00", ["400"]),
-    ]) func pathLeadsTo_whenItIs(_ path: String, _ expected: [String]) throws {
+    ]) func pathIsRouted(_ path: String, _ expected: [String]) throws {
         #expect(try found(path) == expected)
     }
 }
 
-@Suite("Addresses and the fields of proxies")
+@Suite("Addresses and the headers of proxies")
 struct AddressTests {
     private func head(_ fields: String) throws -> RequestHead {
         var parser = RequestParser()
@@ -67,7 +67,9 @@ struct AddressTests {
         ("10.0.0.1", "1.1.1.1, nonsense", "10.0.0.1"),
         ("10.0.0.1", "1.1.1.1, unknown, 10.0.0.2", "10.0.0.2"),
         ("fd00::1", "2001:db8::5", "2001:db8::5"),
-    ]) func clientIsTheLastUntrusted_whenProxiesForward(_ peer: String, _ list: String, _ client: String) throws {
+    ]) func clientIsTheLastUntrustedAddress_whenProxiesForward(
+        _ peer: String, _ list: String, _ client: String
+    ) throws {
         var configuration = HTTPServerConfiguration(addresses: [])
         configuration.trustedProxies = [AddressRange("10.0.0.0/8")!, AddressRange("fd00::/8")!]
         let head = try head("X-Forwarded-For: \(list)\r\n")
@@ -79,16 +81,16 @@ struct AddressTests {
         ("0.0.0.0/0", "::1", false), ("::/0", "::1", true), ("192.0.2.1", "192.0.2.1", true),
         ("192.0.2.1", "192.0.2.2", false), ("2001:db8::/33", "2001:db8:8000::1", false),
         ("::ffff:10.0.0.1", "10.0.0.1", true),
-    ]) func rangeHoldsAnAddress_whenTheirPrefixIsOne(_ range: String, _ address: String, _ isIn: Bool) {
+    ]) func rangeContainsAnAddress_whenTheirPrefixesAreEqual(_ range: String, _ address: String, _ isIn: Bool) {
         #expect(AddressRange(range)?.contains(IPAddress(address)!) == isIn)
     }
 
     @Test(arguments: ["10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "::/129", "t", "10.0.0.0/-1"])
-    func rangeIsRefused_whenItIsNone(_ text: String) {
+    func rangeIsRefused_whenItIsMalformed(_ text: String) {
         #expect(AddressRange(text) == nil)
     }
 
-    @Test func listenAddressIsRead_whenAnOperatorWritesIt() {
+    @Test func listenAddressIsParsed() {
         #expect(ListenAddress("127.0.0.1:8080") == ListenAddress(host: "127.0.0.1", port: 8080))
         #expect(ListenAddress("[::1]:8080") == ListenAddress(host: "::1", port: 8080))
         #expect(ListenAddress(":0") == ListenAddress(host: "", port: 0))
@@ -98,7 +100,7 @@ struct AddressTests {
         }
     }
 
-    @Test func traceIsKnown_whenTheSenderTellsIt() throws {
+    @Test func traceIDIsRead_whenTheFieldIsValid() throws {
         let (trace, parent) = (String(repeating: "a1", count: 16), String(repeating: "b2", count: 8))
         let known = try #require(TraceParent(head("Traceparent: 00-\(trace)-\(parent)-01\r\n")))
         #expect(known.traceID == trace)
@@ -110,13 +112,13 @@ struct AddressTests {
         }
     }
 
-    @Test func addressesPrintAsWritten_whenTheyAreCanonical() {
+    @Test func addressesPrintUnchanged_whenTheyAreCanonical() {
         for text in ["127.0.0.1", "::1", "2001:db8::1:0:0:1", "255.255.255.255", "::"] {
             #expect(IPAddress(text)?.description == text)
         }
     }
 
-    @Test func dateIsThatOfTheStandard_whenRendered() {
+    @Test func dateIsRendered_asInTheStandard() {
         #expect(String(decoding: ResponseDate.render(784_111_777), as: UTF8.self) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import HTTPServer
 
-/// Between a task's decision to wait and its wait, others may run on the loop: what they bring must not be missed.
-@Suite("What comes on the way to a wait is not missed", .timeLimit(.minutes(1)))
+/// Other tasks may run on the loop between a task's decision to wait and its wait. Their events must not be lost.
+@Suite("No event is lost on the way to a wait", .timeLimit(.minutes(1)))
 struct MissedWakeUpTests {
     /// More turns of the loop than a task needs from its start to its wait.
     private static let turns = 0..<16
 
-    @Test(arguments: turns) func requestIsServed_whenItComesAsTheTasksOfHandlersBegin(turns: Int) async throws {
+    @Test(arguments: turns) func requestIsServed_whenItArrivesAsHandlerTasksStart(turns: Int) async throws {
         let pair = PairedConnection([Route(.get, "/hello") { _ in .text("hello") }])
         pair.execute {
             Task(executorPreference: pair.loop) { await pair.context.handlers.run() }
@@ -20,7 +20,7 @@ struct MissedWakeUpTests {
         pair.execute { pair.context.handlers.stop() }
     }
 
-    @Test(arguments: turns) func tasksOfHandlersEnd_whenTheyAreStoppedAtAnyTurn(turns: Int) async throws {
+    @Test(arguments: turns) func handlerTasksEnd_whenTheyAreStoppedAtAnyTurn(turns: Int) async throws {
         let pair = PairedConnection([Route(.get, "/hello") { _ in .text("hello") }])
         let running = Task(executorPreference: pair.loop) {
             pair.receive("/hello")
@@ -30,7 +30,7 @@ struct MissedWakeUpTests {
         await running.value
     }
 
-    @Test func stream_goesOn_whenItsReaderCatchesUpAtOnce() async throws {
+    @Test func streamContinues_whenItsReaderCatchesUpAtOnce() async throws {
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 256 * 1_024)
         let pair = PairedConnection([
             Route(.get, "/pieces") { _ in

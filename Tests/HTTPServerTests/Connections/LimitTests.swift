@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Limits hold", .timeLimit(.minutes(1)))
+@Suite("Limits are enforced", .timeLimit(.minutes(1)))
 struct LimitTests {
     @Test func thousandConnectionsAreServed_whenAllStayOpen() async throws {
         let server = try TestServer(loopCount: 2)
@@ -18,16 +18,16 @@ struct LimitTests {
         }
     }
 
-    @Test func idleConnectionMakesRoom_whenDescriptorsRunOut() async {
+    @Test func idleConnectionIsClosed_whenDescriptorsRunOut() async {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
             try await blocking {
                 let idle = try [server.client(), server.client()]
                 for client in idle { #expect(try client.get("/hello").status == 200) }
                 let occupied = occupyDescriptors(sparing: 1)
-                // The client takes the descriptor that is left; the kernel completes the connection nevertheless.
+                // The client uses the last descriptor; the kernel completes the connection anyway.
                 #expect(try server.client().get("/hello").body == "hello")
-                // The test's own reports need one.
+                // The test's own reports need a descriptor.
                 for descriptor in occupied { close(descriptor) }
                 #expect(try idle[0].rest() == "")
                 #expect(try idle[1].get("/hello").status == 200)
@@ -35,7 +35,7 @@ struct LimitTests {
         }
     }
 
-    @Test func serverRecoversWithoutSpinning_whenDescriptorsRunOutAndNobodyIsIdle() async {
+    @Test func serverRecoversWithoutSpinning_whenDescriptorsRunOutAndNoConnectionIsIdle() async {
         await #expect(processExitsWith: .success) {
             let server = try TestServer()
             try await blocking {
@@ -55,7 +55,7 @@ struct LimitTests {
         }
     }
 
-    @Test func connectionWaits_whenThereAreTooManyAndNobodyIsIdle() async throws {
+    @Test func connectionWaits_whenThereAreTooManyAndNoneIsIdle() async throws {
         let server = try TestServer { $0.connectionsMax = 2 }
         try await blocking {
             let busy = try [server.client(), server.client()]
@@ -69,7 +69,7 @@ struct LimitTests {
         }
     }
 
-    @Test func longestIdleConnectionMakesRoom_whenThereAreTooMany() async throws {
+    @Test func longestIdleConnectionIsClosed_whenThereAreTooMany() async throws {
         let server = try TestServer { $0.connectionsMax = 2 }
         try await blocking {
             let idle = try [server.client(), server.client()]
@@ -81,7 +81,7 @@ struct LimitTests {
         }
     }
 
-    @Test func refusedConnectionHoldsNoSlot_whenItsAddressHasTooMany() async throws {
+    @Test func refusedConnectionTakesNoSlot_whenItsAddressHasTooMany() async throws {
         let server = try TestServer { ($0.connectionsMax, $0.connectionsPerAddressMax) = (2, 1) }
         try await blocking {
             let first = try server.client()
@@ -93,7 +93,7 @@ struct LimitTests {
         }
     }
 
-    @Test func networkCountsAsOne_whenItIsOfIPv6() throws {
+    @Test func ipv6NetworkCountsAsOneAddress() throws {
         var configuration = HTTPServerConfiguration(addresses: [])
         configuration.connectionsPerAddressMax = 1
         let limits = ConnectionLimits(configuration)
@@ -142,14 +142,14 @@ struct LimitTests {
         }
     }
 
-    @Test func clientsOfBothKindsConnect_whenNoHostIsNamed() async throws {
+    @Test func ipv4AndIPv6ClientsConnect_whenNoHostIsGiven() async throws {
         let server = try TestServer { $0.addresses = [ListenAddress(":0")!] }
         let response = try await blocking { try server.client().get("/hello") }
         #expect(response.status == 200)
         #expect(server.server.addresses.map(\.ip.description) == ["::"] || !hasIPv6())
     }
 
-    @Test func addressIsRefused_whenSomebodyListensThere() throws {
+    @Test func addressIsRefused_whenItIsInUse() throws {
         let server = try TestServer()
         let error = #expect(throws: ListenError.self) {
             _ = try TestServer { $0.addresses = [ListenAddress(host: "127.0.0.1", port: server.port)] }
@@ -162,7 +162,7 @@ private func hasIPv6() -> Bool {
     (try? TestServer { $0.addresses = [ListenAddress("[::1]:0")!] }) != nil
 }
 
-/// Opens descriptors until none is left, and gives `count` back.
+/// Opens descriptors until none is left, then closes `count` of them.
 private func occupyDescriptors(sparing count: Int) -> [CInt] {
     var limit = rlimit(rlim_cur: 128, rlim_max: 128)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -176,7 +176,7 @@ private func occupyDescriptors(sparing count: Int) -> [CInt] {
     return occupied
 }
 
-/// The seconds of processor time that this process has used.
+/// The CPU time of this process in seconds.
 private func cpuTime() -> Double {
     Double(clock()) / Double(CLOCKS_PER_SEC)
 }

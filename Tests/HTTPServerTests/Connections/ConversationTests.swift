@@ -3,9 +3,9 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("Requests of one connection are answered in order", .timeLimit(.minutes(1)))
+@Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(1)))
 struct ConversationTests {
-    @Test func connectionLives_whenRequestsFollowEachOther() async throws {
+    @Test func connectionPersists_whenRequestsFollowEachOther() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -15,7 +15,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func answersKeepTheirOrder_whenRequestsArePipelined() async throws {
+    @Test func responsesKeepTheirOrder_whenRequestsArePipelined() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -29,7 +29,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func requestIsUnderstood_whenItComesByteByByte() async throws {
+    @Test func requestIsParsed_whenItArrivesByteByByte() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -59,7 +59,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func clientIsToldToContinue_whenItAsksAndItsBodyIsWanted() async throws {
+    @Test func continueIsSent_whenItIsExpectedAndTheBodyIsWanted() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -74,7 +74,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func finalAnswerComesAtOnce_whenNobodyWantsTheBodyOffered() async throws {
+    @Test func finalResponseIsSentAtOnce_whenTheBodyIsUnwanted() async throws {
         let server = try TestServer()
         try await blocking {
             for framing in ["Content-Length: 4", "Transfer-Encoding: chunked"] {
@@ -99,7 +99,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func shortBodyIsDropped_whenThereIsNoSuchPath() async throws {
+    @Test func shortBodyIsDropped_whenThePathIsUnknown() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -108,7 +108,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func allMethodsAreNamed_whenOneIsWrong() async throws {
+    @Test func allMethodsAreListed_whenTheMethodIsUnsupported() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -120,7 +120,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func errorSaysNothing_whenAHandlerFails() async throws {
+    @Test func errorHasNoDetails_whenAHandlerFails() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
@@ -131,20 +131,20 @@ struct ConversationTests {
         }
     }
 
-    @Test func requestIDIsTheClients_whenItIsSane() async throws {
+    @Test func requestIDIsTheClients_whenItIsValid() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()
             #expect(try client.get("/hello", "X-Request-Id: abc-1\r\n").fields["x-request-id"] == "abc-1")
-            let made = try client.get("/hello", "X-Request-Id: a b\r\n").fields["x-request-id"]
-            #expect(made?.count == 32)
+            let generated = try client.get("/hello", "X-Request-Id: a b\r\n").fields["x-request-id"]
+            #expect(generated?.count == 32)
             #expect(try client.get("/nothing").fields["x-request-id"]?.count == 32)
             let date = try #require(try client.get("/hello").fields["date"])
             #expect(date.wholeMatch(of: /\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/) != nil)
         }
     }
 
-    @Test func observerHearsOfEachRequest_whenItIsOver() async throws {
+    @Test func observerIsNotified_whenARequestIsFinished() async throws {
         let server = try TestServer()
         try await blocking {
             let client = try server.client()

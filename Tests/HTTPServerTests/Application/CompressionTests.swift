@@ -5,14 +5,14 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Streamed answers are compressed for clients that prefer it", .timeLimit(.minutes(1)))
+@Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(1)))
 struct CompressionTests {
     private static let gzip = "Accept-Encoding: gzip\r\n"
     private static let rows = String(repeating: String(repeating: "r", count: 39) + "\n", count: 100_000)
 
-    /// `/rows` (4 MB in pieces of 40 bytes), `/large` (a piece of 4 MB), `/empty`, `/tagged` (its `X-Tag` as `ETag`),
-    /// `/bytes`, `/encoded`, `/fail` (after a row), `/feed` (a row, a flush, and the end once the client has gone on
-    /// to `/end`).
+    /// `/hello`, `/rows` (4 MB in pieces of 40 bytes), `/large` (one piece of 4 MB), `/empty`, `/tagged` (with `ETag`
+    /// and `Vary`), `/encoded` (zstd), `/fail` (after a row), `/feed` (a row, a flush, and the end after the event
+    /// `read`).
     private static func server() throws -> TestServer {
         try TestServer(routes: { loop, events in
             let routes =
@@ -51,7 +51,7 @@ struct CompressionTests {
     }
 
     @Test(arguments: ["/rows", "/large"])
-    func bodyComesBack_howeverItWasWritten(path: String) async throws {
+    func bodyDecompresses_howeverItWasWritten(path: String) async throws {
         let response = try await get(path, Self.gzip)
         #expect(response.fields["content-encoding"] == "gzip")
         #expect(response.fields["vary"] == "Accept-Encoding")
@@ -65,7 +65,7 @@ struct CompressionTests {
         #expect(body.isComplete && body.text.isEmpty)
     }
 
-    @Test func rowIsReadable_onceItWasFlushed() async throws {
+    @Test func rowDecompresses_whenItWasFlushed() async throws {
         let server = try Self.server()
         try await blocking {
             let client = try server.client()
@@ -80,7 +80,7 @@ struct CompressionTests {
         }
     }
 
-    @Test func fieldsAreThoseOfGET_whenTheMethodIsHEAD() async throws {
+    @Test func fieldsEqualThoseOfGET_whenTheMethodIsHEAD() async throws {
         let server = try Self.server()
         try await blocking {
             let client = try server.client()
@@ -100,7 +100,7 @@ struct CompressionTests {
         }
     }
 
-    @Test func memberHasNoEnd_whenTheProducerFails() async throws {
+    @Test func memberIsIncomplete_whenTheProducerFails() async throws {
         let server = try Self.server()
         try await blocking {
             let client = try server.client()
@@ -115,34 +115,34 @@ struct CompressionTests {
         #expect(response.fields["vary"] == "Accept-Encoding")
     }
 
-    @Test func answerStaysAsItIs_whenItIsNotStreamedOrHasACoding() async throws {
+    @Test func responseIsUnchanged_whenItIsNotStreamedOrHasACoding() async throws {
         let hello = try await get("/hello", Self.gzip)
         #expect(hello.body == "hello" && hello.fields["vary"] == nil)
         let encoded = try await get("/encoded", Self.gzip)
         #expect(encoded.body == "z" && encoded.fields["content-encoding"] == "zstd")
     }
 
-    @Test func entityTagIsWeak_whenTheBytesAreOthers() async throws {
+    @Test func entityTagIsWeak_whenTheBodyIsCompressed() async throws {
         #expect(try await get("/tagged", "").fields["etag"] == "\"1\"")
         let response = try await get("/tagged", Self.gzip)
         #expect(response.fields["etag"] == "W/\"1\"")
         #expect(response.fields["vary"] == "Origin, Accept-Encoding")
     }
 
-    @Test func answerIs406_whenTheClientAcceptsNoCodingAtAll() async throws {
+    @Test func responseIs406_whenTheClientAcceptsNoCoding() async throws {
         let response = try await get("/rows", "Accept-Encoding: br, identity;q=0\r\n")
         #expect(response.status == 406)
         #expect(response.body.hasPrefix("no-acceptable-encoding"))
     }
 }
 
-@Suite("Accept-Encoding is read as RFC 9110, section 12.5.3, has it")
+@Suite("Accept-Encoding is parsed by RFC 9110, section 12.5.3")
 struct AcceptEncodingTests {
     @Test(arguments: [
         ["gzip"], ["GZIP"], ["x-gzip"], ["*"], ["br, gzip"], ["br", "gzip"], ["gzip;q=0.001"], ["gzip ; q=0.5 , br"],
         ["gzip;Q=1.000"], ["identity, gzip"], ["identity;q=0.5, gzip;q=0.5"], ["identity;q=0, *"], [",, gzip,"],
     ])
-    func gzipIsPreferred_whenItIsAskedFor(values: [String]) {
+    func gzipIsPreferred_whenItIsRequested(values: [String]) {
         #expect(AcceptEncoding(values).prefersGzip)
     }
 
@@ -150,11 +150,11 @@ struct AcceptEncodingTests {
         [], [""], ["identity"], ["br"], ["gzip;q=0"], ["gzip;q=0.000, *"], ["*;q=0"], ["gzip;q=0.4, identity;q=0.5"],
         ["gzip;q=2"], ["gzip;q=1.001"], ["gzip;q=0.1234"], ["gzip;q="], ["gzip;q=x"], ["gzipped"], ["gzip\u{301}"],
     ])
-    func gzipIsNotPreferred_whenItIsNotAskedForOrTheWeightIsMalformed(values: [String]) {
+    func gzipIsNotPreferred_whenItIsNotRequestedOrTheWeightIsMalformed(values: [String]) {
         #expect(!AcceptEncoding(values).prefersGzip)
     }
 
-    @Test func identityIsAccepted_unlessItIsRuledOut() {
+    @Test func identityIsAccepted_unlessItIsExcluded() {
         for values in [[], [""], ["gzip"], ["br;q=0"], ["*;q=0, identity"]] {
             #expect(AcceptEncoding(values).acceptsIdentity)
         }

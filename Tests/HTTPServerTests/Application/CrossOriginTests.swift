@@ -3,7 +3,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("Web pages of allowed origins read answers, and no others", .timeLimit(.minutes(1)))
+@Suite("Only web pages of allowed origins can read responses", .timeLimit(.minutes(1)))
 struct CrossOriginTests {
     private static let page = "Origin: https://page.example\r\n"
     private static let preflight = "Access-Control-Request-Method: PUT\r\n"
@@ -44,7 +44,7 @@ struct CrossOriginTests {
         return try await blocking { try server.client().get(path, fields) }
     }
 
-    @Test func preflight_saysWhatIsAllowed_whenTheOriginIs() async throws {
+    @Test func preflight_listsWhatIsAllowed_whenTheOriginIsAllowed() async throws {
         let response = try await options("/shared/thing", Self.page + Self.preflight)
         #expect(response.status == 204)
         #expect(response.fields["allow"] == "GET, HEAD, OPTIONS, PUT")
@@ -63,14 +63,14 @@ struct CrossOriginTests {
             ("/shared/thing", "Origin: null\r\n" + preflight), ("/other/thing", page + preflight),
             ("/shared/thing", preflight), ("/shared/thing", page),
         ])
-    func optionsSaysNothingOfCORS_unlessAnAllowedPageAsks(path: String, fields: String) async throws {
+    func optionsHasNoCORSFields_unlessAnAllowedPageAsks(path: String, fields: String) async throws {
         let response = try await options(path, fields)
         #expect((response.status, response.fields["allow"]) == (204, "GET, HEAD, OPTIONS, PUT"))
         #expect(response.fields["vary"] == "Origin")
         #expect(response.fields.keys.allSatisfy { !$0.hasPrefix("access-control") })
     }
 
-    @Test func answerCanBeRead_whenTheOriginIsAllowed() async throws {
+    @Test func responseCanBeRead_whenTheOriginIsAllowed() async throws {
         let response = try await get("/shared/thing", Self.page)
         #expect((response.status, response.body) == (200, "thing"))
         #expect(response.fields["access-control-allow-origin"] == "https://page.example")
@@ -97,7 +97,7 @@ struct CrossOriginTests {
     }
 
     @Test(arguments: ["", "Origin: https://elsewhere.example\r\n"])
-    func answerSaysNothingOfCORS_whenTheOriginIsNotAllowed(fields: String) async throws {
+    func responseHasNoCORSFields_whenTheOriginIsNotAllowed(fields: String) async throws {
         let response = try await get("/shared/thing", fields)
         #expect((response.status, response.body) == (200, "thing"))
         #expect(response.fields["vary"] == "Origin")
