@@ -143,7 +143,7 @@ extension HTTPConnection {
         context.idle.remove(self)
         context.memory.charge(before: chargedByteCount, now: 0)
         chargedByteCount = 0
-        if waitsForMemory { context.memory.forget(self) }
+        if waitsForMemory { context.memory.stopWaiting(self) }
         onClose(self)
     }
 

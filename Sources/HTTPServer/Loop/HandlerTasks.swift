@@ -20,31 +20,31 @@ final class HandlerTasks: @unchecked Sendable {
     /// The actor on which handlers run: calling another actor of the loop then needs no switch of executors. The tasks
     /// also prefer the loop as executor, for nonisolated code such as protocol witnesses: such code would otherwise run
     /// on the global pool and come back.
-    private actor Home {
+    private actor HandlerActor {
         nonisolated let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
         init(loop: EventLoop) { self.loop = loop }
     }
 
-    private let home: Home
+    private let handlerActor: HandlerActor
     private var parked: [UnsafeContinuation<Call?, Never>] = []
     /// Calls without a task. Each connection has at most one.
     private var waiting: Deque<Call> = []
     /// Tasks that were added and have not taken a call yet.
     private var starting = 0
-    private var grower: UnsafeContinuation<Void, Never>?
+    private var spawner: UnsafeContinuation<Void, Never>?
     private var isStopping = false
 
     init(loop: EventLoop) {
-        home = Home(loop: loop)
+        handlerActor = HandlerActor(loop: loop)
     }
 
     /// Starts the call in a task, soon.
     func start(_ call: Call) {
         if let task = parked.popLast() { return task.resume(returning: call) }
         waiting.append(call)
-        if waiting.count > starting { wakeGrower() }
+        if waiting.count > starting { wakeSpawner() }
     }
 
     /// Owns the tasks. Returns after `stop()`, when the last call has ended. Call it on the loop.
@@ -54,7 +54,9 @@ final class HandlerTasks: @unchecked Sendable {
         await withDiscardingTaskGroup { group in
             while await isTaskMissing() {
                 starting += 1
-                group.addTask(executorPreference: home.loop) { [home] in await self.work(on: home) }
+                group.addTask(executorPreference: handlerActor.loop) { [handlerActor] in
+                    await self.work(on: handlerActor)
+                }
             }
         }
     }
@@ -62,7 +64,7 @@ final class HandlerTasks: @unchecked Sendable {
     /// Ends the tasks: no further call comes.
     func stop() {
         isStopping = true
-        wakeGrower()
+        wakeSpawner()
         for task in parked { task.resume(returning: nil) }
         parked = []
     }
@@ -72,18 +74,18 @@ final class HandlerTasks: @unchecked Sendable {
         while waiting.count <= starting, !isStopping {
             await withUnsafeContinuation { continuation in
                 // Other tasks may have run between the check and this point, so the condition is checked again.
-                if waiting.count > starting || isStopping { continuation.resume() } else { grower = continuation }
+                if waiting.count > starting || isStopping { continuation.resume() } else { spawner = continuation }
             }
         }
         return waiting.count > starting
     }
 
-    private func wakeGrower() {
-        grower?.resume()
-        grower = nil
+    private func wakeSpawner() {
+        spawner?.resume()
+        spawner = nil
     }
 
-    private func work(on home: isolated Home) async {
+    private func work(on handlerActor: isolated HandlerActor) async {
         starting -= 1
         guard let task = withUnsafeCurrentTask(body: { $0 }) else { return }
         while let call = await nextCall() {

@@ -21,7 +21,7 @@ final class MemoryBudget: @unchecked Sendable {
     /// Wakes the connection once, when there is room again.
     func wait(_ connection: HTTPConnection) { stalled[ObjectIdentifier(connection)] = connection }
 
-    func forget(_ connection: HTTPConnection) { stalled[ObjectIdentifier(connection)] = nil }
+    func stopWaiting(_ connection: HTTPConnection) { stalled[ObjectIdentifier(connection)] = nil }
 
     private func wakeStalled() {
         let waiting = stalled

@@ -165,7 +165,7 @@ extension Tokenizer {
     }
 
     func fault(_ code: JSONFault.Code, _ detail: String) -> JSONFaults {
-        let place = offset < bytes.count ? "At byte \(offset): " : "At the end of the text: "
-        return JSONFaults([JSONFault(pointer: "", code: code, detail: place + detail, offset: offset)])
+        let location = offset < bytes.count ? "At byte \(offset): " : "At the end of the text: "
+        return JSONFaults([JSONFault(pointer: "", code: code, detail: location + detail, offset: offset)])
     }
 }

@@ -86,8 +86,8 @@ struct RowBenchmark {
         }
         if options.wants(.first) {
             report.addInserts(try await bench(scripts.insert, "pgbench inserts"))
-            let news = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
-            report.add(try await load(server, news, expecting: .created), to: .first)
+            let requests = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
+            report.add(try await load(server, requests, expecting: .created), to: .first)
         }
     }
 
