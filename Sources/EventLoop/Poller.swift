@@ -34,7 +34,7 @@ final class Poller: Sendable {
         precondition(epoll >= 0 && wakeUp >= 0, "no descriptor left for an event loop: raise the limit (ulimit -n)")
         events = .allocate(capacity: Self.eventsMax)
         let isWatched = watch(wakeUp, for: .readable, key: Self.wakeKey)
-        precondition(isWatched, "no room for an event loop: epoll_ctl, errno \(errno)")
+        precondition(isWatched, "an event loop cannot be created: epoll_ctl, errno \(errno)")
     }
 
     deinit {

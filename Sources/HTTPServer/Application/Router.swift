@@ -141,7 +141,7 @@ final class Endpoint: Sendable {
     let captureNames: [String]
 
     init(_ route: Route) {
-        precondition(route.pattern.hasPrefix("/"), "a route's pattern starts with a slash: \(route.pattern)")
+        precondition(route.pattern.hasPrefix("/"), "a route's pattern must start with a slash: \(route.pattern)")
         method = route.method
         pattern = route.pattern
         bodyBytesMax = route.bodyBytesMax

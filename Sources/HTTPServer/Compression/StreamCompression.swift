@@ -56,5 +56,5 @@ extension HTTPFields {
 extension Problem {
     fileprivate static let noAcceptableEncoding = Problem(
         .notAcceptable, code: "no-acceptable-encoding",
-        detail: "Accept-Encoding rules out both gzip and a body without a coding.")
+        detail: "Accept-Encoding excludes both gzip and an uncompressed body.")
 }

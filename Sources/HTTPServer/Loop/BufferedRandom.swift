@@ -15,6 +15,6 @@ struct BufferedRandom {
     private mutating func refill() {
         words.append(contentsOf: repeatElement(0, count: Self.wordsMax))
         let result = words.withUnsafeMutableBytes { getentropy($0.baseAddress!, $0.count) }
-        precondition(result == 0, "the system has no random numbers")
+        precondition(result == 0, "getentropy failed")
     }
 }

@@ -108,7 +108,7 @@ final class ReloadableTLSContext: @unchecked Sendable {
         do {
             current = try TLSContext(copying: current)
         } catch {
-            logger.error("the keys of TLS session tickets stay in use", metadata: ["error": "\(error)"])
+            logger.error("the keys of TLS session tickets could not be replaced", metadata: ["error": "\(error)"])
         }
     }
 

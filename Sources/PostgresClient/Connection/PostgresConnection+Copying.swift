@@ -14,7 +14,7 @@ extension PostgresConnection {
         let literals = try await literals(of: query, timeout: timeout)
         guard isOpen else { throw PostgresError(.connectionLost, retry: .yes) }
         guard copy == nil, unitsInFlight == 0 else {
-            throw PostgresError(.protocolViolation, message: "a COPY needs the connection for itself")
+            throw PostgresError(.protocolViolation, message: "a COPY needs an idle connection")
         }
         copy = Copy(deadline: deadline)
         guard handle.sendCopy("COPY (\(query.text(with: literals))) TO STDOUT (FORMAT binary)") else {

@@ -27,7 +27,7 @@ public struct PostgresPoolLimits: Sendable {
     public var shutDownTimeout = Duration.seconds(5)
 
     public init(connectionsMin: Int = 4, connectionsMax: Int = 4) {
-        precondition(connectionsMin >= 0 && connectionsMax >= max(1, connectionsMin), "a pool has connections")
+        precondition(connectionsMin >= 0 && connectionsMax >= max(1, connectionsMin), "a pool must have connections")
         self.connectionsMin = connectionsMin
         self.connectionsMax = connectionsMax
     }

@@ -35,8 +35,8 @@ public struct MetricDescription: Sendable {
     /// - Parameter buckets: upper bounds, ascending and finite; `+Inf` is added.
     public init(prefix: String, help: String? = nil, buckets: [Double]? = nil) {
         let bounds = buckets ?? []
-        precondition(bounds.allSatisfy(\.isFinite), "a bucket's bound is finite: \(prefix)")
-        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "the bounds of buckets ascend: \(prefix)")
+        precondition(bounds.allSatisfy(\.isFinite), "bucket bounds must be finite: \(prefix)")
+        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bucket bounds must ascend: \(prefix)")
         self.prefix = prefix
         self.help = help
         self.buckets = buckets

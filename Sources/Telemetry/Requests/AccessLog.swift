@@ -40,7 +40,7 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
         label: String, format: LogFormat, level: Logger.Level = .info, output: LogOutput = .standardError,
         successInterval: Int = 1
     ) {
-        precondition(successInterval > 0, "the interval of logged successes is at least 1")
+        precondition(successInterval > 0, "the interval of logged successes must be at least 1")
         self.label = label
         self.format = format
         self.output = output
