@@ -4,10 +4,10 @@ public import Logging
 /// A private PostgreSQL server that this process owns. It is created on first use and reached over a Unix socket that
 /// only this process's user and the server's user can enter.
 ///
-/// It runs in its own session, so that Ctrl-C on the owner's terminal does not reach it, and until ``stop(_:)``: call
-/// that after the last client has finished. If the owner dies first, the server keeps running, and the folder's next
-/// owner stops and replaces it. A file lock, which the kernel releases when the holder dies, allows only one living
-/// process to own a folder.
+/// It runs in its own session, so that Ctrl-C on the owner's terminal does not reach it. It runs until ``stop(_:)``;
+/// call that after the last client has finished. If the owner dies first, the server keeps running, and the folder's
+/// next owner stops and replaces it. A file lock, which the kernel releases when the holder dies, allows only one
+/// living process to own a folder.
 public actor EmbeddedPostgres {
     /// How to stop a running server.
     public enum StopMode: String, Sendable {

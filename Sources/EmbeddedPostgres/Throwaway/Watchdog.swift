@@ -4,7 +4,7 @@ import Subprocess
 /// then removes a throw-away cluster.
 ///
 /// A parent-death signal is no alternative: it depends on the thread that started the child, and PostgreSQL's server is
-/// started by `pg_ctl`, which exits at once.
+/// started by `pg_ctl`, which exits as soon as the server runs.
 enum Watchdog {
     /// `$1` is the cluster's folder. The server is recognized by its arguments, because its id may have been reused;
     /// SIGQUIT is its immediate shutdown. It may still write files while it stops, so the removal is repeated.

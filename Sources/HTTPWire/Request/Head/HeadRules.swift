@@ -39,7 +39,7 @@ struct HeadRules {
         self.codings = codings
     }
 
-    /// RFC 9110 section 7.6.1. Other options concern upgrades or proxies and are ignored.
+    /// RFC 9110 section 7.6.1. Other options are ignored, because this server never upgrades.
     private mutating func addConnectionOptions(_ value: Span<UInt8>) {
         var position = 0
         while let element = value.nextListElement(&position) {
