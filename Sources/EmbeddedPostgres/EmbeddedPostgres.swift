@@ -31,6 +31,9 @@ public actor EmbeddedPostgres {
             user: ClusterData.serviceName, database: ClusterData.serviceName, withFailoverTo: other.address)
     }
 
+    /// The folder of the server's socket, which libpq takes as a host, and its port.
+    public nonisolated var node: (host: String, port: UInt16) { (address.socketFolder, address.port) }
+
     private nonisolated let address: ServerAddress
     private let directory: String
     private let postmaster: Postmaster

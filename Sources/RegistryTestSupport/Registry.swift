@@ -48,6 +48,24 @@ public func withRegistry<Value: Sendable>(
     }
 }
 
+/// Lends a running registry that is distributed over the nodes of a Citus cluster.
+public func withDistributedRegistry<Value: Sendable>(
+    eventLoops: Int = 2, shards: Int = 4,
+    _ body: (_ registry: Registry, _ workers: [EmbeddedPostgres]) async throws -> Value
+) async throws -> Value {
+    try await CitusCluster.with(logger: .ofClusters) { coordinator, workers in
+        let url = coordinator.connectionString
+        let distributed = try await RegistryCommand.run(
+            ["distribute", "--shards", "\(shards)", "--database-url", url])
+        guard distributed.status == 0 else { throw ServiceEnded(log: distributed.log) }
+        return try await RegistryService.with(databaseURL: url, eventLoops: eventLoops) { service in
+            try await Database.with(url) { database in
+                try await body(Registry(cluster: coordinator, service: service, database: database), workers)
+            }
+        }
+    }
+}
+
 /// Lends a registry whose service writes to whichever of two servers takes writes: the primary, to begin with, whose
 /// commits wait for the standby.
 ///

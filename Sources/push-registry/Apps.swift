@@ -6,7 +6,7 @@ import RegistryStore
 struct Apps: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List and create apps, and change their policies.",
-        subcommands: [List.self, Create.self, Policy.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Create.self, Policy.self, Move.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all apps.")

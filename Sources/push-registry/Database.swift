@@ -73,18 +73,24 @@ struct Database: Sendable {
 
     /// The service's sessions. Its statements are written for index look-ups of many keys, whatever the planner knew of
     /// the tables when it first saw them; no statement may hold locks for longer than a request lives.
-    var serviceConfiguration: PostgresConfiguration {
-        get throws {
-            try PostgresConfiguration(
-                connectionString,
-                settings: [
-                    "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
-                    "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s",
-                    // A batch waits no longer: its neighbours wait with it.
-                    "lock_timeout": "100ms",
-                    "idle_in_transaction_session_timeout": "15s",
-                ])
+    func serviceConfiguration() async throws -> PostgresConfiguration {
+        var settings = [
+            "jit": "off", "statement_timeout": "10s",
+            // A batch waits no longer: its neighbours wait with it.
+            "lock_timeout": "100ms", "idle_in_transaction_session_timeout": "15s",
+        ]
+        let isDistributed = try await Distribution.exists(in: configuration)
+        if isDistributed {
+            // Citus finds the shard in the values of a statement.
+            settings["plan_cache_mode"] = "auto"
+            settings["citus.propagate_set_commands"] = "local"
+        } else {
+            settings["plan_cache_mode"] = "force_generic_plan"
+            for method in ["seqscan", "hashjoin", "mergejoin"] { settings["enable_\(method)"] = "off" }
         }
+        return try PostgresConfiguration(
+            connectionString, settings: settings,
+            transactionSettings: isDistributed ? ["SET LOCAL lock_timeout = '100ms'"] : [])
     }
 
     /// The sessions that read audiences. Their questions are any, so the planner may do whatever it finds best.

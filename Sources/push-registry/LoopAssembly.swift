@@ -62,12 +62,13 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// Of the newest migration that this binary has.
     private let schemaVersion: Int
 
+    /// - Parameter configuration: of the sessions of registrations.
     init(
-        _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
+        _ database: Database, _ configuration: PostgresConfiguration, _ audiences: AudienceSettings,
+        _ bodyLimits: BodyLimits, loops: [EventLoop],
         admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
-        let configuration = try database.serviceConfiguration
         let audienceConfiguration = try database.audienceConfiguration(audiences)
         let clock = RegistryClock()
         self.clock = clock

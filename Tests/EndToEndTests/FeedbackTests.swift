@@ -149,8 +149,8 @@ extension RegistryApp {
     fileprivate func waitTwoDays() async throws {
         _ = try await database.rows(
             """
-            UPDATE installation SET created_at = created_at - interval '2 days',
-                registered_at = registered_at - interval '2 days', last_seen_at = last_seen_at - interval '2 days'
+            UPDATE installation SET created_at = (created_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC',
+                registered_at = (registered_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC', last_seen_at = (last_seen_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC'
             WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
             """)
     }

@@ -80,7 +80,8 @@ extension EndToEnd {
         @Test func put_movesLastSeenAt_whenItIsOlderThanTheTouchInterval() async throws {
             let app = try await RegistryApp.make(policy: ["touchInterval": "PT1H"])
             let first = try await app.put("phone", as: "alice")
-            try await app.update("phone", "last_seen_at = last_seen_at - interval '61 minutes'")
+            try await app.update(
+                "phone", "last_seen_at = (last_seen_at AT TIME ZONE 'UTC' - interval '61 minutes') AT TIME ZONE 'UTC'")
             let old = try await app.get("phone").json["lastSeenAt"]
             let second = try await app.put("phone", as: "alice")
             #expect(second.json["status"] == "unchanged")

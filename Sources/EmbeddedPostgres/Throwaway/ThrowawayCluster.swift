@@ -43,6 +43,26 @@ public enum ThrowawayCluster {
         }
     }
 
+    /// Lends several servers, which together count as one cluster: the nodes of a distributed engine.
+    ///
+    /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.
+    public static func withServers<Value: Sendable>(
+        _ count: Int, settings: [String: String] = [:], logger: Logger = Logger(label: "throwaway-cluster"),
+        _ body: ([EmbeddedPostgres]) async throws -> Value
+    ) async throws -> Value {
+        try await withPermit { try await lend(count, [], settings, logger: logger, body) }
+    }
+
+    private static func lend<Value: Sendable>(
+        _ count: Int, _ servers: [EmbeddedPostgres], _ settings: [String: String], logger: Logger,
+        _ body: ([EmbeddedPostgres]) async throws -> Value
+    ) async throws -> Value {
+        guard servers.count < count else { return try await body(servers) }
+        return try await lend(settings, logger: logger) { server in
+            try await lend(count, servers + [server], settings, logger: logger, body)
+        }
+    }
+
     private static func withPermit<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         await ClusterSemaphore.shared.wait()
         let result: Result<Value, any Error>

@@ -12,17 +12,23 @@ public struct PostgresConfiguration: Sendable {
 
     let connectionString: ConnectionString
     let settings: [String: String]
+    /// `SET LOCAL` statements at the start of each transaction, for a distributed engine: the settings of a session
+    /// stay on the session's node, these reach all nodes.
+    let transactionSettings: [PostgresStatement]
 
     /// - Parameters:
     ///   - connectionString: libpq's, as keywords or URI, with one host or several (`target_session_attrs`). Defaults
     ///     are added for missing parts: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's
     ///     name.
     ///   - settings: run-time parameters of the session, as for `SET`.
+    ///   - transactionSettings: `SET LOCAL` statements, for a distributed engine.
     /// - Throws: `invalidConfiguration` if libpq cannot parse the string.
     public init(
-        _ connectionString: String, applicationName: String = "push-registry", settings: [String: String] = [:]
+        _ connectionString: String, applicationName: String = "push-registry", settings: [String: String] = [:],
+        transactionSettings: [PostgresStatement] = []
     ) throws(PostgresError) {
         self.connectionString = try ConnectionString(connectionString, applicationName: applicationName)
+        self.transactionSettings = transactionSettings
         self.settings = Self.defaultSettings.merging(settings) { _, set in set }
     }
 }

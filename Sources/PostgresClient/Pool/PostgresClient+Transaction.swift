@@ -14,6 +14,17 @@ extension PostgresClient {
         }
     }
 
+    /// Sends a unit that is a transaction, on a connection of its own: it may wait for locks.
+    ///
+    /// A unit is an implicit transaction. On the other nodes of a distributed engine, each statement of an implicit one
+    /// would commit for itself, so the unit begins and commits there.
+    public nonisolated func commit(_ unit: [PostgresStatement]) async throws -> [PostgresResult] {
+        guard configuration.transactionSettings.isEmpty else {
+            return try await withTransaction { try await $0.commit(after: unit) }
+        }
+        return try await withConnection { try await $0.execute(unit, timeout: limits.unitTimeout) }
+    }
+
     /// Lends a transaction. It commits when `body` returns, unless `body` has committed, and rolls back if `body`
     /// throws.
     ///
@@ -28,7 +39,8 @@ extension PostgresClient {
     ) async throws -> Value {
         let start = ContinuousClock.now
         return try await withConnection { connection in
-            let transaction = PostgresTransaction(connection, mode, timeout: timeout ?? limits.unitTimeout)
+            let transaction = PostgresTransaction(
+                connection, mode, settings: configuration.transactionSettings, timeout: timeout ?? limits.unitTimeout)
             do {
                 let value = try await body(transaction)
                 try await transaction.finish()

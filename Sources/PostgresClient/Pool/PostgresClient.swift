@@ -15,7 +15,7 @@ public actor PostgresClient {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     public nonisolated let limits: PostgresPoolLimits
 
-    private let configuration: PostgresConfiguration
+    nonisolated let configuration: PostgresConfiguration
     private let logger: Logger
     private let meters: PoolMeters
     private let reachable = Atomic<Bool>(false)

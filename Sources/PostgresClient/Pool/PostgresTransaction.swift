@@ -19,13 +19,17 @@ public final class PostgresTransaction {
     private static let rollBackSQL = PreparedSQL("ROLLBACK")
 
     private let connection: PostgresConnection
-    private let mode: PostgresTransactionMode
+    private let first: [PostgresStatement]
     private let timeout: Duration
     private var phase = Phase.new
 
-    init(_ connection: PostgresConnection, _ mode: PostgresTransactionMode, timeout: Duration) {
+    /// - Parameter settings: `SET LOCAL` statements.
+    init(
+        _ connection: PostgresConnection, _ mode: PostgresTransactionMode, settings: [PostgresStatement],
+        timeout: Duration
+    ) {
         self.connection = connection
-        self.mode = mode
+        first = [PostgresStatement(mode.begin)] + settings
         self.timeout = timeout
     }
 
@@ -60,8 +64,8 @@ public final class PostgresTransaction {
     private func send(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
         guard phase == .new else { return try await connection.execute(unit, timeout: timeout) }
         phase = .open
-        let results = try await connection.execute([PostgresStatement(mode.begin)] + unit, timeout: timeout)
-        return Array(results.dropFirst())
+        let results = try await connection.execute(first + unit, timeout: timeout)
+        return Array(results.dropFirst(first.count))
     }
 
     private func checkOpen() throws(PostgresError) {

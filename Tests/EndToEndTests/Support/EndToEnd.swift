@@ -13,8 +13,14 @@ struct SharedRegistry: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await withRegistry { registry in
-            try await Self.$current.withValue(registry) { try await function() }
+        if CitusCluster.isWanted {
+            try await withDistributedRegistry { registry, _ in
+                try await Self.$current.withValue(registry) { try await function() }
+            }
+        } else {
+            try await withRegistry { registry in
+                try await Self.$current.withValue(registry) { try await function() }
+            }
         }
     }
 }
