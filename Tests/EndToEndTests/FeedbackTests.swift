@@ -150,7 +150,8 @@ extension RegistryApp {
         _ = try await database.rows(
             """
             UPDATE installation SET created_at = (created_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC',
-                registered_at = (registered_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC', last_seen_at = (last_seen_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC'
+                registered_at = (registered_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC',
+                last_seen_at = (last_seen_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC'
             WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
             """)
     }

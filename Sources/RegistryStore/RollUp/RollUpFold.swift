@@ -145,7 +145,7 @@ extension RollUpFold {
     @discardableResult
     public static func runAll(in session: PostgresSession) throws -> Int {
         var deltas = 0
-        for row in try session.execute(RollUpStatements.apps) {
+        for row in try session.execute(RollUpStatements.allApps) {
             let app = AppNumber(try row.decode(0))
             while let outcome = try run(app, in: session) {
                 deltas += outcome.deltas

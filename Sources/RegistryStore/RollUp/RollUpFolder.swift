@@ -65,7 +65,7 @@ public struct RollUpFolder: Sendable {
 
     private func waiting() async throws -> [RollUpSchedule.Waiting] {
         var waiting: [RollUpSchedule.Waiting] = []
-        for row in try await postgres.execute(RollUpStatements.apps) {
+        for row in try await postgres.execute(RollUpStatements.allApps) {
             let app = AppNumber(try row.decode(0))
             let counts = try await postgres.execute(
                 RollUpStatements.waiting(in: app, countMax: Int64(limits.deltasMax)))[0]

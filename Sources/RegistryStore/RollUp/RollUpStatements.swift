@@ -10,7 +10,7 @@ enum RollUpStatements {
         NamedStatement(
             "waiting", serving: "Service, fold (R13): counts an app's deltas and expired sessions.",
             waiting(in: NamedStatement.app, countMax: 1)),
-        NamedStatement("apps", serving: "Service, fold; clean-up (R13): lists the apps.", apps),
+        NamedStatement("allApps", serving: "Service, fold; clean-up; rebuild-rollup: lists the apps.", allApps),
         NamedStatement(
             "addState", serving: "Service, clean-up, rebuild-rollup (R13): adds the row that a fold locks.",
             addState(NamedStatement.app)),
@@ -56,7 +56,7 @@ enum RollUpStatements {
         """
     }
 
-    static let apps = PostgresStatement("SELECT id FROM app ORDER BY id")
+    static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
 
     /// Returns the number of waiting deltas and of expired sessions. Of each, at most `countMax` are counted.
     static func waiting(in app: AppNumber, countMax: Int64) -> PostgresStatement {
@@ -234,8 +234,7 @@ extension RollUpStatements {
                 ON CONFLICT (app_id, \(sql: level.key.joined(separator: ", "))) DO UPDATE
                 SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
                     installations = r.installations + excluded.installations
-                RETURNING r.ctid, \(sql: level.isRanked ? level.key.map { "r.\(sql: $0), " }.joined(separator: "") : "") \
-                    r.reachable, r.active, r.installations)
+                RETURNING ctid, \(sql: columns), r.reachable, r.active, r.installations)
             """
         return level.isRanked ? [summed, added, resize(level, app)] : [summed, added]
     }

@@ -13,7 +13,8 @@ enum SnapshotStatements {
     /// - Parameter installations: a FROM item named `k` with a column `install_id`.
     static func present(in installations: PostgresSQL) -> PostgresSQL {
         """
-        SELECT i.app_id, i.install_id, i.snapshot_at, i.snapshot_sender, \(sql: SnapshotColumns.batch.list.names(of: "i"))
+        SELECT i.app_id, i.install_id, i.snapshot_at, i.snapshot_sender,
+            \(sql: SnapshotColumns.batch.list.names(of: "i"))
         FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """
     }
