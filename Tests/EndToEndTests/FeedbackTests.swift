@@ -149,9 +149,9 @@ extension RegistryApp {
     fileprivate func waitTwoDays() async throws {
         _ = try await database.rows(
             """
-            UPDATE installation SET created_at = (created_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC',
-                registered_at = (registered_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC',
-                last_seen_at = (last_seen_at AT TIME ZONE 'UTC' - interval '2 days') AT TIME ZONE 'UTC'
+            UPDATE installation SET created_at = \(sql: .earlier("created_at", by: "2 days")),
+                registered_at = \(sql: .earlier("registered_at", by: "2 days")),
+                last_seen_at = \(sql: .earlier("last_seen_at", by: "2 days"))
             WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
             """)
     }

@@ -81,7 +81,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make(policy: ["touchInterval": "PT1H"])
             let first = try await app.put("phone", as: "alice")
             try await app.update(
-                "phone", "last_seen_at = (last_seen_at AT TIME ZONE 'UTC' - interval '61 minutes') AT TIME ZONE 'UTC'")
+                "phone", "last_seen_at = \(sql: .earlier("last_seen_at", by: "61 minutes"))")
             let old = try await app.get("phone").json["lastSeenAt"]
             let second = try await app.put("phone", as: "alice")
             #expect(second.json["status"] == "unchanged")

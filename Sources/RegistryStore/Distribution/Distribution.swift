@@ -38,12 +38,12 @@ public struct Distribution: Sendable {
 
     /// Whether apps are distributed over nodes.
     public static func exists(in configuration: PostgresConfiguration) async throws -> Bool {
-        try await PostgresSession.withSession(configuration) { session in
-            guard try !session.execute(PostgresStatement(DistributionStatements.isInstalled)).isEmpty else {
-                return false
-            }
-            return try session.execute(DistributionStatements.isDistributed)[0].decode(0)
-        }
+        try await PostgresSession.withSession(configuration) { try exists($0) }
+    }
+
+    static func exists(_ session: PostgresSession) throws -> Bool {
+        guard try !session.execute(PostgresStatement(DistributionStatements.isInstalled)).isEmpty else { return false }
+        return try session.execute(DistributionStatements.isDistributed)[0].decode(0)
     }
 
     /// - Throws: `DistributionError`, `PostgresError`.
@@ -141,12 +141,7 @@ extension Distribution {
     private static func place(
         of app: AppNumber, _ session: PostgresSession
     ) throws -> (place: Place, node: DistributionStatements.Node) {
-        guard try !session.execute(PostgresStatement(DistributionStatements.isInstalled)).isEmpty else {
-            throw DistributionError.noExtension
-        }
-        guard try session.execute(DistributionStatements.isDistributed)[0].decode(0) else {
-            throw DistributionError.notDistributed
-        }
+        guard try exists(session) else { throw DistributionError.notDistributed }
         let row = try session.execute(DistributionStatements.place(of: app))[0]
         let node = DistributionStatements.Node(name: try row.decode(1), port: try row.decode(2))
         return (Place(node: node.text, shard: try row.decode(0), isAlone: try row.decode(3)), node)

@@ -64,21 +64,22 @@ struct ModelApp: Sendable {
 
     /// Makes everything older.
     private mutating func wait(hours: Int64) async throws {
+        let time = "\(hours) hours"
         let statements: [PostgresSQL] = [
             """
-            UPDATE installation SET created_at = created_at - make_interval(hours => \(Int32(hours))),
-                registered_at = registered_at - make_interval(hours => \(Int32(hours))),
-                last_seen_at = last_seen_at - make_interval(hours => \(Int32(hours))),
-                state_changed_at = state_changed_at - make_interval(hours => \(Int32(hours))),
-                credential_issued_at = credential_issued_at - make_interval(hours => \(Int32(hours)))
+            UPDATE installation SET created_at = \(sql: .earlier("created_at", by: time)),
+                registered_at = \(sql: .earlier("registered_at", by: time)),
+                last_seen_at = \(sql: .earlier("last_seen_at", by: time)),
+                state_changed_at = \(sql: .earlier("state_changed_at", by: time)),
+                credential_issued_at = \(sql: .earlier("credential_issued_at", by: time))
             """,
             """
-            UPDATE session SET seen_at = seen_at - make_interval(hours => \(Int32(hours))),
-                kept_at = kept_at - make_interval(hours => \(Int32(hours))),
-                ended_at = ended_at - make_interval(hours => \(Int32(hours)))
+            UPDATE session SET seen_at = \(sql: .earlier("seen_at", by: time)),
+                kept_at = \(sql: .earlier("kept_at", by: time)),
+                ended_at = \(sql: .earlier("ended_at", by: time))
             """,
-            "UPDATE user_guard SET refused_before = refused_before - make_interval(hours => \(Int32(hours)))",
-            "UPDATE installation_logout SET logged_out_at = logged_out_at - make_interval(hours => \(Int32(hours)))",
+            "UPDATE user_guard SET refused_before = \(sql: .earlier("refused_before", by: time))",
+            "UPDATE installation_logout SET logged_out_at = \(sql: .earlier("logged_out_at", by: time))",
         ]
         for statement in statements {
             let ofThisApp: PostgresSQL =

@@ -286,7 +286,8 @@ struct CleanUpRunTests {
             """
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
                 generation_before, generation_after)
-            SELECT 1, day::timestamptz, 0, 'old', 'registered', 'new', 'test', 'apns', 'active', 0, 1
+            SELECT 1, day::timestamptz, (SELECT id FROM app WHERE identifier = \(app.registry.id)), 'old', 'registered',
+                'new', 'test', 'apns', 'active', 0, 1
             FROM unnest(ARRAY['2020-01-02', '2019-12-31', '2020-02-03']) AS day
             """)
         let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"]).report

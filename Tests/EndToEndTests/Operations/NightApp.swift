@@ -28,7 +28,7 @@ struct NightApp {
     func age(_ installID: String, by time: String) async throws {
         let columns = ["created_at", "registered_at", "last_seen_at", "state_changed_at"]
         let assignments = columns.map {
-            "\(identifier: $0) = \(identifier: $0) - \(literal: time)::interval" as PostgresSQL
+            "\(identifier: $0) = \(sql: .earlier($0, by: time))" as PostgresSQL
         }
         try await registry.update(installID, assignments.joined(separator: ", "))
     }
@@ -48,7 +48,7 @@ struct NightApp {
             for column in columns {
                 _ = try await registry.database.rows(
                     """
-                    UPDATE \(identifier: table) SET \(identifier: column) = \(identifier: column) - interval '401 days'
+                    UPDATE \(identifier: table) SET \(identifier: column) = \(sql: .earlier(column, by: "401 days"))
                     WHERE app_id = (SELECT id FROM app WHERE identifier = \(registry.id))
                     """)
             }

@@ -30,3 +30,11 @@ extension RegistryApp {
             """)
     }
 }
+
+extension PostgresSQL {
+    /// A time column of the row, less an interval. Citus allows only immutable functions of columns in an UPDATE, and
+    /// subtracting from a `timestamptz` depends on the session's time zone.
+    static func earlier(_ column: String, by time: String) -> PostgresSQL {
+        "(\(identifier: column) AT TIME ZONE 'UTC' - \(literal: time)::interval) AT TIME ZONE 'UTC'"
+    }
+}
