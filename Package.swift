@@ -73,11 +73,11 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, cryptoExtras,
-                httpTypes, logging,
+                "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto,
+                cryptoExtras, httpTypes, logging,
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
-        module("PushRegistry", []),
+        module("PushRegistry", ["ByteText"]),
         module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
@@ -142,8 +142,8 @@ let package = Package(
         tests(
             "RegistryAPITests",
             [
-                "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
-                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
+                "ByteText", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument",
+                "PostgresClient", "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
             ]),
         tests(
             "CommandTests",
@@ -166,8 +166,9 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto,
-                logging,
+                "ByteText", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
+                "SeededRandom",
+                crypto, logging,
             ]),
         tests(
             "FleetGeneratorTests",

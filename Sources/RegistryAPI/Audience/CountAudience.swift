@@ -16,7 +16,7 @@ extension RegistryService {
         }
     }
 
-    /// The same for a flat filter in the query.
+    /// Counts by a flat filter in the query.
     var countAudienceByQuery: Route {
         Route(.get, Self.audiencePattern + "/count") { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
@@ -28,12 +28,12 @@ extension RegistryService {
 
 extension JSONWriter {
     /// `{count, asOf}`.
-    fileprivate init(_ answer: AudienceCount) {
+    fileprivate init(_ count: AudienceCount) {
         self.init()
         object { writer in
-            writer.member("count", answer.count)
-            writer.member("asOf", answer.asOf.description)
-            writer.member(answer.plan)
+            writer.member("count", count.count)
+            writer.member("asOf", count.asOf.description)
+            writer.member(count.plan)
         }
     }
 }

@@ -1,7 +1,7 @@
 import PushRegistry
 import Synchronization
 
-/// The verifiers of the apps' policies: a policy's keys are parsed once, when it is first met, and not at each call.
+/// Caches a verifier for each app, so that the keys of a policy are parsed once and not at each call.
 final class UserTokenCache: Sendable {
     private let verifiers = Mutex<[AppNumber: UserTokenVerifier]>([:])
 
@@ -16,7 +16,7 @@ final class UserTokenCache: Sendable {
 }
 
 extension AppPolicy {
-    /// Comparing a text with itself costs a comparison of pointers, which is what this is until the policy changes.
+    /// Cheap until the policy changes: comparing a string with itself compares pointers.
     fileprivate func hasKeysAndClaims(of other: AppPolicy) -> Bool {
         jwks == other.jwks && jwtIssuer == other.jwtIssuer && jwtAudience == other.jwtAudience
             && sessionExpiryClaim == other.sessionExpiryClaim

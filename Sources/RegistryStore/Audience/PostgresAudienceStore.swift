@@ -117,7 +117,7 @@ public struct PostgresAudienceStore: AudienceStore {
 // MARK: - Exports
 
 extension PostgresAudienceStore {
-    public func makeExportPlace() async throws -> any Sendable {
+    public func makeExportSlot() async throws -> any Sendable {
         try await places.take()
     }
 

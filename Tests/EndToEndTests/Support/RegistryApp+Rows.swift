@@ -2,7 +2,7 @@ import PostgresClient
 import RegistryTestSupport
 
 extension RegistryApp {
-    /// Which version of the row the database holds: another one after every write, whatever it wrote.
+    /// The version of the row: another one after every write.
     func rowVersion(_ installID: String) async throws -> String? {
         try await database.column(
             """
@@ -12,7 +12,7 @@ extension RegistryApp {
         ).first
     }
 
-    /// Sets columns as time or a part of the service would.
+    /// Sets columns by SQL.
     func update(_ installID: String, _ assignments: PostgresSQL) async throws {
         _ = try await database.rows(
             """
