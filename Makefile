@@ -6,7 +6,7 @@ RELEASE = .build/release/push-registry
 RELEASE_FLAGS = -c release --product push-registry --static-swift-stdlib
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
 
-.PHONY: help run test tsan fuzz bench lint docs format build packages clean
+.PHONY: help run test test-citus tsan fuzz bench lint docs format build packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -19,6 +19,16 @@ build: packages ## Build the optimised binary
 
 test: packages ## Run all tests, on throw-away PostgreSQL clusters
 	$(SWIFT) test
+
+# Lifecycle, audiences, the feed, races and the night job.
+CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|HistoryTests|$\
+	FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceList|ExportStream|Segment|$\
+	CleanUpRun|CleanUpRules|RebuildRollUp|Distribution
+
+test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
+	@test -f "$$(pg_config --pkglibdir)/citus.so" \
+		|| { echo "SKIPPED: tests on Citus (the extension is not installed)"; exit 0; } \
+		&& PUSH_REGISTRY_TEST_CITUS=1 $(SWIFT) test --filter '$(CITUS_TESTS)'
 
 tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build
 	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests|TelemetryTests'

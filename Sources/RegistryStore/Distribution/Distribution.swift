@@ -30,6 +30,8 @@ public struct Distribution: Sendable {
         public var isDone: Bool { tables.isEmpty && referenceTables.isEmpty }
     }
 
+    private static let servicesDeadline = Duration.seconds(3)
+
     private let configuration: PostgresConfiguration
 
     public init(_ configuration: PostgresConfiguration) {
@@ -69,8 +71,8 @@ public struct Distribution: Sendable {
     ///
     /// - Parameter progress: called before each table.
     public func distribute(_ plan: Plan, progress: @escaping @Sendable (_ table: String) -> Void) async throws {
-        guard plan.sessions == 0 else { throw DistributionError.servicesRun(plan.sessions) }
         try await PostgresSession.withSession(configuration) { session in
+            try Self.waitForServices(session)
             for table in plan.referenceTables {
                 progress(table)
                 _ = try session.execute(DistributionStatements.refer(table))
@@ -85,6 +87,18 @@ public struct Distribution: Sendable {
                         table, shards: Int32(plan.shards), beside: table == first ? nil : first))
                 _ = try session.execute(DistributionStatements.truncateLocal(table))
             }
+        }
+    }
+
+    /// A session that was closed a moment ago may still be listed.
+    private static func waitForServices(_ session: PostgresSession) throws {
+        let deadline = ContinuousClock.now + servicesDeadline
+        while true {
+            let count: Int = try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0)
+            if count == 0 { return }
+            guard ContinuousClock.now < deadline else { throw DistributionError.servicesRun(count) }
+            try session.checkCancellation()
+            CleanUpPace.sleep(.milliseconds(50))
         }
     }
 

@@ -22,8 +22,12 @@ public enum CitusCluster {
     ) async throws -> Value {
         try await ThrowawayCluster.withServers(3, settings: settings, logger: logger) { servers in
             for server in servers {
-                try await Database.with(server.superuserConnectionString, sessionsMax: 1) {
-                    _ = try await $0.rows("CREATE EXTENSION citus")
+                try await Database.with(server.superuserConnectionString, sessionsMax: 1) { database in
+                    _ = try await database.rows("CREATE EXTENSION citus")
+                    // A node connects to itself, too.
+                    let host = server.node.host
+                    _ = try await database.rows("ALTER SYSTEM SET citus.local_hostname = \(literal: host)")
+                    _ = try await database.rows("SELECT pg_reload_conf()")
                 }
             }
             let coordinator = servers[0]

@@ -219,18 +219,17 @@ struct CleanUpRunTests {
     @Test func killedRun_isInterrupted_andTheNextContinues() async throws {
         let app = try await mixed()
         let url = try Registry.shared.cluster.connectionString
+        let number = try await app.registry.number()
         let run = try await app.registry.database.withTransaction { transaction in
             // Blocks the run's only batch.
-            _ = try await transaction.execute(["SELECT FROM installation WHERE install_id = 'stale' FOR UPDATE"])
+            _ = try await transaction.execute([
+                "SELECT FROM installation WHERE app_id = \(number) AND install_id = 'stale' FOR UPDATE"
+            ])
             let command = try RegistryCommand(
                 ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             defer { command.send(SIGKILL) }
             try await eventually("the run waits") {
-                try await app.registry.database.count(
-                    """
-                    SELECT count(*) FROM pg_stat_activity
-                    WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
-                    """) > 0
+                try await app.isCleanUpWaiting()
             }
             command.send(SIGKILL)
             _ = try await command.exitStatus()
@@ -259,11 +258,7 @@ struct CleanUpRunTests {
             let command = try RegistryCommand(
                 ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             try await eventually("the run waits") {
-                try await app.registry.database.count(
-                    """
-                    SELECT count(*) FROM pg_stat_activity
-                    WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
-                    """) > 0
+                try await app.isCleanUpWaiting()
             }
             return command
         }

@@ -68,6 +68,17 @@ struct NightApp {
         try await registry.get(installID).json["state"].string
     }
 
+    /// Whether a statement of the job waits for a lock. On Citus, the session of a worker waits.
+    func isCleanUpWaiting() async throws -> Bool {
+        let waits: PostgresStatement =
+            CitusCluster.isWanted
+            ? "SELECT count(*) FROM citus_lock_waits WHERE blocked_statement LIKE '%job:cleanup%'"
+            : """
+            SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
+            """
+        return try await registry.database.count(waits) > 0
+    }
+
     /// Runs the job; by default without a limit of the breaker.
     @discardableResult
     func cleanUp(_ arguments: [String] = ["--max-share", "100%"]) async throws -> (status: Int32, report: JSON) {

@@ -2,6 +2,11 @@ import PostgresClient
 import RegistryTestSupport
 
 extension RegistryApp {
+    /// The app's number in the tables.
+    func number() async throws -> Int32 {
+        try await database.column("SELECT id FROM app WHERE identifier = \(id)")[0]
+    }
+
     /// The version of the row: another one after every write.
     func rowVersion(_ installID: String) async throws -> String? {
         try await database.column(

@@ -1,0 +1,70 @@
+import EmbeddedPostgres
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("On Citus, each app lies on one node and can be moved", .enabled(if: CitusCluster.isWanted))
+    struct DistributionTests {
+        @Test func distribution_isComplete() async throws {
+            let tables = try await Registry.shared.database.column(
+                """
+                SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+                WHERE a.attname = 'app_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
+                    AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) ORDER BY 1
+                """, as: String.self)
+            #expect(tables == ["api_key", "cleanup_result", "segment", "segment_use"])
+            let again = try await command("distribute", "--dry-run", "--json")
+            #expect(again["isDone"] == true && again["nodes"].array.count >= 2)
+        }
+
+        @Test func app_isServedWhereItIsMovedTo() async throws {
+            let app = try await RegistryApp.make()
+            for number in 0..<20 { _ = try await app.put("phone-\(number)", as: "alice") }
+            let before = try await app.registry.send("GET", app.path + "/changes?limit=100").body
+            let nodes = try await command("distribute", "--dry-run", "--json")["nodes"].array.compactMap(\.string)
+            let place = try await command("apps", "move", app.id, "--json")
+            let target = try #require(nodes.first { $0 != place["node"].string })
+            let moved = try await command("apps", "move", app.id, target, "--json")
+            #expect(moved["node"].string == target && moved["isAlone"] == true)
+            #expect(try await app.put("phone-0", as: "bob").status == 200)
+            #expect(try await app.put("new", as: "alice").status == 201)
+            let after = try await app.registry.send("GET", app.path + "/changes?limit=100").body
+            #expect(after.starts(with: before) && after.count > before.count)
+            try await app.expectCompleteHistory()
+        }
+
+        /// The feed returns no event while an older transaction may still write one.
+        @Test func feed_missesNothing_whenTransactionsCommitInTheOtherOrder() async throws {
+            let app = try await RegistryApp.make()
+            let number = try await app.number()
+            let database = app.database
+            try await database.withTransaction { first in
+                _ = try await first.execute([event("first", of: number)])
+                try await database.withTransaction { second in
+                    _ = try await second.execute([event("second", of: number)])
+                }
+                #expect(try await app.registry.send("GET", app.path + "/changes?limit=100").body.isEmpty)
+            }
+            let lines = try await app.registry.send("GET", app.path + "/changes?limit=100").body
+                .split(separator: UInt8(ascii: "\n"))
+            #expect(lines.count == 2)
+        }
+
+        private func event(_ installID: String, of app: Int32) -> PostgresStatement {
+            """
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
+                generation_before, generation_after)
+            SELECT pg_current_xact_id()::text::bigint, now(), \(app), \(installID), 'registered', 'new', 'test', 'apns',
+                'active', 0, 1
+            """
+        }
+
+        private func command(_ arguments: String...) async throws -> JSON {
+            let url = try Registry.shared.cluster.connectionString
+            let result = try await RegistryCommand.run(arguments + ["--database-url", url])
+            try #require(result.status == 0, "\(result.log)")
+            return try JSON(parsing: Array(result.output.utf8))
+        }
+    }
+}
