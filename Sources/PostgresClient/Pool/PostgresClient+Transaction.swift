@@ -14,16 +14,9 @@ extension PostgresClient {
         }
     }
 
-    /// Sends a unit that is a transaction, on a connection of its own: it may wait for locks.
-    ///
-    /// A unit is an implicit transaction. On the other nodes of a distributed engine, each statement of an implicit one
-    /// would commit for itself, so the unit begins and commits there.
-    public nonisolated func commit(_ unit: [PostgresStatement]) async throws -> [PostgresResult] {
-        guard configuration.transactionSettings.isEmpty else {
-            return try await withTransaction { try await $0.commit(after: unit) }
-        }
-        return try await withConnection { try await $0.execute(unit, timeout: limits.unitTimeout) }
-    }
+    /// Whether the server is the coordinator of a distributed engine. An implicit transaction, such as a unit of several
+    /// statements, is none on other nodes: each statement commits there for itself.
+    public nonisolated var isDistributed: Bool { !configuration.transactionSettings.isEmpty }
 
     /// Lends a transaction. It commits when `body` returns, unless `body` has committed, and rolls back if `body`
     /// throws.

@@ -1,7 +1,7 @@
 public import PostgresClient
 
-/// Asks PostgreSQL for the generic plans of statements. It executes none of them. On Citus, the plan is for app 1: there
-/// is no generic one.
+/// Asks PostgreSQL for the generic plans of statements. It executes none of them. On Citus, which has no generic plans,
+/// a plan is for app 1.
 ///
 /// Each statement is prepared and explained, with NULL for every value, in a transaction that is rolled back. The
 /// statements of an import need the temporary table of its session, which is created in this transaction.

@@ -214,12 +214,17 @@ enum ImportStatements {
     }
 
     static func present(_ app: AppNumber) -> PostgresStatement {
-        "SELECT count(*) FROM imported AS line WHERE \(sql: isPresent(app))"
+        """
+        WITH line AS MATERIALIZED (SELECT install_id FROM imported)
+        SELECT count(*) FROM line WHERE \(sql: isPresent(app))
+        """
     }
 
     /// Returns the number of lines whose installation exists, and of other lines that are refused. It changes nothing.
     static func preview(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
+        WITH line AS MATERIALIZED (
+            SELECT install_id, provider, token_sha256, user_id, session_id, last_seen_at FROM imported)
         SELECT count(*) FILTER (WHERE is_present), count(*) FILTER (WHERE is_forbidden AND NOT is_present)
         FROM (
             SELECT \(sql: isPresent(app)) AS is_present,
@@ -227,7 +232,7 @@ enum ImportStatements {
                     WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
                         AND h.token_sha256 = line.token_sha256) IS NOT NULL
                     OR \(sql: isRefused(app, now)) AS is_forbidden
-            FROM imported AS line) AS line
+            FROM line) AS line
         """
     }
 

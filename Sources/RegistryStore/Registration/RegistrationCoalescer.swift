@@ -88,17 +88,24 @@ public actor RegistrationCoalescer {
                 if isFinished || arrivals.count > 0 { continuation.resume() } else { wake = continuation }
             }
             let batches = arrivals.takeBatch()
-            if !batches.isEmpty { await answer(batches) }
+            guard !batches.isEmpty else { continue }
+            meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
+            await lookUp(batches)
         }
     }
 
     /// R2: an unchanged registration needs one read.
-    private func answer(_ batches: [(app: AppNumber, items: [Arrival])]) async {
-        meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
+    ///
+    /// On Citus, the node of one app may be away: the other apps are then looked up without it.
+    private func lookUp(_ batches: [(app: AppNumber, items: [Arrival])]) async {
         do {
             let findings = try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) })
             for (arrivals, found) in zip(batches, findings) {
                 for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(with: finding) }
+            }
+        } catch  where batches.count > 1 {
+            await withDiscardingTaskGroup { group in
+                for batch in batches { group.addTask(executorPreference: self.loop) { await self.lookUp([batch]) } }
             }
         } catch {
             for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }
@@ -123,7 +130,8 @@ struct RegistrationWriter: Sendable {
     ) async throws -> [Result<RegistrationOutcome, any Error>] {
         let numbers = try await cells.numbers(of: batch.map(\.registration), postgres)
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
-        if case .batch = patience {
+        // On Citus, a statement whose parts use each other's rows sends these rows to all nodes, and fails if one is away.
+        if case .batch = patience, !postgres.isDistributed {
             outcomes = try await writeOptimistically(batch, numbers).mapValues { .success($0) }
         }
         let left = batch.indices.filter { outcomes[$0] == nil }

@@ -57,9 +57,8 @@ struct RegistryServer {
         MetricsSystem.bootstrap(metrics)
         let shutdown = ShutdownFlag()
         let assembly = try LoopAssembly(
-            database, try await database.serviceConfiguration(), settings.audiences, settings.sizes.bodies, loops: loops,
-            admin: admin, shutdown: shutdown,
-            metrics: metrics, logger: logger
+            database, try await database.serviceConfiguration(), settings.audiences, settings.sizes.bodies,
+            loops: loops, admin: admin, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = try httpConfiguration()
         limitConnections(&configuration, eventLoops: loops.count)

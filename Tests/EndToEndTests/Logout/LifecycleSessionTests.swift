@@ -152,14 +152,15 @@ extension RegistryApp {
 
     /// Makes all tombstones older.
     fileprivate func waitSinceLogouts(hours: Int) async throws {
-        let age: PostgresSQL = "make_interval(hours => \(Int32(hours)))"
-        for update: PostgresSQL in [
-            "session SET ended_at = ended_at - \(sql: age)",
-            "user_guard SET refused_before = refused_before - \(sql: age)",
-            "installation_logout SET logged_out_at = logged_out_at - \(sql: age)",
+        for (table, column) in [
+            ("session", "ended_at"), ("user_guard", "refused_before"), ("installation_logout", "logged_out_at"),
         ] {
             _ = try await database.rows(
-                PostgresStatement("UPDATE \(sql: update) WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))"))
+                """
+                UPDATE \(identifier: table)
+                SET \(identifier: column) = \(sql: .earlier(column, by: "\(hours) hours"))
+                WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
+                """)
         }
     }
 
