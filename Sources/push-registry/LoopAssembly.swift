@@ -48,6 +48,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let partitioning: PostgresConfiguration
     private let admin: AdminKey
     private let links: TimeZoneLinks
+    private let keySets: ProviderKeySets
     private let limits = CallLimits()
     private let bodyLimits: BodyLimits
     private let departure: Departure
@@ -64,7 +65,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
 
     init(
         _ database: Database, _ audiences: AudienceSettings, _ bodyLimits: BodyLimits, loops: [EventLoop],
-        admin: AdminKey, departure: Departure, metrics: PrometheusRegistry, logger: Logger,
+        admin: AdminKey, keySets: ProviderKeySets, departure: Departure, metrics: PrometheusRegistry, logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let configuration = try database.serviceConfiguration
@@ -91,6 +92,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             logger: logger)
         partitioning = try database.configuration
         self.admin = admin
+        self.keySets = keySets
         self.bodyLimits = bodyLimits
         self.departure = departure
         self.metrics = metrics
@@ -118,8 +120,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             feedback: parts.feedback,
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
-            errorPage: errorPage, keyUses: keyUses,
+            links: links, keySets: keySets, limits: limits, bodyLimits: bodyLimits,
+            apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
@@ -164,6 +166,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
                 group.addTask { await keyUses.run(on: folding) }
+                group.addTask { await keySets.run() }
                 group.addTask { await makePartitions() }
             }
         }

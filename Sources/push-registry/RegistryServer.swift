@@ -57,7 +57,8 @@ struct RegistryServer {
         MetricsSystem.bootstrap(metrics)
         let departure = Departure()
         let assembly = try LoopAssembly(
-            database, settings.audiences, settings.sizes.bodies, loops: loops, admin: admin, departure: departure,
+            database, settings.audiences, settings.sizes.bodies, loops: loops, admin: admin,
+            keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger), departure: departure,
             metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = try httpConfiguration()

@@ -24,6 +24,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
     @OptionGroup(title: "Sizes") var sizes: SizeOptions
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
+    @OptionGroup(title: "Key sets") var keySets: KeySetOptions
 
     @Flag(help: "Create the app com.example.demo with a key and print curl lines to try. For trying out only.")
     var demo = false
@@ -32,7 +33,7 @@ struct Serve: AsyncParsableCommand {
         // Who reads the log may go away: writing then fails, where the signal would end the service.
         signal(SIGPIPE, SIG_IGN)
         let inheritedSockets = try InheritedSocket.takeAll()
-        let groups = [connections.flags, sizes.flags, audiences.flags]
+        let groups = [connections.flags, sizes.flags, audiences.flags, keySets.flags]
         let settings = try await common.settings(
             groups.reduce(serving.flags) { flags, more in flags.merging(more) { own, _ in own } })
         let logger = ProcessLogging.start(settings)

@@ -35,6 +35,8 @@ public struct AppPolicy: Hashable, Sendable {
     public var allowedOrigins: [String] { draft.allowedOrigins ?? [] }
     /// The JWKS (RFC 7517) that the users' JWTs are signed with, as JSON.
     public var jwks: String? { draft.jwks }
+    /// Where the identity provider publishes such keys; they are used beside those of `jwks`.
+    public var jwksURL: KeySetURL? { draft.jwksURL }
     /// What `iss` and `aud` must be; not checked if absent.
     public var jwtIssuer: String? { draft.jwtIssuer }
     public var jwtAudience: String? { draft.jwtAudience }

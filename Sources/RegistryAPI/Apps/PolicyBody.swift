@@ -11,8 +11,8 @@ enum PolicyBody {
 
     private static let members: [StaticString] = [
         "app", "touchInterval", "staleAfter", "retention", "grace", "sessionTombstones", "storeAdvertisingId",
-        "allowedOrigins", "jwks", "jwtIssuer", "jwtAudience", "sessionExpiryClaim", "allowIncompleteTokens",
-        "rateLimits",
+        "allowedOrigins", "jwks", "jwksURL", "jwtIssuer", "jwtAudience", "sessionExpiryClaim",
+        "allowIncompleteTokens", "rateLimits",
     ]
 
     /// - Parameters:
@@ -52,6 +52,14 @@ enum PolicyBody {
         }
         root.set("storeAdvertisingId", of: &draft.storesAdvertisingID) { $1 = $0.boolean() }
         root.set("allowedOrigins", of: &draft.allowedOrigins) { $1 = $0.strings(elementsMax: originsMax) }
+        root.set("jwksURL", of: &draft.jwksURL) { value, url in
+            guard let text = value.string(scalarsMax: KeySetURL.bytesMax) else { return }
+            do throws(InvalidValue) {
+                url = try KeySetURL(text)
+            } catch {
+                value.refuse(error)
+            }
+        }
         root.text("jwtIssuer", into: &draft.jwtIssuer)
         root.text("jwtAudience", into: &draft.jwtAudience)
         root.text("sessionExpiryClaim", into: &draft.sessionExpiryClaim)

@@ -33,6 +33,7 @@ enum PolicyJSON {
             } else {
                 writer.null()
             }
+            writer.member("jwksURL", policy.jwksURL?.text)
             writer.member("jwtIssuer", policy.jwtIssuer)
             writer.member("jwtAudience", policy.jwtAudience)
             writer.member("sessionExpiryClaim", policy.sessionExpiryClaim)

@@ -68,6 +68,7 @@ extension AppPolicy.Draft {
             ("sessionTombstones", sessionTombstones == former.sessionTombstones),
             ("storeAdvertisingId", storesAdvertisingID == former.storesAdvertisingID),
             ("allowedOrigins", allowedOrigins == former.allowedOrigins), ("jwks", jwks == former.jwks),
+            ("jwksURL", jwksURL == former.jwksURL),
             ("jwtIssuer", jwtIssuer == former.jwtIssuer), ("jwtAudience", jwtAudience == former.jwtAudience),
             ("sessionExpiryClaim", sessionExpiryClaim == former.sessionExpiryClaim),
             ("allowIncompleteTokens", allowsIncompleteTokens == former.allowsIncompleteTokens),

@@ -58,6 +58,34 @@ struct KeySet {
         (self.members, self.keys) = (members, keys)
     }
 
+    /// Reads a set that an identity provider publishes, and leaves out what a policy could not have: what cannot
+    /// work, a second key of a `kid`, and every key that is no secret any more, which are symmetric and private ones.
+    ///
+    /// - Returns: the set, and how many keys were left out; keys for encryption are no loss. Nil for what is no set.
+    static func published(_ text: [UInt8]) -> (set: KeySet, refused: Int)? {
+        guard let document = try? JSONDocument(text), let root = document.root.object(),
+            let array = root.array("keys", .required, elementsMax: keysMax), document.faults.isEmpty
+        else { return nil }
+        var (keys, names, refused) = ([UserTokenKeys.Key](), Set<String>(), 0)
+        for element in array {
+            let reader = element.object().map { KeyReader($0, secret: { _ in nil }) }
+            if let reader, !reader.isForSignatures { continue }
+            let key = reader?.verificationKey()
+            if let key, reader?.isPrivate == false, key.algorithm != .hs256,
+                key.id.map({ names.insert($0).inserted }) ?? true
+            {
+                keys.append(key)
+            } else {
+                refused += 1
+            }
+        }
+        return (KeySet(members: [], keys: keys), refused)
+    }
+
+    private init(members: [[String: String]], keys: [UserTokenKeys.Key]) {
+        (self.members, self.keys) = (members, keys)
+    }
+
     /// As it is stored.
     var text: String { text(of: members) }
 

@@ -61,6 +61,11 @@ struct UserTokenKeys: Sendable {
         keys = text.map { KeySet(stored: $0).keys } ?? []
     }
 
+    /// The keys of a policy and those that its identity provider publishes.
+    init(_ text: String?, and published: [Key]) {
+        keys = UserTokenKeys(text).keys + published
+    }
+
     /// Those that may have signed a JWT with this header. Without a `kid` every key of the algorithm may.
     func keys(id: String?, algorithm: Algorithm) -> [Key] {
         keys.filter { $0.algorithm == algorithm && (id == nil || $0.id == id) }

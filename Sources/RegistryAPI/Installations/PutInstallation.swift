@@ -20,7 +20,9 @@ extension RegistryService {
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
-            let (accepted, app) = try current === last ? judged.get() : registration(request, in: current)
+            let (accepted, app) = try await fetchingMissingKey(first: current === last ? judged : nil) {
+                try registration(request, in: current)
+            }
             return response(try await store.register(accepted), to: accepted, of: app)
         }
     }

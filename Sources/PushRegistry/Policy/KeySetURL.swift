@@ -1,0 +1,36 @@
+/// Where an identity provider publishes its key set (RFC 7517): an https URL. Plain http leads to this machine only,
+/// for development.
+public struct KeySetURL: Hashable, Sendable {
+    public static let bytesMax = 2_048
+    /// The names and addresses of this machine that a plain URL may have.
+    private static let loopbackHosts = ["localhost", "127.0.0.1", "[::1]"]
+
+    /// Scheme and host in lower case, the rest as it was given.
+    public let text: String
+    /// `https://login.example.com:8443`. A log names no more: the rest may hold a secret.
+    public let origin: String
+
+    /// - Throws: `InvalidValue` with the code `invalid-url`, or `too-long`.
+    public init(_ text: String) throws(InvalidValue) {
+        guard text.utf8.count <= Self.bytesMax else {
+            throw InvalidValue(code: "too-long", detail: "At most \(Self.bytesMax) characters are allowed.")
+        }
+        guard VisibleASCII.contains(text), !text.contains("#"), let origin = Self.origin(of: text) else {
+            throw InvalidValue(
+                code: "invalid-url",
+                detail: "This must be an absolute https URL without user and fragment; http for localhost alone.")
+        }
+        // Both are ASCII: lower case is as long.
+        self.text = origin + text.dropFirst(origin.count)
+        self.origin = origin
+    }
+
+    private static func origin(of url: String) -> String? {
+        let plain = "http://"
+        guard url.prefix(plain.count).lowercased() == plain else { return WebOrigin(prefixOf: url)?.text }
+        guard let origin = WebOrigin(prefixOf: "https://" + url.dropFirst(plain.count)) else { return nil }
+        let authority = origin.text.dropFirst("https://".count)
+        let isLoopback = loopbackHosts.contains { authority == $0 || authority.hasPrefix($0 + ":") }
+        return isLoopback ? plain + authority : nil
+    }
+}
