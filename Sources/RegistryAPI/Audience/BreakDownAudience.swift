@@ -9,12 +9,17 @@ extension RegistryService {
     var breakDownAudience: Route {
         Route(.post, Self.audiencePattern + "/breakdown", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
+            let bytes = try request.jsonBody()
             let body = try AudienceBody.parse(
-                try request.jsonBody(), links: links, members: ["by", "limit", "explain"], BreakdownOptions.init)
+                bytes, links: links, members: ["by", "limit", "explain"], BreakdownOptions.init)
+            let audience = try await audience(body, of: call.app)
             let answer = try await audiences.breakDown(
-                try await audience(body, of: call.app), by: body.options.fields, limit: body.options.limit,
+                audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
-            return .json(JSONWriter(answer, by: body.options.fields))
+            let notes = AudienceNote.notes(on: audience, unknown: answer.unknown, hasInclude: body.hasInclude) {
+                FilterPlaces(bytes, $0, links: links)
+            }
+            return .json(JSONWriter(answer, by: body.options.fields, notes))
         }
     }
 }
@@ -55,7 +60,7 @@ struct BreakdownOptions {
 
 extension JSONWriter {
     /// `{asOf, total, groups: [{<field>…, count}], rest: {groups, count}}`.
-    fileprivate init(_ answer: AudienceBreakdown, by fields: [AudienceField]) {
+    fileprivate init(_ answer: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
         self.init(capacity: 96 * (answer.groups.count + 2))
         object { writer in
             writer.member("asOf", answer.asOf.description)
@@ -69,6 +74,7 @@ extension JSONWriter {
                 writer.member("groups", answer.restGroups)
                 writer.member("count", answer.restCount)
             }
+            writer.member(notes)
             writer.member(answer.plan)
         }
     }

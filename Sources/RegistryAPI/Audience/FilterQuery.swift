@@ -9,6 +9,9 @@ struct FilterQuery {
     private(set) var filter = AudienceFilter.everybody
     private(set) var include = AudienceInclude.reachable
 
+    /// Whether the query says who counts.
+    private(set) var hasInclude = false
+
     private let links: TimeZoneLinks
     private var faults: [ParameterFault] = []
 
@@ -59,6 +62,7 @@ struct FilterQuery {
             return refuse("include", "unknown-value", AudienceInclude.expected)
         }
         self.include = include
+        hasInclude = true
         return .everybody
     }
 
@@ -108,7 +112,7 @@ struct FilterQuery {
         } ?? .everybody
     }
 
-    private static func elements(_ text: String) -> [String] {
+    static func elements(_ text: String) -> [String] {
         text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
