@@ -22,21 +22,20 @@ public struct HTTPFetch: Sendable {
     var timeout = Duration.seconds(5)
     /// A longer document is not read to its end.
     let bytesMax: Int
-    /// Whether private networks and this machine may be called, the latter also without TLS.
-    let allowsPrivateAddresses: Bool
+    let peers: Peers
     /// The field `User-Agent`.
     let userAgent: String
 
-    public init(bytesMax: Int, allowsPrivateAddresses: Bool, userAgent: String) {
+    public init(bytesMax: Int, peers: Peers, userAgent: String) {
         self.bytesMax = bytesMax
-        self.allowsPrivateAddresses = allowsPrivateAddresses
+        self.peers = peers
         self.userAgent = userAgent
     }
 
     /// Fetches a document on a thread of its own: libcurl blocks it for up to `timeout`. A cancelled task waits as
     /// long.
     ///
-    /// - Parameter url: https, or http, which leads to this machine only.
+    /// - Parameter url: https, or http, which only this machine serves.
     public func document(at url: String) async throws(FetchFailure) -> FetchedDocument {
         let result = await withCheckedContinuation { continuation in
             let thread = Thread { continuation.resume(returning: fetch(url)) }
@@ -55,14 +54,7 @@ public struct HTTPFetch: Sendable {
         guard let handle = functions.easy_init() else { throw .transport("libcurl has no handle") }
         defer { functions.easy_cleanup(handle) }
         let isPlain = url.hasPrefix("http://")
-        let exchange = Exchange(bytesMax: bytesMax) { reach in
-            switch reach {
-            case .global: !isPlain
-            case .privateNetwork: !isPlain && allowsPrivateAddresses
-            case .loopback: allowsPrivateAddresses
-            case .special: false
-            }
-        }
+        let exchange = Exchange(bytesMax: bytesMax) { peers.include($0, isPlain: isPlain) }
         let protocols = isPlain ? CURLPROTO_HTTP_ : CURLPROTO_HTTPS_
         let numbers: [(Int, Int)] = [
             (CURLOPT_NOSIGNAL_, 1), (CURLOPT_PROTOCOLS_, protocols),
@@ -73,6 +65,15 @@ public struct HTTPFetch: Sendable {
         var codes = numbers.map { curl_set_number_(&functions, handle, Int32($0.0), $0.1) }
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_URL_), url))
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_USERAGENT_), userAgent))
+        // Nobody else leads to this machine.
+        if isPlain || !peers.needCertificates {
+            codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_PROXY_), ""))
+        }
+        if !peers.needCertificates {
+            codes += [CURLOPT_SSL_VERIFYPEER_, CURLOPT_SSL_VERIFYHOST_].map {
+                curl_set_number_(&functions, handle, Int32($0), 0)
+            }
+        }
         codes.append(exchange.attach(to: handle, of: &functions))
         // An option that is not set must not leave a limit out.
         guard codes.allSatisfy({ $0 == CURLE_OK_ }) else { throw .transport("libcurl refuses an option") }

@@ -41,7 +41,7 @@ struct CurlKeySetFetcher: KeySetFetcher {
 
     init(_ settings: KeySetSettings) {
         fetch = HTTPFetch(
-            bytesMax: PublishedKeySet.bytesMax, allowsPrivateAddresses: settings.allowsPrivateAddresses,
+            bytesMax: PublishedKeySet.bytesMax, peers: settings.allowsPrivateAddresses ? .privateToo : .everybodys,
             userAgent: "push-registry/\(PushRegistryCommand.version)")
     }
 

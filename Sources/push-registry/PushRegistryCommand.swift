@@ -21,6 +21,6 @@ struct PushRegistryCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, CleanUpCommand.self, Import.self, Apps.self,
-            Keys.self, Segment.self, ConfigCommand.self, SQLCommand.self,
+            Keys.self, Segment.self, ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
         ])
 }
