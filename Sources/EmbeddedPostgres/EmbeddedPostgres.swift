@@ -31,12 +31,14 @@ public actor EmbeddedPostgres {
     }
 
     private nonisolated let address: ServerAddress
-    private let directory: String
+    let directory: String
     private let postmaster: Postmaster
     private let settings: ServerSettings
     private let logger: Logger
     /// Nil after ``stop(_:)``: the folder is free for others.
     private var lock: OwnerLock?
+    /// From the end of ``waitForGuests(_:)`` to the end of ``stop(_:)``.
+    var guestLock: GuestLock?
     /// False from the beginning of ``stop(_:)`` to ``restart()``: the server is then not started again.
     private var shouldRun = true
     /// ``keepRunning()``'s attempt to start the server; ``stop(_:)`` waits for it to end.
@@ -69,8 +71,8 @@ public actor EmbeddedPostgres {
         FileStatus("\(directory)/postgres") != nil
     }
 
-    /// The way to the server that another process runs in `directory`, as the service's role; nil if none runs. Looks,
-    /// and creates nothing.
+    /// The way to the server that another process runs in `directory`, as the service's role; nil if none runs, or if
+    /// it is starting or stopping. Looks, and creates nothing.
     ///
     /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.
     public static func connectionString(ofServerIn directory: String) async throws(EmbeddedPostgresError) -> String? {
@@ -79,7 +81,7 @@ public actor EmbeddedPostgres {
         else { return nil }
         let binaries = try await PostgresBinaries.find(forData: folder.data)
         let command = ServerCommand(programs: binaries.folder, user: folder.user)
-        guard Postmaster(folder: folder, command: command).processID != nil else { return nil }
+        guard Postmaster(folder: folder, command: command).isReady else { return nil }
         let address = ServerAddress(socketFolder: folder.socketFolder, port: ServerAddress.usualPort)
         return address.connectionString(user: ClusterData.serviceName, database: ClusterData.serviceName)
     }
@@ -142,7 +144,7 @@ public actor EmbeddedPostgres {
         guard lock != nil else { return }
         // It may be one in /tmp.
         rmdir(postmaster.folder.socketFolder)
-        lock = nil
+        (lock, guestLock) = (nil, nil)
         logger.info("embedded PostgreSQL stopped", metadata: ["folder": "\(postmaster.folder.home)"])
     }
 

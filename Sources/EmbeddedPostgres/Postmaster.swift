@@ -30,6 +30,15 @@ struct Postmaster: Sendable {
         return processID
     }
 
+    /// Whether the process that serves the folder accepts connections, as the eighth line of its file says.
+    var isReady: Bool {
+        guard processID != nil, let text = try? String(contentsOfFile: processIDFile, encoding: .utf8) else {
+            return false
+        }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(7).first?.hasPrefix("ready")
+            ?? false
+    }
+
     /// The first line of `postmaster.pid`.
     private var notedProcessID: pid_t? {
         let text = try? String(contentsOfFile: processIDFile, encoding: .utf8)

@@ -14,6 +14,8 @@ struct Database: Sendable {
     let connectionString: String
     /// The server that this process started and has to stop.
     let embedded: EmbeddedPostgres?
+    /// The use of a server that another process runs.
+    private(set) var guest: EmbeddedPostgresGuest?
 
     /// Starts the embedded server, for the process that serves.
     static func start(_ settings: Settings, logger: Logger) async throws -> Database {
@@ -38,11 +40,27 @@ struct Database: Sendable {
             throw NoDatabase(directory: settings.dataDirectory)
         }
         if !isQuiet { show(inUse: "the embedded PostgreSQL in \(URL(filePath: settings.dataDirectory).path)") }
-        if let running = try await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory) {
-            return Database(connectionString: running, embedded: nil)
-        }
-        return try await start(settings, logger: logger)
+        return try await joinOrStart(settings, logger: logger)
     }
+
+    /// While another process starts or stops the server, this one waits.
+    private static func joinOrStart(_ settings: Settings, logger: Logger) async throws -> Database {
+        let deadline = ContinuousClock.now + joinDeadline
+        while true {
+            if let guest = try await EmbeddedPostgres.join(serverIn: settings.dataDirectory) {
+                return Database(connectionString: guest.connectionString, embedded: nil, guest: guest)
+            }
+            do {
+                return try await start(settings, logger: logger)
+            } catch EmbeddedPostgresError.inUse where ContinuousClock.now < deadline {
+                try await Task.sleep(for: joinInterval)
+            }
+        }
+    }
+
+    /// A start with recovery takes longer only after a crash of a large database.
+    private static let joinDeadline = Duration.seconds(30)
+    private static let joinInterval = Duration.milliseconds(50)
 
     private static func show(inUse place: String) {
         FileHandle.standardError.write(Data("database: \(place)\n".utf8))
@@ -55,12 +73,31 @@ struct Database: Sendable {
         let database = try await attach(settings, isQuiet: isQuiet, logger: logger)
         do {
             let value = try await body(database)
+            await database.waitForGuests()
             try await database.stop()
             return value
         } catch {
+            await database.waitForGuests()
             try? await database.stop()
-            throw error
+            throw await database.explained(error, settings)
         }
+    }
+
+    /// Other commands that have joined meanwhile go on until they have ended.
+    private func waitForGuests() async {
+        await embedded?.waitForGuests {
+            let text = "waiting for other commands, which use the embedded PostgreSQL that this one has started\n"
+            FileHandle.standardError.write(Data(text.utf8))
+        }
+    }
+
+    /// The error, or that the server was stopped meanwhile.
+    private func explained(_ error: any Error, _ settings: Settings) async -> any Error {
+        let isOfDatabase = error is PostgresError || error is StoreError || error is UnreachableDatabase
+        guard guest != nil, isOfDatabase,
+            case nil = try? await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory)
+        else { return error }
+        return StoppedDatabase()
     }
 
     func stop() async throws {
@@ -184,6 +221,18 @@ struct NoDatabase: Error, CustomStringConvertible {
         There is no database: PUSH_REGISTRY_DATABASE_URL (--database-url) is not set, and \(directory) holds no \
         embedded PostgreSQL. Set the one, or name the folder of a service by PUSH_REGISTRY_DATA_DIR (--data-dir). \
         `push-registry serve` creates an embedded PostgreSQL.
+        """
+    }
+}
+
+/// The process that ran the embedded server has stopped it while a command used it: a service does not wait for
+/// commands.
+struct StoppedDatabase: Error, CustomStringConvertible {
+    var description: String {
+        """
+        The embedded PostgreSQL was stopped by the process that ran it, `push-registry serve` as a rule, while this \
+        command used it. What the command had committed is kept. Run it again: it starts PostgreSQL itself, or uses \
+        that of a service that runs again.
         """
     }
 }
