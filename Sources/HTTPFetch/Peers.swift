@@ -1,6 +1,6 @@
 /// Whom a fetch may call.
 public enum Peers: Sendable {
-    /// Machines with a public address, by TLS with a certificate: the URL comes from somebody who must not reach others.
+    /// Machines with a public address, by TLS with a certificate. For URLs of somebody who must not reach others.
     case everybodys
     /// Those, machines of private networks, and this machine, which may do without TLS.
     case privateToo

@@ -67,16 +67,32 @@ struct OpenAPIDocumentTests {
     }
 
     /// Generators of clients name the type of an alternative by its position if the schema has no name. An object that
-    /// may be null is an alternative, too.
+    /// may be null is an alternative, too; openapi-python-client takes its name from the title.
     @Test func alternatives_haveNames_whenTheyAreObjects() {
         func unnamed(_ value: JSON, _ place: String) -> [String] {
             let alternatives = ["anyOf", "oneOf"].flatMap { value[$0].array }.filter { $0["properties"] != .null }
-            let nullable = value["type"].array.contains("object") ? [value] : []
+            let nullable = value["type"].array.contains("object") && value["title"] == .null ? [value] : []
             return (alternatives + nullable).map { _ in place }
                 + value.object.flatMap { unnamed($1, "\(place)/\($0)") }
                 + value.array.flatMap { unnamed($0, place) }
         }
         #expect(unnamed(document.root, "") == [])
+    }
+
+    /// The title of a schema is its name: two names would be two types.
+    @Test func titles_areTheNamesOfSchemas() {
+        for (name, schema) in document.root["components"]["schemas"].object where schema["title"] != .null {
+            #expect(schema["title"].string == name)
+        }
+    }
+
+    /// swift-openapi-generator leaves out a member with such an alternative: `null` belongs into a list of types.
+    @Test func null_isNoSchemaOfItsOwn() {
+        func places(_ value: JSON, _ place: String) -> [String] {
+            (value["type"] == "null" ? [place] : []) + value.object.flatMap { places($1, "\(place)/\($0)") }
+                + value.array.flatMap { places($0, place) }
+        }
+        #expect(places(document.root, "") == [])
     }
 
     /// Generators of clients leave out an operation with a header of that format.
