@@ -139,7 +139,7 @@ let package = Package(
             [
                 "HTTPServer", "HTTPWire", "EventLoop", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging,
             ]),
-        tests("HTTPFetchTests", ["HTTPFetch", "RegistryTestSupport"]),
+        tests("HTTPFetchTests", ["HTTPFetch", "HTTPServer", "RegistryTestSupport"]),
         tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
         tests(
             "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),

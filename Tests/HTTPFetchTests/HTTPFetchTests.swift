@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import HTTPServer
 import RegistryTestSupport
 import Testing
 
@@ -44,6 +46,27 @@ struct HTTPFetchTests {
     @Test func fetch_fails_whenNobodyListens() async throws {
         let url = try WebServer().url("keys")
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: url) }
+    }
+
+    /// A certificate that nobody has signed, of another name.
+    @Test func certificate_isVerified_unlessTheServiceIsThisMachinesOwn() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let files = TLSFiles(
+            certificateChain: folder.appending(path: "cert.pem").path,
+            privateKey: folder.appending(path: "key.pem").path)
+        let made = system(
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=tests "
+                + "-keyout \(files.privateKey) -out \(files.certificateChain) 2> /dev/null")
+        #expect(made == 0)
+        let server = try WebServer(tls: files)
+        server.answer("keys", .init(body: "hello"))
+        let url = server.url("keys", scheme: "https")
+        await #expect(throws: FetchFailure.self) { try await fetch.document(at: url) }
+        #expect(server.requests == 0)
+        let own = HTTPFetch(bytesMax: 1_000, peers: .ownMachine, userAgent: "tests")
+        #expect(try await own.document(at: url).bytes == Array("hello".utf8))
     }
 
     // MARK: Redirects
