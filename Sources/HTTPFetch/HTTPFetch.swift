@@ -65,7 +65,7 @@ public struct HTTPFetch: Sendable {
         var codes = numbers.map { curl_set_number_(&functions, handle, Int32($0.0), $0.1) }
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_URL_), url))
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_USERAGENT_), userAgent))
-        // Nobody else leads to this machine.
+        // A proxy does not lead to this machine.
         if isPlain || !peers.needCertificates {
             codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_PROXY_), ""))
         }

@@ -24,7 +24,7 @@ struct HealthCheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await common.settings(["listen": listen, "tlsCert": tlsCert])
-        let fetch = HTTPFetch(bytesMax: 64 * 1024, peers: .ownMachine, userAgent: "push-registry healthcheck")
+        let fetch = HTTPFetch(bytesMax: 64 * 1024, peers: .ownService, userAgent: "push-registry healthcheck")
         let url = try url(settings)
         do throws(FetchFailure) {
             _ = try await fetch.document(at: url)

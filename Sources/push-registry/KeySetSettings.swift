@@ -41,7 +41,8 @@ struct CurlKeySetFetcher: KeySetFetcher {
 
     init(_ settings: KeySetSettings) {
         fetch = HTTPFetch(
-            bytesMax: PublishedKeySet.bytesMax, peers: settings.allowsPrivateAddresses ? .privateToo : .everybodys,
+            bytesMax: PublishedKeySet.bytesMax,
+            peers: settings.allowsPrivateAddresses ? .publicAndPrivate : .publicOnly,
             userAgent: "push-registry/\(PushRegistryCommand.version)")
     }
 

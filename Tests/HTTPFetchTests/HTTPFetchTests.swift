@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A document is fetched, or there is a reason", .timeLimit(.minutes(1)))
 struct HTTPFetchTests {
-    private let fetch = HTTPFetch(bytesMax: 1_000, peers: .privateToo, userAgent: "tests")
+    private let fetch = HTTPFetch(bytesMax: 1_000, peers: .publicAndPrivate, userAgent: "tests")
 
     @Test func document_comesWithItsAge() async throws {
         let server = try WebServer()
@@ -65,7 +65,7 @@ struct HTTPFetchTests {
         let url = server.url("keys", scheme: "https")
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: url) }
         #expect(server.requests == 0)
-        let own = HTTPFetch(bytesMax: 1_000, peers: .ownMachine, userAgent: "tests")
+        let own = HTTPFetch(bytesMax: 1_000, peers: .ownService, userAgent: "tests")
         #expect(try await own.document(at: url).bytes == Array("hello".utf8))
     }
 
@@ -108,7 +108,7 @@ struct HTTPFetchTests {
     @Test func thisMachine_isNotCalled_unlessAllowed() async throws {
         let server = try WebServer()
         server.answer("keys", .init(body: "hello"))
-        let fetch = HTTPFetch(bytesMax: 1_000, peers: .everybodys, userAgent: "tests")
+        let fetch = HTTPFetch(bytesMax: 1_000, peers: .publicOnly, userAgent: "tests")
         await #expect(throws: FetchFailure.refusedAddress("127.0.0.1")) {
             try await fetch.document(at: server.url("keys"))
         }
