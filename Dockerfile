@@ -18,7 +18,7 @@ USER push-registry
 # The loopback address of a container cannot be reached from outside of it.
 ENV PUSH_REGISTRY_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-# Whether the process answers, and not whether its database does: what restarts it for this gains nothing by the latter.
+# Checks whether the process responds. It does not check the database: a restart would not bring that back.
 HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=3 CMD ["push-registry", "healthcheck"]
 ENTRYPOINT ["push-registry"]
 CMD ["serve"]

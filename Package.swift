@@ -74,11 +74,11 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto, cryptoExtras,
-                httpTypes, logging, metrics,
+                "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto,
+                cryptoExtras, httpTypes, logging, metrics,
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
-        module("PushRegistry", []),
+        module("PushRegistry", ["ByteText"]),
         module("HTTPFetch", ["CCurl"]),
         module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
@@ -147,8 +147,8 @@ let package = Package(
         tests(
             "RegistryAPITests",
             [
-                "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument", "PostgresClient",
-                "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
+                "ByteText", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument",
+                "PostgresClient", "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
             ]),
         tests(
             "CommandTests",
@@ -171,8 +171,9 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto,
-                logging,
+                "ByteText", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
+                "SeededRandom",
+                crypto, logging,
             ]),
         tests(
             "FleetGeneratorTests",

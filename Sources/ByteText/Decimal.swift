@@ -6,7 +6,7 @@ extension [UInt8] {
         appendDecimal(magnitude: UInt64(number.magnitude), digitsMin: 1)
     }
 
-    /// Appends the decimal digits of a number, zeros before them where they are fewer than `digitsMin`.
+    /// Appends the decimal digits of a number, padded with zeros to `digitsMin`.
     @inlinable
     public mutating func appendDecimal(_ number: some UnsignedInteger & FixedWidthInteger, digitsMin: Int) {
         appendDecimal(magnitude: UInt64(number), digitsMin: digitsMin)

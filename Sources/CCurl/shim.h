@@ -1,6 +1,6 @@
-// The part of libcurl that a fetch needs, loaded at run time (dlopen(3)): libcurl brings two dozen other libraries, and
-// only a service that fetches a key set needs them. The numbers are those of curl.h, which keep their values as long as
-// the library is called libcurl.so.4. They are described in libcurl-easy(3) and curl_easy_setopt(3).
+// The part of libcurl that a fetch uses, loaded at run time (dlopen(3)): libcurl depends on two dozen other libraries,
+// which only a service that fetches key sets needs. The numbers are those of curl.h and part of the ABI of
+// libcurl.so.4. libcurl-easy(3) and curl_easy_setopt(3) describe them.
 #ifndef PUSH_REGISTRY_CCURL_SHIM_H
 #define PUSH_REGISTRY_CCURL_SHIM_H
 
@@ -36,7 +36,7 @@ enum {
 
 static const int CURL_SOCKET_BAD_ = -1;
 
-/// An address that a host's name was resolved to: curl_sockaddr of curl.h. `address` is as long as `length` says.
+/// curl_sockaddr of curl.h: a resolved address of `length` bytes.
 struct curl_sockaddr_ {
     int family;
     int kind;
@@ -48,7 +48,7 @@ struct curl_sockaddr_ {
 typedef size_t (*curl_data_callback_)(char *data, size_t size, size_t count, void *context);
 typedef int (*curl_socket_callback_)(void *context, int purpose, struct curl_sockaddr_ *address);
 
-/// The entry points; those with variable arguments are called by the functions below.
+/// The entry points. The functions below call those with variable arguments.
 struct curl_library_ {
     int (*global_init)(long flags);
     void *(*easy_init)(void);
@@ -83,12 +83,12 @@ static inline int curl_set_number_(const struct curl_library_ *library, void *ha
     return ((int (*)(void *, int, ...))library->easy_setopt)(handle, option, value);
 }
 
-/// The library keeps a copy of the text.
+/// libcurl copies the text.
 static inline int curl_set_text_(const struct curl_library_ *library, void *handle, int option, const char *text) {
     return ((int (*)(void *, int, ...))library->easy_setopt)(handle, option, text);
 }
 
-/// `context` is handed to the callbacks, and must live until the handle's clean-up.
+/// `context` is passed to the callbacks and must live until the handle is cleaned up.
 static inline int curl_set_callbacks_(
     const struct curl_library_ *library, void *handle, void *context, curl_data_callback_ header,
     curl_data_callback_ body, curl_socket_callback_ open) {

@@ -1,8 +1,8 @@
 extension EmbeddedPostgres {
     /// Joins the server that another process runs in `directory`; nil if none runs, or if it is starting or stopping.
-    /// Creates nothing but the guests' lock.
+    /// Creates only the file of the guest lock.
     ///
-    /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.
+    /// - Throws: ``EmbeddedPostgresError`` if the folder cannot be used.
     public static func join(
         serverIn directory: String
     ) async throws(EmbeddedPostgresError) -> EmbeddedPostgresGuest? {
@@ -11,19 +11,19 @@ extension EmbeddedPostgres {
         switch GuestLock.take(try FileStatus.canonicalPath(directory), as: .guest) {
         case .taken(let taken): lock = taken
         case .unavailable: lock = nil
-        // The owner is about to stop it.
+        // The owner is about to stop the server.
         case .busy: return nil
         }
         guard let connectionString = try await connectionString(ofServerIn: directory) else { return nil }
         return EmbeddedPostgresGuest(connectionString: connectionString, lock: lock)
     }
 
-    /// Waits until no other process uses the server, and lets none join from then on. For an owner that is about to
-    /// stop it, and may wait. Cancellation ends the wait.
+    /// Waits until no other process uses the server, and then prevents others from joining. The owner calls it before
+    /// ``stop(_:)``. Cancellation ends the wait.
     ///
-    /// - Parameter isWaiting: called once if somebody has to be waited for.
+    /// - Parameter isWaiting: called once, if there is a guest to wait for.
     public func waitForGuests(_ isWaiting: @Sendable () -> Void) async {
-        var hasTold = false
+        var hasReported = false
         while !Task.isCancelled {
             switch GuestLock.take(directory, as: .owner) {
             case .taken(let lock):
@@ -32,12 +32,12 @@ extension EmbeddedPostgres {
             case .unavailable: return
             case .busy: break
             }
-            if !hasTold { isWaiting() }
-            hasTold = true
+            if !hasReported { isWaiting() }
+            hasReported = true
             try? await Task.sleep(for: Self.guestInterval)
         }
     }
 
-    /// How often an owner looks whether its guests have gone.
+    /// The interval between two attempts to take the lock.
     private static let guestInterval = Duration.milliseconds(50)
 }

@@ -1,61 +1,67 @@
 import Glibc
 public import Logging
 
-/// A private PostgreSQL server that this process owns: made on first use, reached over a Unix socket that only this
-/// process's user and the server's can enter.
+/// A private PostgreSQL server that this process owns. It is created on first use and reached over a Unix socket that
+/// only this process's user and the server's user can enter.
 ///
-/// It runs in its own session, so that Ctrl-C on the owner's terminal does not reach it, and lives until ``stop(_:)``:
-/// end it after the last client is done. If the owner dies without that, the server stays up and the folder's next
-/// owner stops and replaces it. At most one living process owns a folder, by a lock that dies with its holder.
+/// It runs in its own session, so that Ctrl-C on the owner's terminal does not reach it. It runs until ``stop(_:)``;
+/// call that after the last client has finished. If the owner dies first, the server keeps running, and the folder's
+/// next owner stops and replaces it. A file lock, which the kernel releases when the holder dies, allows only one
+/// living process to own a folder.
 public actor EmbeddedPostgres {
-    /// How a running server ends.
+    /// How to stop a running server.
     public enum StopMode: String, Sendable {
-        /// Rolls back what is under way, closes every session and writes everything out.
+        /// Rolls back open transactions, closes every session and writes all data to disk.
         case fast
-        /// Drops everything; the next start recovers, as after a crash. Nothing committed is lost.
+        /// Stops at once; the next start recovers as after a crash. Committed data is not lost.
         case immediate
     }
 
-    /// Key words for libpq (`host=… port=… user=push_registry dbname=push_registry`): the service's role, which
-    /// owns the database. The same before and after ``restart()``.
+    /// libpq keywords (`host=… port=… user=push_registry dbname=push_registry`) for the service's role, which owns the
+    /// database. ``restart()`` does not change them.
     public nonisolated let connectionString: String
-    /// The same for the role `postgres`, a superuser.
+    /// The same for the superuser `postgres`.
     public nonisolated let superuserConnectionString: String
-    /// The way over TCP, `host=127.0.0.1`, for the service's role; nil unless it was asked for.
+    /// The connection string over TCP, `host=127.0.0.1`, for the service's role; nil unless TCP was requested.
     public nonisolated let loopbackConnectionString: String?
 
-    /// Key words for libpq that lead to whichever of two servers takes writes, as the service's role.
-    public nonisolated func connectionString(orWhereverWritable other: EmbeddedPostgres) -> String {
+    /// libpq keywords that connect, as the service's role, to the one of two servers that accepts writes.
+    public nonisolated func connectionString(withFailoverTo other: EmbeddedPostgres) -> String {
         address.connectionString(
-            user: ClusterData.serviceName, database: ClusterData.serviceName, orWhereverWritable: other.address)
+            user: ClusterData.serviceName, database: ClusterData.serviceName, withFailoverTo: other.address)
     }
+
+    /// The folder of the server's socket, which libpq takes as a host, and its port.
+    public nonisolated var node: (host: String, port: UInt16) { (address.socketFolder, address.port) }
 
     private nonisolated let address: ServerAddress
     let directory: String
     private let postmaster: Postmaster
     private let settings: ServerSettings
     private let logger: Logger
-    /// Nil after ``stop(_:)``: the folder is free for others.
+    /// Nil after ``stop(_:)``: another process may own the folder then.
     private var lock: OwnerLock?
-    /// From the end of ``waitForGuests(_:)`` to the end of ``stop(_:)``.
+    /// Held from the end of ``waitForGuests(_:)`` to the end of ``stop(_:)``.
     var guestLock: GuestLock?
-    /// False from the beginning of ``stop(_:)`` to ``restart()``: the server is then not started again.
+    /// False from the start of ``stop(_:)`` to ``restart()``: ``keepRunning()`` then does not restart the server.
     private var shouldRun = true
-    /// ``keepRunning()``'s attempt to start the server; ``stop(_:)`` waits for it to end.
+    /// The attempt of ``keepRunning()`` to start the server; ``stop(_:)`` waits for it.
     private var attempt: Task<Void, any Error>?
 
-    /// Starts the server of `directory` and waits until it accepts connections. The first start makes the data, the
-    /// role and the database, which takes a second or two; a later one takes over what a killed owner left running.
+    /// Starts the server of `directory` and waits until it accepts connections. The first start creates the data, the
+    /// role and the database, which takes a second or two. A later start replaces a server that a killed owner left
+    /// running.
     ///
-    /// As root it runs the server as the data's owner: `postgres`, or `nobody` where there is none; in a place that
-    /// user cannot enter, `directory` gets a link to the data under `/var/lib/push-registry`.
+    /// If this process is root, the server runs as the owner of the data: `postgres`, or `nobody` if that account does
+    /// not exist. If that user cannot enter `directory`, it gets a link to a data folder under
+    /// `/var/lib/push-registry`.
     ///
     /// - Parameters:
-    ///   - directory: the service's data folder (`.push-registry`), made where it is missing; the server gets the
-    ///     folder `postgres` in it. The service has to be able to write it.
-    ///   - settings: PostgreSQL's, over the defaults of this module; `port`, `unix_socket_directories` and
-    ///     `log_directory` are not the caller's to choose.
-    /// - Throws: ``EmbeddedPostgresError``, whose text says what to do next. Nothing of the server is left running.
+    ///   - directory: the service's data folder (`.push-registry`), created if it is missing; the server gets the
+    ///     folder `postgres` in it. The service must have the right to write to it.
+    ///   - settings: PostgreSQL's, which override this module's defaults, except `port`, `unix_socket_directories` and
+    ///     `log_directory`.
+    /// - Throws: ``EmbeddedPostgresError``, whose description says what to do next. No server process is left running.
     public static func start(
         directory: String, settings: [String: String] = [:], logger: Logger
     ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
@@ -66,15 +72,15 @@ public actor EmbeddedPostgres {
             defaults: ServerSettings.lasting, loopbackPort: nil, logger: logger)
     }
 
-    /// Whether an embedded server was ever created in `directory`. Looks, and creates nothing.
+    /// Whether an embedded server was ever created in `directory`. Creates nothing.
     public static func exists(in directory: String) -> Bool {
         FileStatus("\(directory)/postgres") != nil
     }
 
-    /// The way to the server that another process runs in `directory`, as the service's role; nil if none runs, or if
-    /// it is starting or stopping. Looks, and creates nothing.
+    /// libpq keywords for the server that another process runs in `directory`, as the service's role; nil if none runs,
+    /// or if it is starting or stopping. Creates nothing.
     ///
-    /// - Throws: ``EmbeddedPostgresError`` for a folder that cannot be used.
+    /// - Throws: ``EmbeddedPostgresError`` if the folder cannot be used.
     public static func connectionString(ofServerIn directory: String) async throws(EmbeddedPostgresError) -> String? {
         guard exists(in: directory),
             let folder = try await ClusterFolder.find(in: FileStatus.canonicalPath(directory))
@@ -82,13 +88,13 @@ public actor EmbeddedPostgres {
         let binaries = try await PostgresBinaries.find(forData: folder.data)
         let command = ServerCommand(programs: binaries.folder, user: folder.user)
         guard Postmaster(folder: folder, command: command).isReady else { return nil }
-        let address = ServerAddress(socketFolder: folder.socketFolder, port: ServerAddress.usualPort)
+        let address = ServerAddress(socketFolder: folder.socketFolder, port: ServerAddress.defaultPort)
         return address.connectionString(user: ClusterData.serviceName, database: ClusterData.serviceName)
     }
 
     /// - Parameters:
-    ///   - directory: canonical, and held by `lock`.
-    ///   - loopbackPort: listens on that TCP port of 127.0.0.1 too.
+    ///   - directory: canonical, and locked by `lock`.
+    ///   - loopbackPort: also listens on this TCP port of 127.0.0.1.
     static func start(
         directory: String, lock: OwnerLock, origin: ClusterOrigin, settings: [String: String],
         defaults: [String: String], loopbackPort: UInt16?, logger: Logger
@@ -104,14 +110,14 @@ public actor EmbeddedPostgres {
         let data = ClusterData(folder: folder, command: command)
         try await data.createIfMissing(from: origin)
         let address = ServerAddress(
-            socketFolder: folder.socketFolder, port: loopbackPort ?? ServerAddress.usualPort)
+            socketFolder: folder.socketFolder, port: loopbackPort ?? ServerAddress.defaultPort)
         let server = EmbeddedPostgres(
             directory: directory, lock: lock, postmaster: Postmaster(folder: folder, command: command),
             address: address,
             settings: ServerSettings(
                 settings, over: defaults, folder: folder, address: address, listensOnLoopback: loopbackPort != nil),
             listensOnLoopback: loopbackPort != nil, logger: logger)
-        try await server.takeOverAndStart()
+        try await server.replaceAndStart()
         if case .initialization = origin { try await server.createDatabase(data, address: address) }
         return server
     }
@@ -133,74 +139,74 @@ public actor EmbeddedPostgres {
         self.lock = lock
     }
 
-    /// Ends the server, waits until it has ended and gives the folder up. Does nothing to one that does not run.
-    /// Cancellation does not cut it short.
+    /// Stops the server, waits until it has exited and releases the folder. Does nothing if it does not run. Not
+    /// interrupted by cancellation.
     ///
-    /// - Throws: `stopFailed`; the folder is still this owner's then.
+    /// - Throws: `stopFailed`; this owner then keeps the folder.
     public func stop(_ mode: StopMode = .fast) async throws(EmbeddedPostgresError) {
         shouldRun = false
         _ = await attempt?.result
         try await postmaster.stop(mode)
         guard lock != nil else { return }
-        // It may be one in /tmp.
+        // The socket's folder may be in /tmp.
         rmdir(postmaster.folder.socketFolder)
         (lock, guestLock) = (nil, nil)
         logger.info("embedded PostgreSQL stopped", metadata: ["folder": "\(postmaster.folder.home)"])
     }
 
-    /// Ends the server as a crash would, by SIGKILL, and returns when none of its processes is left. The folder stays
-    /// this owner's, for ``restart()``.
+    /// Kills the server with SIGKILL, like a crash, and returns when all of its processes have ended. This owner keeps
+    /// the folder for ``restart()``.
     public func kill() async {
         await postmaster.kill()
     }
 
-    /// Starts the server again with the same folder, address and settings, after ``kill()``, ``stop(_:)`` or a crash;
-    /// one that runs is stopped first.
+    /// Starts the server again with the same folder, address and settings, after ``kill()``, ``stop(_:)`` or a crash.
+    /// Stops a running server first.
     ///
-    /// - Throws: `inUse` when another owner took the folder after ``stop(_:)``, `startFailed`, `stopFailed`.
+    /// - Throws: `inUse` if another owner locked the folder after ``stop(_:)``, `startFailed`, `stopFailed`.
     public func restart() async throws(EmbeddedPostgresError) {
         if lock == nil { lock = try OwnerLock(directory: directory) }
         shouldRun = true
-        try await takeOverAndStart()
+        try await replaceAndStart()
     }
 
-    /// Starts the server again when it has ended without ``stop(_:)``, until that or until the task is cancelled. A
-    /// start that fails is tried again after a while, with the reason in the log.
+    /// Restarts the server whenever it has exited without ``stop(_:)``. Returns after ``stop(_:)`` or when the task is
+    /// cancelled. A failed start is logged and retried after a while.
     public func keepRunning() async {
-        var pause = Self.lookInterval
+        var delay = Self.pollInterval
         while !Task.isCancelled, shouldRun {
             if isRunning {
-                pause = Self.lookInterval
+                delay = Self.pollInterval
             } else {
-                logger.warning("embedded PostgreSQL has ended; starting it again")
-                let attempt = Task { try await takeOverAndStart() }
+                logger.warning("embedded PostgreSQL has exited; restarting it")
+                let attempt = Task { try await replaceAndStart() }
                 self.attempt = attempt
                 defer { self.attempt = nil }
                 do {
                     try await attempt.value
                 } catch {
                     logger.error("embedded PostgreSQL does not start", metadata: ["reason": "\(error)"])
-                    pause = min(pause * 2, Self.lookIntervalMax)
+                    delay = min(delay * 2, Self.restartDelayMax)
                 }
             }
-            try? await Task.sleep(for: pause)
+            try? await Task.sleep(for: delay)
         }
     }
 
-    /// How often the server's process is looked for.
-    private static let lookInterval = Duration.milliseconds(200)
-    /// The longest pause between two attempts to start.
-    private static let lookIntervalMax = Duration.seconds(30)
+    /// The interval between two checks whether the server runs.
+    private static let pollInterval = Duration.milliseconds(200)
+    /// The longest delay between two attempts to start.
+    private static let restartDelayMax = Duration.seconds(30)
 
-    /// Whether the server's process is there.
+    /// Whether the server's process exists.
     public var isRunning: Bool { processID != nil }
 
-    /// The server's process, as long as it is there.
+    /// The id of the server's process; nil if it does not run.
     var processID: Int32? { postmaster.processID }
 
-    /// A server that a dead owner left running is replaced rather than kept: it has that owner's settings, perhaps an
-    /// older version's, and its clients died with the owner.
-    private func takeOverAndStart() async throws(EmbeddedPostgresError) {
+    /// Replaces a server that a dead owner left running: it has that owner's settings, perhaps those of an older
+    /// version, and its clients died with the owner.
+    private func replaceAndStart() async throws(EmbeddedPostgresError) {
         let folder = postmaster.folder
         if let processID = postmaster.processID {
             logger.notice("replacing a running embedded PostgreSQL", metadata: ["processId": "\(processID)"])

@@ -1,5 +1,5 @@
 extension EventLoop {
-    /// Waits on the loop's own timers, where `Task.sleep` would come back through another thread.
+    /// Waits on a timer of the loop. `Task.sleep` would resume on another thread first.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for delay: Duration) async throws {
@@ -16,7 +16,7 @@ extension EventLoop {
     }
 }
 
-/// One sleep under way. Used on its loop only.
+/// One sleep in progress. Used on its loop only.
 private final class Sleeper: @unchecked Sendable {
     private var timer: LoopTimer?
     private var continuation: CheckedContinuation<Void, Never>?

@@ -3,28 +3,29 @@ import DequeModule
 import Foundation
 import Synchronization
 
-/// Hears what a loop reports of a descriptor that it watches. Called on the loop's thread.
+/// Receives the events of a watched descriptor, on the loop's thread.
 public protocol ReadinessHandler: AnyObject, Sendable {
     func descriptorIsReady(_ readiness: Readiness)
 }
 
-/// One thread with an epoll set, timers and a job queue: the place where a connection, its requests and its database
-/// connections live together.
+/// One thread with an epoll set, timers and a job queue. A connection, its requests and its database connections share
+/// one loop.
 ///
-/// It is a serial executor, so actors can live on it (`unownedExecutor`) and share its thread without hops, and a task
-/// executor, so a task started with it as preference stays on it. A callback of the loop may use
-/// `assumeIsolated` on such an actor.
+/// It is a serial executor: actors can run on it (`unownedExecutor`) and call each other without switching threads. It
+/// is also a task executor: a task that prefers it stays on it. A callback of the loop may use `assumeIsolated` on such
+/// an actor.
 ///
-/// Nothing may block on it: a call that waits stops every connection of the loop.
+/// Nothing may block on it: a blocking call stops every connection of the loop.
 public final class EventLoop: Sendable {
-    /// Jobs of one round. Then sockets and timers have their turn: a task that yields for ever starves nobody.
+    /// Jobs of one round, before sockets and timers get their turn: a task that yields in a loop must not starve the
+    /// others.
     static let jobsPerRoundMax = 1_024
     /// Time limit for the jobs of one round. A count alone does not bound rounds whose jobs are expensive, such as
     /// those of a streamed response.
     static let jobTimePerRoundMax = Duration.microseconds(500)
-    /// Jobs between two looks at the clock, which costs as much as a small job.
-    static let jobsPerLookMax = 4
-    /// The longest wait for events. epoll_wait(2) takes milliseconds as a C int.
+    /// Jobs between two readings of the clock, because a reading costs as much as a small job.
+    static let jobsPerClockReadMax = 4
+    /// The longest wait for events, since epoll_wait(2) takes milliseconds as a C int.
     private static let waitMax = Duration.seconds(60)
 
     public let name: String
@@ -32,7 +33,7 @@ public final class EventLoop: Sendable {
     private let inbox = Inbox()
     private let threadID = Atomic<UInt>(0)
 
-    // The loop's thread alone touches these; before `start` the creating thread does.
+    // Used on the loop's thread only; before it starts, by the creating thread.
     private nonisolated(unsafe) var jobs: Deque<Inbox.Item> = []
     private nonisolated(unsafe) var watches = WatchTable()
     private nonisolated(unsafe) var timers = TimerQueue()
@@ -45,11 +46,11 @@ public final class EventLoop: Sendable {
         let started = DispatchSemaphore(value: 0)
         let thread = Thread { [self] in
             threadID.store(UInt(pthread_self()), ordering: .releasing)
-            // Foundation's way left some threads with the name of their creator. It has room for 15 bytes.
+            // Foundation left some threads with the name of their creator. A thread's name has at most 15 bytes.
             _ = pthread_setname_np(pthread_self(), String(name.prefix(15)))
             started.signal()
             run()
-            // The system may give the thread's id to another one.
+            // The system may reuse the thread's id.
             threadID.store(0, ordering: .releasing)
         }
         thread.start()
@@ -61,10 +62,10 @@ public final class EventLoop: Sendable {
         threadID.load(ordering: .acquiring) == UInt(pthread_self())
     }
 
-    /// The time at which the present round began; deadlines count from it.
+    /// The start of the current round; delays of timers count from it.
     public var now: ContinuousClock.Instant { roundStart }
 
-    /// Runs `body` on the loop, soon. What one thread hands over runs in that order. Any thread may call it.
+    /// Runs `body` on the loop, soon. The calls of one thread run in order. Any thread may call it.
     public func execute(_ body: @escaping @Sendable () -> Void) {
         add(.body(body))
     }
@@ -77,8 +78,8 @@ public final class EventLoop: Sendable {
         }
     }
 
-    /// Ends the thread after the present round. Jobs queued by then run, later ones never do; what is watched is
-    /// forgotten, not closed.
+    /// Ends the thread after the current round. Jobs queued before run, later ones never do. Watched descriptors are
+    /// not closed.
     public func stop() {
         execute { self.isStopping = true }
     }
@@ -87,7 +88,8 @@ public final class EventLoop: Sendable {
 // MARK: - Descriptors and timers, on the loop's thread
 
 extension EventLoop {
-    /// Watches `descriptor` until `unwatch`. The loop holds `handler` meanwhile. The system must have room for it.
+    /// Watches `descriptor` until `unwatch`, and retains `handler` until then. Traps if the system has no memory for
+    /// it.
     public func watch(_ descriptor: CInt, for interest: Readiness, handler: any ReadinessHandler) -> Watch {
         guard let watch = watchIfPossible(descriptor, for: interest, handler: handler) else {
             preconditionFailure("descriptor \(descriptor) cannot be watched: errno \(errno)")
@@ -95,9 +97,9 @@ extension EventLoop {
         return watch
     }
 
-    /// Watches `descriptor` until `unwatch`. The loop holds `handler` meanwhile.
+    /// Watches `descriptor` until `unwatch`, and retains `handler` until then.
     ///
-    /// - Returns: nil if the system has no room (epoll_ctl(2): `ENOMEM`, `ENOSPC`).
+    /// - Returns: nil if the system has no memory or watches left (epoll_ctl(2): `ENOMEM`, `ENOSPC`).
     public func watchIfPossible(
         _ descriptor: CInt, for interest: Readiness, handler: any ReadinessHandler
     ) -> Watch? {
@@ -115,14 +117,14 @@ extension EventLoop {
         poller.change(watch.descriptor, to: interest, key: watch.key)
     }
 
-    /// Stops watching. Call it before the descriptor is closed; events already taken are not delivered.
+    /// Stops watching. Call it before closing the descriptor. Events already received are not delivered.
     public func unwatch(_ watch: Watch) {
         assertCurrent()
         watches.remove(watch)
-        poller.forget(watch.descriptor)
+        poller.unwatch(watch.descriptor)
     }
 
-    /// A timer of this loop, not set yet.
+    /// Creates a timer of this loop that is not set.
     public func makeTimer(_ fire: @escaping @Sendable () -> Void) -> LoopTimer {
         LoopTimer(loop: self, fire: fire)
     }
@@ -169,11 +171,11 @@ extension EventLoop {
         while !isStopping {
             runJobs()
             fireTimers()
-            // What is ready sets deadlines: they count from the end of the wait, which may have been long.
+            // Handlers set deadlines, which count from the end of the wait: the wait may have been long.
             let isWoken = poller.wait(
                 timeoutMilliseconds: waitMilliseconds(), ended: { roundStart = ContinuousClock.now },
                 ready: { watches.handler(for: $0)?.descriptorIsReady($1) })
-            if isWoken { inbox.takeAll(into: &jobs) }
+            if isWoken { inbox.moveAll(to: &jobs) }
         }
         for _ in 0..<jobs.count { runJob() }
     }
@@ -183,11 +185,11 @@ extension EventLoop {
         let end = ContinuousClock.now + Self.jobTimePerRoundMax
         for number in 1...Self.jobsPerRoundMax {
             guard runJob() else { return }
-            if number.isMultiple(of: Self.jobsPerLookMax), ContinuousClock.now >= end { return }
+            if number.isMultiple(of: Self.jobsPerClockReadMax), ContinuousClock.now >= end { return }
         }
     }
 
-    /// - Returns: false if there is none.
+    /// - Returns: false if no job is queued.
     @discardableResult private func runJob() -> Bool {
         guard let job = jobs.popFirst() else { return false }
         switch job {
@@ -203,7 +205,8 @@ extension EventLoop {
         while let timer = timers.popDue(roundStart) { timer.fire() }
     }
 
-    /// Zero with jobs at hand, else until the next timer (rounded up, so that it is due on return), else for ever.
+    /// Zero if jobs are queued, else the time to the next timer (rounded up, so that the timer is due on return), else
+    /// -1.
     private func waitMilliseconds() -> CInt {
         guard jobs.isEmpty else { return 0 }
         guard let next = timers.next else { return -1 }

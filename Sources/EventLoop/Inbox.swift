@@ -1,9 +1,9 @@
 import DequeModule
 import Foundation
 
-/// What other threads hand to a loop. The one place of a loop that a lock guards.
+/// Items from other threads for a loop. The only part of a loop that needs a lock.
 ///
-/// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex and can hold the loop to it.
+/// `NSLock` rather than `Synchronization.Mutex`, because Thread Sanitizer understands a pthread mutex.
 final class Inbox: @unchecked Sendable {
     enum Item {
         case job(UnownedJob)
@@ -13,7 +13,7 @@ final class Inbox: @unchecked Sendable {
     private let lock = NSLock()
     private var items: [Item] = []
 
-    /// Whether the loop must be woken: true for the first item since `takeAll`.
+    /// - Returns: whether the loop must be woken: true for the first item since `moveAll`.
     func append(_ item: Item) -> Bool {
         lock.withLock {
             items.append(item)
@@ -21,14 +21,14 @@ final class Inbox: @unchecked Sendable {
         }
     }
 
-    /// Moves all items behind what is in `queue`.
-    func takeAll(into queue: inout Deque<Item>) {
+    /// Appends all items to `queue`, and removes them here.
+    func moveAll(to queue: inout Deque<Item>) {
         lock.withLock {
             queue.append(contentsOf: items)
             items.removeAll(keepingCapacity: items.capacity <= Self.keptCapacityMax)
         }
     }
 
-    /// The room for items that is kept between two bursts.
+    /// The largest capacity of `items` that is kept after a burst.
     private static let keptCapacityMax = 1_024
 }

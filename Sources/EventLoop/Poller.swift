@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What a descriptor waits for, or is ready for.
+/// The events that a descriptor waits for, or is ready for.
 public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt32
 
@@ -11,17 +11,17 @@ public struct Readiness: OptionSet, Sendable {
 
     public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never asked for.
+    /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never requested.
     public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
 /// The owner of one epoll instance and of the eventfd that wakes it.
 ///
-/// Level-triggered. Each descriptor is watched under a key of the caller's, which its events carry.
+/// Level-triggered. The caller chooses a key for each descriptor; its events carry that key.
 final class Poller: Sendable {
-    /// The key of the eventfd; `watch` never hands it out.
+    /// The key of the eventfd; no `Watch` has it.
     static let wakeKey = UInt64.max
-    /// Events taken from the kernel at once. More wait for the next round, so that jobs and timers get their turn.
+    /// Events read from the kernel at once. The rest wait for the next round, so that jobs and timers get their turn.
     static let eventsMax = 256
 
     private let epoll: CInt
@@ -34,7 +34,7 @@ final class Poller: Sendable {
         precondition(epoll >= 0 && wakeUp >= 0, "no descriptor left for an event loop: raise the limit (ulimit -n)")
         events = .allocate(capacity: Self.eventsMax)
         let isWatched = watch(wakeUp, for: .readable, key: Self.wakeKey)
-        precondition(isWatched, "no room for an event loop: epoll_ctl, errno \(errno)")
+        precondition(isWatched, "an event loop cannot be created: epoll_ctl, errno \(errno)")
     }
 
     deinit {
@@ -43,7 +43,7 @@ final class Poller: Sendable {
         events.deallocate()
     }
 
-    /// - Returns: false if the system has no room for another descriptor, with the reason in `errno`.
+    /// - Returns: false if the system cannot watch another descriptor; `errno` has the reason.
     func watch(_ descriptor: CInt, for interest: Readiness, key: UInt64) -> Bool {
         control(EPOLL_CTL_ADD, descriptor, interest, key) == 0
     }
@@ -53,18 +53,18 @@ final class Poller: Sendable {
         precondition(result == 0, "epoll_ctl(EPOLL_CTL_MOD, \(descriptor)): errno \(errno)")
     }
 
-    func forget(_ descriptor: CInt) {
-        // A descriptor that its library closed by itself (libpq does) is gone from the set already.
+    func unwatch(_ descriptor: CInt) {
+        // If a library has closed the descriptor itself, as libpq does, it is no longer in the set.
         _ = control(EPOLL_CTL_DEL, descriptor, [], 0)
     }
 
-    /// Makes a `wait` under way, or the next one, return. Any thread may call it.
+    /// Makes the current or the next `wait` return. Any thread may call it.
     func wake() {
         _ = eventfd_write(wakeUp, 1)
     }
 
-    /// Waits for events, at most `timeoutMilliseconds` (-1: without end), and hands each to `ready`, after one call
-    /// of `ended`.
+    /// Waits for events, at most `timeoutMilliseconds` (-1: no limit), calls `ended` once, and then `ready` for each
+    /// event.
     ///
     /// - Returns: whether `wake` was called since the last wait that returned true.
     func wait(

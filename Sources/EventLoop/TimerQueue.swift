@@ -1,9 +1,9 @@
 import HeapModule
 
-/// The deadlines of one loop, as a value without a clock of its own: the caller says what time it is.
+/// The timers of one loop, as a value: the caller passes the time in.
 ///
-/// A deadline that moves later, which is what a connection's does at every request, costs nothing: its entry stays
-/// where it is and is looked at again when it comes up. So a timer has at most a few entries, however often it moves.
+/// A connection moves its deadline later at every request, and that is free: the heap entry stays, and is reinserted
+/// when it comes up. A timer therefore has few entries, however often it moves.
 struct TimerQueue {
     typealias Instant = ContinuousClock.Instant
 
@@ -16,14 +16,14 @@ struct TimerQueue {
         static func == (left: Entry, right: Entry) -> Bool { left.at == right.at && left.timer === right.timer }
     }
 
-    /// Dead entries are swept when there are this many, and more of them than others.
+    /// Dead entries are removed when there are more than this many, and more than half of all entries are dead.
     private static let deadEntriesMin = 1_024
 
     private var entries = Heap<Entry>()
-    /// Entries that will do nothing when they come up: of unset timers, and of timers that moved earlier.
+    /// Entries to ignore when they come up: of unset timers, and of timers that were moved earlier.
     private var deadEntries = 0
 
-    /// When to look again. Nothing is due before.
+    /// The earliest time at which a timer may be due.
     var next: Instant? { entries.min?.at }
 
     var count: Int { entries.count }
@@ -40,7 +40,7 @@ struct TimerQueue {
         }
     }
 
-    /// A connection that closes unsets its timers: their entries must not outlive it by a whole deadline.
+    /// A closed connection unsets its timers. Their entries must not keep it alive until the deadline.
     mutating func unset(_ timer: LoopTimer) {
         guard timer.deadline != nil else { return }
         timer.deadline = nil
@@ -58,7 +58,7 @@ struct TimerQueue {
         deadEntries = 0
     }
 
-    /// The next timer whose deadline has passed; it is unset.
+    /// Returns the next timer whose deadline has passed, and unsets it.
     mutating func popDue(_ now: Instant) -> LoopTimer? {
         while let entry = entries.min, entry.at <= now {
             entries.removeMin()
@@ -88,12 +88,12 @@ struct TimerQueue {
     }
 }
 
-/// A deadline on a loop that can be moved and unset cheaply. Belongs to the loop that made it and is used there only.
+/// A deadline on a loop that can be moved and unset cheaply. Used only on the loop that created it.
 public final class LoopTimer: @unchecked Sendable {
     unowned let loop: EventLoop
     let fire: @Sendable () -> Void
     var deadline: ContinuousClock.Instant?
-    /// When the queue's entry for this timer comes up; `version` tells it from older entries.
+    /// When the queue's entry for this timer comes up. `version` distinguishes that entry from older ones.
     var queuedAt: ContinuousClock.Instant?
     var version: UInt32 = 0
 
@@ -102,12 +102,12 @@ public final class LoopTimer: @unchecked Sendable {
         self.fire = fire
     }
 
-    /// Fires once, `delay` from the loop's present time, in place of any earlier setting.
+    /// Fires once, `delay` after the loop's current time. Replaces any earlier deadline.
     public func set(after delay: Duration) {
         loop.set(self, to: loop.now + delay)
     }
 
-    /// Fires once, at `deadline`, in place of any earlier setting.
+    /// Fires once, at `deadline`. Replaces any earlier deadline.
     public func set(to deadline: ContinuousClock.Instant) {
         loop.set(self, to: deadline)
     }

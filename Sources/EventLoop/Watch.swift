@@ -1,12 +1,13 @@
-/// A descriptor in a loop's epoll set, as `EventLoop.watch` gave it.
+/// A descriptor in a loop's epoll set, as `EventLoop.watch` returned it.
 public struct Watch: Sendable {
     public let descriptor: CInt
     let key: UInt64
 }
 
-/// The watched descriptors' handlers by key.
+/// The handlers of the watched descriptors, by key.
 ///
-/// Slot index plus generation: a stale event is dropped even if the slot or the descriptor number was reused.
+/// A key is a slot's index and its generation: an old event is dropped even if the slot or the descriptor number was
+/// reused.
 struct WatchTable {
     private struct Slot {
         var generation: UInt32 = 0

@@ -1,36 +1,38 @@
 import Crypto
 import PushRegistry
 
-/// Installations like those of a real app in 2026, made from a seed: for tests and benchmarks.
+/// Realistic installations of an app in 2026, generated from a seed: for tests and benchmarks.
 ///
 ///     let fleet = try Fleet(seed: 1, app: app, count: 1_000_000, asOf: now)
 ///     let request = fleet[17].body()
 ///
-/// Installation `n` is a pure function of the seed and `n` (its times of `asOf` too), so nobody has to keep a fleet:
-/// who wants to send what installation 17 sent makes it again. Numbers beyond `count` are installations yet to come.
+/// Installation `n` is a pure function of the seed and `n` (its times also depend on `asOf`), so a fleet need not be
+/// stored: the same call generates installation 17 again. Numbers from `count` on are future installations.
 ///
-/// Platforms, systems, models, countries, locales and time zones are as common as public statistics say, see `Weights`;
-/// three of four people are signed in, some of them on several devices; one installation in a hundred is odd (`Trap`).
+/// Platforms, systems, models, countries, locales and time zones are as frequent as in public statistics, see
+/// `Weights`. Three of four people are signed in, some of them on several devices. One installation in a hundred has an
+/// odd value (`OddDevice`).
 public struct Fleet: Sendable {
     public let seed: UInt64
     public let app: App
     public let count: Int
-    /// The moment that the fleet shows: nobody was seen later.
+    /// The time of the fleet's state: no installation was seen later.
     public let asOf: Timestamp
-    public let silence: Silence
+    public let lastSeen: LastSeenSpread
     private let links: TimeZoneLinks
 
     /// - Parameters:
-    ///   - silence: how long the installations have not been seen.
-    ///   - links: tzdata's, which the service resolves names by.
+    ///   - lastSeen: how long ago the installations were last seen.
+    ///   - links: tzdata's links, by which the service resolves zone names.
     public init(
-        seed: UInt64, app: App, count: Int, asOf: Timestamp, silence: Silence = .spread, links: TimeZoneLinks
+        seed: UInt64, app: App, count: Int, asOf: Timestamp, lastSeen: LastSeenSpread = .fourMonths,
+        links: TimeZoneLinks
     ) {
         self.seed = seed
         self.app = app
         self.count = count
         self.asOf = asOf
-        self.silence = silence
+        self.lastSeen = lastSeen
         self.links = links
     }
 
@@ -41,34 +43,34 @@ public struct Fleet: Sendable {
         let (person, platform) = Person.owner(of: number, seed: seed)
         var sent = SentDevice.make(installID(number), of: person, on: platform, &random)
         let settings = NotificationSettings.make(on: platform, &random)
-        springTrap(on: &sent, number)
+        applyOddDevice(to: &sent, number)
         var secrets = FleetRandom(seed: seed, .token, number)
         let token = Token.make(of: .make(on: platform, in: person.zone, &secrets), &secrets)
         return FleetInstallation(
             number: number, platform: platform, token: token,
             keys: token.provider == .webPush ? .make(&secrets) : nil, settings: settings, sent: sent,
             device: sent.canonical(storesAdvertisingID: app.policy.storesAdvertisingID, links: links),
-            owner: person.userID.map { owner($0, &random) }, times: .make(asOf, silence, &random))
+            owner: person.userID.map { owner($0, &random) }, times: .make(asOf, lastSeen, &random))
     }
 
-    /// The id of installation `number`, which SQL finds as well: `md5('<seed>-<number>')::uuid::text`.
+    /// The id of installation `number`. In SQL: `md5('<seed>-<number>')::uuid::text`.
     public func installID(_ number: Int) -> InstallID {
         let digits = Insecure.MD5.hash(data: Array("\(seed)-\(number)".utf8)).flatMap { byte in
             [FleetRandom.hexDigits[Int(byte >> 4)], FleetRandom.hexDigits[Int(byte & 15)]]
         }
         let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(decoding: digits[$0], as: UTF8.self) }
-        return made { () throws(InvalidValue) in try InstallID(parts.joined(separator: "-")) }
+        return mustSucceed { () throws(InvalidValue) in try InstallID(parts.joined(separator: "-")) }
     }
 
-    private func springTrap(on device: inout SentDevice, _ number: Int) {
-        var random = FleetRandom(seed: seed, .trap, number)
-        guard random.below(Trap.oneIn) == 0 else { return }
-        random.element(of: Trap.allCases).spring(on: &device, &random)
+    private func applyOddDevice(to device: inout SentDevice, _ number: Int) {
+        var random = FleetRandom(seed: seed, .oddDevice, number)
+        guard random.below(OddDevice.oneIn) == 0 else { return }
+        random.element(of: OddDevice.allCases).apply(to: &device, &random)
     }
 
-    /// Each installation has a session of its own. One in twenty ends some day: some within the hour, some long ago.
+    /// Each installation has its own session. One session in twenty expires: some soon, some have expired long ago.
     private func owner(_ userID: UserID, _ random: inout FleetRandom) -> Owner {
-        let id = made { () throws(InvalidValue) in try SessionID("session-\(random.hex(16))") }
+        let id = mustSucceed { () throws(InvalidValue) in try SessionID("session-\(random.hex(16))") }
         let expires = random.isTrue(0.05)
         let hours = Int64(random.below(90 * 24)) - 10 * 24
         let end = Timestamp(microseconds: (asOf.wholeSeconds + hours * 3_600) * 1_000_000)

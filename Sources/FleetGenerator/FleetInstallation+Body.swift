@@ -2,15 +2,15 @@ import PushRegistry
 import StrictJSON
 
 extension FleetInstallation {
-    /// The JSON body with which this installation registers, as its client writes it.
+    /// The JSON body of this installation's registration, as its client writes it.
     ///
-    /// - Parameter settings: other settings than the installation's own.
+    /// - Parameter settings: replaces the installation's own settings.
     public func body(settings: NotificationSettings? = nil) -> [UInt8] {
         body(of: sent, settings ?? self.settings)
     }
 
-    /// The body of a phone in other hands: it is what it was and has kept its token, and `newcomer` has installed the
-    /// app anew.
+    /// The body after a phone has changed hands: the phone keeps its properties and its token, and `newcomer` has
+    /// reinstalled the app.
     public func body(handedTo newcomer: FleetInstallation) -> [UInt8] {
         var device = sent
         (device.installID, device.keychainID, device.vendorID, device.advertisingID) = (
@@ -41,7 +41,7 @@ extension JSONWriter {
         }
     }
 
-    /// What is unknown is left out.
+    /// Omits unknown settings.
     fileprivate mutating func member(_ name: StaticString, _ settings: NotificationSettings) {
         self.name(name)
         object { writer in

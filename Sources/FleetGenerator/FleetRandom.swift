@@ -1,31 +1,31 @@
 import SeededRandom
 
-/// Random numbers that are the same on every machine and with every Swift release, which the standard library does not
-/// promise of its own `random(in:using:)`.
+/// Random numbers that are the same on every machine and with every Swift release; the standard library does not
+/// guarantee that for `random(in:using:)`.
 struct FleetRandom {
-    /// What a sequence is for: sequences of different kinds do not resemble each other.
+    /// The purpose of a sequence. Different purposes get independent sequences.
     enum Stream: UInt64 {
         case person = 1
-        case device, token, trap
+        case device, token, oddDevice
     }
 
     private var generator: SeededGenerator
 
-    /// The sequence of one thing: a pure function of the three.
+    /// The sequence for one item: a pure function of the three arguments.
     init(seed: UInt64, _ stream: Stream, _ number: Int) {
-        let place = SeededGenerator.mixed(UInt64(bitPattern: Int64(number)))
-        let sequence = SeededGenerator.mixed(stream.rawValue &* SeededGenerator.increment &+ place)
+        let mixedNumber = SeededGenerator.mixed(UInt64(bitPattern: Int64(number)))
+        let sequence = SeededGenerator.mixed(stream.rawValue &* SeededGenerator.increment &+ mixedNumber)
         generator = SeededGenerator(seed: SeededGenerator.mixed(seed &+ sequence))
     }
 
     mutating func next() -> UInt64 { generator.next() }
 
-    /// From 0 up to `bound`, without it. Lemire's reduction; its bias of `bound` in 2^64 is nothing here.
+    /// From 0 to `bound`, exclusive. Lemire's reduction; its bias of `bound` in 2^64 does not matter here.
     mutating func below(_ bound: Int) -> Int {
         Int(next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 
-    /// From 0 up to 1, without it.
+    /// From 0 to 1, exclusive.
     mutating func fraction() -> Double {
         Double(next() >> 11) * 0x1p-53
     }

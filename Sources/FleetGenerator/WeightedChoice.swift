@@ -1,7 +1,7 @@
-/// One of several values, each as likely as its weight says.
+/// Several values, each of which is chosen with the probability of its weight.
 struct WeightedChoice<Value: Sendable>: Sendable {
     let values: [Value]
-    /// Of each value and all before it.
+    /// The sum of the weights of each value and all before it.
     private let sums: [Int]
 
     init(_ weighted: [(value: Value, weight: Int)]) {
@@ -32,12 +32,12 @@ struct WeightedChoice<Value: Sendable>: Sendable {
 }
 
 extension WeightedChoice<String> {
-    /// - Parameter table: `value=weight` one after another, with white space between them; the weights are integers.
+    /// - Parameter table: items `value=weight` separated by white space; the weights are integers.
     init(_ table: String) {
         self.init(
             table.split(whereSeparator: \.isWhitespace).map { item in
                 let parts = item.split(separator: "=", maxSplits: 1)
-                guard parts.count == 2, let weight = Int(parts[1]) else { preconditionFailure("no weight: \(item)") }
+                guard parts.count == 2, let weight = Int(parts[1]) else { preconditionFailure("not a weight: \(item)") }
                 return (String(parts[0]), weight)
             })
     }

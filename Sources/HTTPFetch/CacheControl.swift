@@ -1,9 +1,9 @@
-/// The field `Cache-Control` of a response (RFC 9111, section 5.2), as far as it says how long a copy is fresh.
+/// The freshness in the field `Cache-Control` of a response (RFC 9111, section 5.2).
 struct CacheControl: Hashable, Sendable {
-    /// Nil if the field says nothing; zero if it forbids a copy, or wants it validated each time.
+    /// Nil if the field does not specify it; zero if a copy is forbidden or must be validated at each use.
     let maxAge: Duration?
 
-    /// - Parameter value: a field's value; of several fields, all with commas.
+    /// - Parameter value: the value of the field; those of several fields are joined by commas.
     init(_ value: String) {
         var (seconds, isForbidden) = (Int64?.none, false)
         for directive in value.split(separator: ",") {
@@ -12,7 +12,7 @@ struct CacheControl: Hashable, Sendable {
             case "no-store", "no-cache": isForbidden = true
             case "max-age":
                 let digits = parts.count > 1 ? parts[1].filter { $0 != "\"" } : ""
-                // The first one counts. What does not fit into the type is as long as can be.
+                // The first one counts. A number that does not fit into the type stands for the maximum.
                 guard seconds == nil, !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { break }
                 seconds = Int64(digits) ?? Int64(Int32.max)
             default: break

@@ -1,8 +1,8 @@
 import CCurl
 
-/// libcurl, loaded when it is first needed and then for the life of the process.
+/// libcurl, loaded on first use and never unloaded.
 struct CurlLibrary: @unchecked Sendable {
-    /// Only read after `init`; the functions may be called by any thread, each with a handle of its own.
+    /// Not changed after `init`. Any thread may call the functions, each with its own handle.
     let functions: curl_library_
 
     static let shared = Result { () throws(FetchFailure) in try CurlLibrary() }

@@ -1,16 +1,16 @@
 import CCurl
 import Glibc
 
-/// What the callbacks of one fetch see and keep. One thread uses it.
+/// The state of one fetch, which libcurl's callbacks read and change. Used by one thread.
 final class Exchange {
     private let bytesMax: Int
     private let mayReach: (PeerAddress.Reach) -> Bool
 
     private var bytes: [UInt8] = []
     private var isTooLarge = false
-    /// The values of `Cache-Control` in the last response's header.
+    /// The values of `Cache-Control` of the last response.
     private var cacheControl: [String] = []
-    /// The address that was refused last.
+    /// The last refused address.
     private var refused: PeerAddress?
 
     init(bytesMax: Int, mayReach: @escaping (PeerAddress.Reach) -> Bool) {
@@ -18,9 +18,9 @@ final class Exchange {
         self.mayReach = mayReach
     }
 
-    /// Has this exchange called back by a handle, which must not outlive it.
+    /// Makes a handle call this exchange, which must outlive the handle.
     ///
-    /// - Returns: libcurl's code.
+    /// - Returns: the code of libcurl.
     func attach(to handle: UnsafeMutableRawPointer, of library: inout curl_library_) -> Int32 {
         curl_set_callbacks_(
             &library, handle, Unmanaged.passUnretained(self).toOpaque(),
@@ -32,7 +32,7 @@ final class Exchange {
         context.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// One line of a header, its end included. A redirect's response has a header, too, and another body.
+    /// Takes one header line with its line end. The responses of redirects have headers and bodies, too.
     private func takeHeader(_ data: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let line = String(decoding: UnsafeRawBufferPointer(start: data, count: count), as: UTF8.self)
         if line.hasPrefix("HTTP/") {
@@ -44,7 +44,7 @@ final class Exchange {
         return count
     }
 
-    /// Another count than the given one ends the fetch.
+    /// Returning another count than `count` ends the fetch.
     private func takeBody(_ data: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         guard bytes.count + count <= bytesMax else {
             isTooLarge = true
@@ -58,7 +58,7 @@ final class Exchange {
         guard let peer, let offset = MemoryLayout<curl_sockaddr_>.offset(of: \.address) else {
             return CURL_SOCKET_BAD_
         }
-        // The pointer is of the whole, since an IPv6 address is longer than the member.
+        // The pointer is derived from the whole structure, because an IPv6 address is longer than the member.
         let start = UnsafeRawPointer(peer) + offset
         guard let address = PeerAddress(start.assumingMemoryBound(to: sockaddr.self)) else {
             return CURL_SOCKET_BAD_
@@ -70,7 +70,7 @@ final class Exchange {
         return socket(peer.pointee.family, peer.pointee.kind | Int32(SOCK_CLOEXEC.rawValue), peer.pointee.protocol)
     }
 
-    /// - Parameter reason: libcurl's words for the code.
+    /// - Parameter reason: libcurl's description of the code.
     func document(code: Int32, status: Int, reason: String) throws(FetchFailure) -> FetchedDocument {
         if isTooLarge { throw .tooLarge(bytesMax: bytesMax) }
         guard code == CURLE_OK_ else {

@@ -1,26 +1,26 @@
 import CCurl
 import Foundation
 
-/// A document that was fetched.
+/// A fetched document.
 public struct FetchedDocument: Hashable, Sendable {
     public let bytes: [UInt8]
-    /// How long it is fresh, if the server says so (`Cache-Control`).
+    /// How long the document is fresh (`Cache-Control`); nil if the server does not say so.
     public let maxAge: Duration?
 }
 
-/// Fetches a document by HTTPS, with libcurl: certificates are verified, everything has a limit, and only peers that
-/// may be called are connected to.
+/// Fetches a document over HTTPS with libcurl. Certificates are verified, time and size are limited, and only allowed
+/// peers are connected to.
 ///
-/// A URL may come from somebody who must not reach the machines around this one. So the address is checked where the
-/// connection is made: after the name was resolved, and for each redirect. libcurl's own `https_proxy` counts; the
-/// address is then the proxy's.
+/// The author of a URL may have no right to reach the machines of the private network. So the address is checked when a
+/// socket is opened, after the name was resolved, and for each redirect. If `https_proxy` is set, libcurl uses the
+/// proxy, and the checked address is the proxy's.
 public struct HTTPFetch: Sendable {
-    /// Redirects to the same scheme; one to another scheme is never followed.
+    /// The number of redirects that are followed. A redirect to another scheme is never followed.
     public static let redirectsMax = 3
 
-    /// From the resolving of the name to the document's last byte, redirects included: a client waits for it.
+    /// The time for the whole fetch, from resolving the name to the last byte: a client waits meanwhile.
     var timeout = Duration.seconds(5)
-    /// A longer document is not read to its end.
+    /// A longer document is a failure.
     let bytesMax: Int
     let peers: Peers
     /// The field `User-Agent`.
@@ -32,10 +32,10 @@ public struct HTTPFetch: Sendable {
         self.userAgent = userAgent
     }
 
-    /// Fetches a document on a thread of its own: libcurl blocks it for up to `timeout`. A cancelled task waits as
-    /// long.
+    /// Fetches a document on its own thread, because libcurl blocks it for up to `timeout`. Cancellation does not
+    /// interrupt the fetch.
     ///
-    /// - Parameter url: https, or http, which only this machine serves.
+    /// - Parameter url: an https URL, or an http URL of this machine.
     public func document(at url: String) async throws(FetchFailure) -> FetchedDocument {
         let result = await withCheckedContinuation { continuation in
             let thread = Thread { continuation.resume(returning: fetch(url)) }
@@ -51,7 +51,7 @@ public struct HTTPFetch: Sendable {
 
     private func perform(_ url: String, with library: CurlLibrary) throws(FetchFailure) -> FetchedDocument {
         var functions = library.functions
-        guard let handle = functions.easy_init() else { throw .transport("libcurl has no handle") }
+        guard let handle = functions.easy_init() else { throw .transport("libcurl cannot create a handle") }
         defer { functions.easy_cleanup(handle) }
         let isPlain = url.hasPrefix("http://")
         let exchange = Exchange(bytesMax: bytesMax) { peers.include($0, isPlain: isPlain) }
@@ -65,7 +65,7 @@ public struct HTTPFetch: Sendable {
         var codes = numbers.map { curl_set_number_(&functions, handle, Int32($0.0), $0.1) }
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_URL_), url))
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_USERAGENT_), userAgent))
-        // A proxy does not lead to this machine.
+        // This machine cannot be reached through a proxy.
         if isPlain || !peers.needCertificates {
             codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_PROXY_), ""))
         }
@@ -75,8 +75,8 @@ public struct HTTPFetch: Sendable {
             }
         }
         codes.append(exchange.attach(to: handle, of: &functions))
-        // An option that is not set must not leave a limit out.
-        guard codes.allSatisfy({ $0 == CURLE_OK_ }) else { throw .transport("libcurl refuses an option") }
+        // Without one of the options, a limit would be missing.
+        guard codes.allSatisfy({ $0 == CURLE_OK_ }) else { throw .transport("libcurl rejects an option") }
         let code = withExtendedLifetime(exchange) { functions.easy_perform(handle) }
         return try exchange.document(
             code: code, status: curl_response_status_(&functions, handle),

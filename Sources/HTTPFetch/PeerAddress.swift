@@ -1,23 +1,23 @@
 import CCurl
 import Glibc
 
-/// The IP address of a peer, and what it is for: the special-purpose registries of IANA (RFC 6890).
+/// The IP address of a peer, classified by the special-purpose registries of IANA (RFC 6890).
 struct PeerAddress: Hashable, Sendable {
     enum Reach: Sendable {
-        /// Anybody's.
+        /// A public address.
         case global
-        /// Of a private network: RFC 1918, RFC 6598, RFC 4193.
+        /// An address of a private network: RFC 1918, RFC 6598, RFC 4193.
         case privateNetwork
         /// This machine.
         case loopback
-        /// Of one link (where clouds have the service that hands out credentials), of no host, or of many.
+        /// Link-local (clouds serve credentials there), multicast, reserved, or for documentation.
         case special
     }
 
-    /// 4 or 16, in network order.
+    /// 4 or 16 bytes in network order.
     let bytes: [UInt8]
 
-    /// Nil for another family than IPv4 and IPv6.
+    /// Nil for families other than IPv4 and IPv6.
     init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
@@ -32,7 +32,7 @@ struct PeerAddress: Hashable, Sendable {
         }
     }
 
-    /// Nil for a text that is no address.
+    /// Nil if the text is not an address.
     init?(_ text: String) {
         var (short, long) = (in_addr(), in6_addr())
         if inet_pton(AF_INET, text, &short) == 1 {
@@ -65,14 +65,15 @@ struct PeerAddress: Hashable, Sendable {
         if let inner = embeddedIPv4 { return inner.reach }
         if bytes == Array(repeating: 0, count: 15) + [1] { return .loopback }
         if bytes[0] & 0xFE == 0xFC { return .privateNetwork }
-        // Global unicast is 2000::/3; in it, 2001::/23 is for protocols and 2001:db8::/32 for documentation.
+        // Global unicast is 2000::/3, except 2001::/23 (protocols) and 2001:db8::/32 (documentation).
         guard bytes[0] & 0xE0 == 0x20 else { return .special }
         let isOfProtocols = bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 0x02
         let isOfDocumentation = bytes.starts(with: [0x20, 0x01, 0x0D, 0xB8])
         return isOfProtocols || isOfDocumentation ? .special : .global
     }
 
-    /// Of a mapped address (::ffff:0:0/96), of NAT64 (64:ff9b::/96) and of 6to4 (2002::/16), which lead to it.
+    /// The IPv4 address that is reached by a mapped address (::ffff:0:0/96), by NAT64 (64:ff9b::/96) or by 6to4
+    /// (2002::/16).
     private var embeddedIPv4: PeerAddress? {
         let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
         let translated: [UInt8] = [0x00, 0x64, 0xFF, 0x9B] + Array(repeating: 0, count: 8)
@@ -84,7 +85,7 @@ struct PeerAddress: Hashable, Sendable {
 }
 
 extension PeerAddress: CustomStringConvertible {
-    /// As inet_ntop(3) writes it.
+    /// In the format of inet_ntop(3).
     var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6

@@ -1,11 +1,11 @@
-/// Whom a fetch may call.
+/// The peers that a fetch may connect to.
 public enum Peers: Sendable {
-    /// Machines with a public address, by TLS with a certificate. For URLs of somebody who must not reach others.
+    /// Public addresses, over TLS with a verified certificate. For URLs whose author may have no access to other
+    /// machines.
     case publicOnly
-    /// Those, machines of private networks, and this machine, which may do without TLS.
+    /// Also addresses of private networks, and this machine, with or without TLS.
     case publicAndPrivate
-    /// The service of this machine, at whatever address it listens. Its certificate is of another name than the address
-    /// that is called, and is not verified.
+    /// The service of this machine, at any address. The certificate is not verified: it does not contain the address.
     case ownService
 
     func include(_ reach: PeerAddress.Reach, isPlain: Bool) -> Bool {

@@ -12,14 +12,14 @@ public final class HTTPServer: Sendable {
     private let tls: ReloadableTLSContext?
     private let limits: ConnectionLimits
 
-    /// Where the server listens, with the ports that the system chose.
+    /// The addresses that the server listens at, with the ports that the system chose.
     public let addresses: [SocketAddress]
 
-    /// Binds and listens: clients can connect from now on, and are served once `run` is called.
+    /// Binds and listens. Clients can connect from now on; `run` serves them.
     ///
     /// - Parameter makeApplication: called once for each loop, on that loop.
-    /// - Throws: `ListenError` for an address that is taken or does not exist, `InheritedSocketError`, `TLSError` for a
-    ///   certificate or key that cannot be used.
+    /// - Throws: `ListenError` if an address is in use or does not exist, `InheritedSocketError`, `TLSError` if the
+    ///   certificate or key cannot be used.
     public init(
         _ configuration: HTTPServerConfiguration, loops: [EventLoop], logger: Logger,
         makeApplication: @escaping @Sendable (EventLoop) -> Application
@@ -46,10 +46,10 @@ public final class HTTPServer: Sendable {
     /// The open connections on all loops, for a gauge.
     public var connectionCount: Int { limits.count }
 
-    /// Serves until its task is cancelled, or `drain` or `abort` is called, and then until the last request in flight
-    /// is answered, at most for the drain deadline, and the last handler has ended. Call it once.
+    /// Serves until its task is cancelled, or `drain` or `abort` is called. Then waits for the requests in flight, for
+    /// the drain deadline at most, and returns when the last handler has ended. Call it once.
     public func run() async {
-        // Cancellation means drain. It must not reach the handlers, which are children of this task of its own.
+        // Cancelling this task drains. It must not cancel the handlers, so they are children of another task.
         let serving = Task {
             await withDiscardingTaskGroup { group in
                 for (server, sockets) in zip(servers, takeSockets()) {
@@ -64,7 +64,7 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The listening sockets of each loop, which is their owner from now on.
+    /// Moves the listening sockets of each loop out of this object; the caller owns them.
     private func takeSockets() -> [[ListeningSocket]] {
         sockets.withLock { sockets in
             defer { sockets = [] }
@@ -72,19 +72,19 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Reads the certificate and its key again, for connections from now on. If they cannot be used, the old ones stay.
+    /// Reads the certificate and its key again, for new connections. If they cannot be used, the old ones stay in use.
     public func reloadTLS() throws {
         try tls?.reload()
     }
 
-    /// Stops gracefully: accepts no more, finishes what is in flight, closes what is idle.
+    /// Stops gracefully: accepts no more connections, finishes the requests in flight, closes idle connections.
     public func drain() {
         for server in servers {
             server.loop.execute { server.assumeIsolated { $0.drain() } }
         }
     }
 
-    /// Stops at once; requests in flight are cut.
+    /// Stops at once and cuts the requests in flight.
     public func abort() {
         for server in servers {
             server.loop.execute { server.assumeIsolated { $0.abort() } }

@@ -1,10 +1,10 @@
 public import HTTPTypes
 
-/// A request that cannot be served as it was sent, with the status to answer.
+/// A request that cannot be served, with the status of its response.
 ///
-/// It never carries bytes of the request: those may be credentials.
+/// It never contains bytes of the request, which may be credentials.
 public struct WireError: Error, Hashable {
-    /// What was wrong, as a stable kebab-case code.
+    /// What is wrong, as a stable kebab-case code.
     public enum Reason: String, Sendable, CaseIterable {
         case malformedRequestLine = "malformed-request-line"
         case tooManyEmptyLines = "too-many-empty-lines"
@@ -39,7 +39,7 @@ public struct WireError: Error, Hashable {
         self.reason = reason
     }
 
-    /// The status to answer, after which the connection is closed.
+    /// The status of the response, after which the connection is closed.
     public var status: HTTPResponse.Status {
         switch reason {
         case .targetTooLong: .uriTooLong
@@ -56,7 +56,7 @@ public struct WireError: Error, Hashable {
         }
     }
 
-    /// One sentence for the client's developer.
+    /// One sentence for the developer of the client.
     public var detail: String {
         switch reason {
         case .malformedRequestLine: "The request line is not `method SP target SP HTTP/1.1 CRLF`."
@@ -65,7 +65,7 @@ public struct WireError: Error, Hashable {
         case .targetTooLong: "The request target is too long."
         case .invalidTarget: "The request target is not a valid one for this method; is it percent-encoded?"
         case .connectNotSupported: "This is not a proxy: CONNECT is not supported."
-        case .unsupportedVersion: "Only HTTP/1.1 and HTTP/1.0 are spoken here."
+        case .unsupportedVersion: "Only HTTP/1.1 and HTTP/1.0 are supported."
         case .malformedField: "A header or trailer line is not `name: value CRLF`, or holds a control character."
         case .lineFolding: "A header or trailer line starts with white space; folded lines are obsolete."
         case .headerTooLarge: "The header fields are too large."
@@ -74,7 +74,7 @@ public struct WireError: Error, Hashable {
         case .missingHost: "An HTTP/1.1 request needs a Host field."
         case .invalidHost: "The Host field is not a host with an optional port."
         case .invalidContentLength: "Content-Length is not one decimal number."
-        case .invalidTransferEncoding: "Transfer-Encoding does not end with one `chunked`, or has no place here."
+        case .invalidTransferEncoding: "Transfer-Encoding does not end with one `chunked`, or is not allowed here."
         case .unsupportedTransferCoding: "The only transfer coding supported is `chunked`."
         case .ambiguousBodyLength: "Content-Length and Transfer-Encoding exclude each other."
         case .unsupportedExpectation: "The only expectation supported is `100-continue`."

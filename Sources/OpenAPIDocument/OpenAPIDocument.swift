@@ -1,6 +1,5 @@
-/// The description of the HTTP API, in a module of its own: it takes as long to compile as much code does, and changes
-/// less often.
+/// The description of the HTTP API. It has its own module because it compiles slowly and changes rarely.
 public enum OpenAPIDocument {
-    /// OpenAPI 3.1, with `{version}` where the build's version is to stand.
+    /// OpenAPI 3.1, with `{version}` in place of the build's version.
     public static let template = String(decoding: PackageResources.openapi_json, as: UTF8.self)
 }

@@ -4,9 +4,9 @@ import HTTPWire
 import Logging
 import PushRegistry
 
-/// The registry's HTTP API over its stores. One lives on each event loop; each endpoint has a file of its own.
+/// The HTTP API of the registry. Each event loop has one; each endpoint has its own file.
 public struct RegistryService: Sendable {
-    let store: any InstallationStore
+    let installations: any InstallationStore
     let users: any UserStore
     let feedback: any FeedbackStore
     let events: any EventStore
@@ -28,17 +28,18 @@ public struct RegistryService: Sendable {
     let audit = Audit()
 
     /// - Parameters:
-    ///   - readiness: whether the service can do its work, for `GET /readyz`.
-    ///   - keySets: shared by all loops, as `limits` are.
-    ///   - metrics: the text of `GET /metrics`.
+    ///   - keySets: shared by all event loops.
+    ///   - limits: shared by all event loops.
+    ///   - readiness: for `GET /readyz`.
+    ///   - metrics: returns the text of `GET /metrics`.
     public init(
-        store: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
+        installations: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(),
         apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
         metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
-        self.store = store
+        self.installations = installations
         self.users = users
         self.feedback = feedback
         self.events = events
@@ -58,26 +59,27 @@ public struct RegistryService: Sendable {
         self.logger = logger
     }
 
-    /// The routes, with what every one of them goes through.
+    /// The routes with their middleware: admission, errors, CORS and cache control.
     public func application(observer: (any RequestObserver)?) -> Application {
-        let answered = routes.map {
+        let wrapped = routes.map {
             $0.admitting(admit).wrapped(in: [renderErrors])
         }
         return Application(
-            router: Router(sharedWithAllowedOrigins(answered).map(Self.uncached)), observer: observer,
+            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached)), observer: observer,
             renderProblem: ProblemDocument.response)
     }
 
-    /// Lets the body of a request come if its sender is known: a stranger's is not read. What the sender may do is
-    /// for the handler to judge, which authenticates again.
+    /// Accepts the body of a request if its credential is valid, so that strangers' bodies are not read. The handler
+    /// authenticates again and checks the roles.
     private func admit(_ request: ServerRequest) async throws -> ServerResponse {
-        // As late as any call accepts a JWT.
+        // The largest lateness of any call.
         _ = try await caller(
             request, on: try? AppID(request.parameters["app"]), lateness: Self.logoutLateness)
         return ServerResponse(.continue)
     }
 
-    /// What stands under `/v1` is personal or secret: nobody keeps it, and no browser guesses what it is.
+    /// Responses under `/v1` contain personal data or secrets: they must not be cached, and browsers must not guess
+    /// their type.
     private static func uncached(_ route: Route) -> Route {
         guard route.pattern.hasPrefix("/v1/") else { return route }
         return route.wrapped(in: [
@@ -102,8 +104,7 @@ public struct RegistryService: Sendable {
         ]
     }
 
-    /// Compresses streams, turns the errors of the API into problem documents, and logs those that are faults of the
-    /// service.
+    /// Compresses streams, turns errors into problem documents, and logs errors of the service.
     private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
             return try StreamCompression.apply(to: try await handler(request), for: request)
@@ -125,7 +126,7 @@ public struct RegistryService: Sendable {
         }
     }
 
-    /// A fault of the service. Nil for errors that the HTTP engine renders itself, and for cancelled calls.
+    /// An unexpected error as an internal one; nil for errors that the HTTP engine renders, and for cancelled calls.
     private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
         if error is Problem || error is WireError || Task.isCancelled { return nil }
         return .store(.failed("\(request.routePattern): \(error)"))

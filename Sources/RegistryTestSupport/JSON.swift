@@ -1,8 +1,8 @@
 import Foundation
 
-/// A JSON value to write bodies with and to read answers by: `body["device"]["locale"] = "de_DE"`.
+/// A JSON value for writing bodies and reading responses: `body["device"]["locale"] = "de_DE"`.
 ///
-/// Reading what is not there gives `.null`, so that an expectation fails and a test does not crash.
+/// A missing member reads as `.null`, so that an expectation fails and the test does not crash.
 public enum JSON: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -12,16 +12,16 @@ public enum JSON: Hashable, Sendable {
     case array([JSON])
     case object([String: JSON])
 
-    /// - Throws: `DecodingError` for what is no JSON.
+    /// - Throws: `DecodingError` for invalid JSON.
     public init(parsing bytes: some Collection<UInt8>) throws {
         self = try JSONDecoder().decode(JSON.self, from: Data(bytes))
     }
 
-    /// The text, members in alphabetical order.
+    /// The JSON text, with members in alphabetical order.
     public var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { preconditionFailure("a number that is none") }
+        guard let data = try? encoder.encode(self) else { preconditionFailure("not a finite number") }
         return String(decoding: data, as: UTF8.self)
     }
 }
@@ -37,7 +37,7 @@ extension JSON {
 
     public var object: [String: JSON] { if case .object(let members) = self { members } else { [:] } }
 
-    /// A member; setting one of what is no object makes it one.
+    /// A member. Setting a member turns another value into an object.
     public subscript(name: String) -> JSON {
         get { object[name] ?? .null }
         set { self = .object(object.merging([name: newValue]) { $1 }) }

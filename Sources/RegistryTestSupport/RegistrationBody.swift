@@ -1,6 +1,6 @@
-/// Bodies of registrations, as apps send them.
+/// Bodies of registrations.
 public enum RegistrationBody {
-    /// A token of its own for each name: 64 hexadecimal digits that spell the name.
+    /// A token for each name: its bytes in hexadecimal digits, padded to 64.
     public static func token(_ name: String) -> String {
         let digits = name.utf8.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         return String((digits + String(repeating: "0", count: 64)).prefix(max(64, digits.count)))

@@ -2,7 +2,7 @@ import EmbeddedPostgres
 import Logging
 import PostgresClient
 
-/// A running registry: a PostgreSQL server of its own, the service as it ships over it, and a client.
+/// A running registry: its own PostgreSQL server, the real service, and a client.
 public struct Registry: Sendable {
     public let cluster: EmbeddedPostgres
     public let service: RegistryService
@@ -16,7 +16,7 @@ public struct Registry: Sendable {
 
     public var client: HTTPClient { service.client }
 
-    /// Sends a request, with the admin key unless another is named.
+    /// Sends a request, by default with the admin key.
     public func send(
         _ method: String, _ path: String, _ body: JSON? = nil, key: String? = RegistryService.adminKey,
         fields: [(String, String)] = []
@@ -25,12 +25,12 @@ public struct Registry: Sendable {
     }
 }
 
-/// Lends a running registry, of which nothing is left afterwards, however `body` ends.
+/// Lends a temporary registry.
 ///
 /// - Parameters:
-///   - postgres: PostgreSQL's settings, over those of throw-away clusters.
-///   - environment: the service's, over that of all tests.
-///   - prepare: is lent SQL of a superuser before the service starts.
+///   - postgres: settings of PostgreSQL that override those of throw-away clusters.
+///   - environment: variables of the service that override those of all tests.
+///   - prepare: runs as superuser before the service starts.
 public func withRegistry<Value: Sendable>(
     eventLoops: Int = 2, postgres: [String: String] = [:], environment: [String: String] = [:],
     prepare: (Database) async throws -> Void = { _ in },
@@ -48,10 +48,28 @@ public func withRegistry<Value: Sendable>(
     }
 }
 
-/// Lends a registry whose service writes to whichever of two servers takes writes: the primary, to begin with, whose
+/// Lends a running registry that is distributed over the nodes of a Citus cluster.
+public func withDistributedRegistry<Value: Sendable>(
+    eventLoops: Int = 2, shards: Int = 4,
+    _ body: (_ registry: Registry, _ workers: [EmbeddedPostgres]) async throws -> Value
+) async throws -> Value {
+    try await CitusCluster.with(logger: .ofClusters) { coordinator, workers in
+        let url = coordinator.connectionString
+        let distributed = try await RegistryCommand.run(
+            ["distribute", "--shards", "\(shards)", "--database-url", url])
+        guard distributed.status == 0 else { throw ServiceEnded(log: distributed.log) }
+        return try await RegistryService.with(databaseURL: url, eventLoops: eventLoops) { service in
+            try await Database.with(url) { database in
+                try await body(Registry(cluster: coordinator, service: service, database: database), workers)
+            }
+        }
+    }
+}
+
+/// Lends a registry with two servers. The service writes to the one that accepts writes: at first the primary, whose
 /// commits wait for the standby.
 ///
-/// - Parameter environment: the service's, over that of all tests.
+/// - Parameter environment: variables of the service that override those of all tests.
 public func withReplicatedRegistry<Value: Sendable>(
     environment: (_ standby: EmbeddedPostgres) -> [String: String] = { _ in [:] },
     _ body: (_ registry: Registry, _ standby: EmbeddedPostgres) async throws -> Value
@@ -64,7 +82,7 @@ public func withReplicatedRegistry<Value: Sendable>(
                 try await database.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
             }
         }
-        let url = primary.connectionString(orWhereverWritable: standby)
+        let url = primary.connectionString(withFailoverTo: standby)
         return try await RegistryService.with(databaseURL: url, environment: environment(standby)) { service in
             try await Database.with(url) { database in
                 try await body(Registry(cluster: primary, service: service, database: database), standby)

@@ -1,13 +1,13 @@
 import PostgresClient
 
-/// One app of a running registry, with a key of each role. What happens in one app concerns no other, so tests share a
-/// registry and have an app each.
+/// One app of a running registry, with a key of each role. Apps do not affect each other, so tests share a
+/// registry and have one app each.
 public struct RegistryApp: Sendable {
     public enum Role: String, CaseIterable, Sendable {
         case client, service, sender, marketing, support, admin
     }
 
-    /// Who calls.
+    /// The credential of a call.
     public enum Credential: Sendable {
         case role(Role)
         case text(String)
@@ -27,14 +27,14 @@ public struct RegistryApp: Sendable {
     /// Creates an app.
     public static func make(in registry: Registry, policy: JSON = [:]) async throws -> RegistryApp {
         let id = "com.example.t\(UInt64.random(in: 0...UInt64.max))"
-        let answer = try await registry.send("PUT", "/v1/apps/\(id)", policy)
-        guard answer.status == 201 else { throw UnexpectedAnswer(response: answer) }
+        let response = try await registry.send("PUT", "/v1/apps/\(id)", policy)
+        guard response.status == 201 else { throw UnexpectedResponse(response: response) }
         var keys: [Role: (id: String, text: String)] = [:]
         for role in Role.allCases {
-            let answer = try await registry.send(
+            let response = try await registry.send(
                 "POST", "/v1/apps/\(id)/keys", ["name": .string(role.rawValue), "roles": [.string(role.rawValue)]])
-            guard let keyID = answer.json["id"].string, let text = answer.json["key"].string else {
-                throw UnexpectedAnswer(response: answer)
+            guard let keyID = response.json["id"].string, let text = response.json["key"].string else {
+                throw UnexpectedResponse(response: response)
             }
             keys[role] = (keyID, text)
         }
@@ -68,7 +68,7 @@ public struct RegistryApp: Sendable {
 // MARK: - Installations
 
 extension RegistryApp {
-    /// The request that registers an installation, with a body of its own unless one is given.
+    /// The request that registers an installation, by default with `RegistrationBody.make`.
     public func registration(
         _ installID: String, _ body: JSON? = nil, as user: String? = nil, session: String? = nil,
         ifMatch: String? = nil, by credential: Credential = .role(.service)
@@ -137,8 +137,8 @@ public struct TokenEventRow: Sendable, Hashable {
     }
 }
 
-/// An answer that a test's preparation did not expect.
-public struct UnexpectedAnswer: Error, CustomStringConvertible {
+/// An unexpected response during the preparation of a test.
+public struct UnexpectedResponse: Error, CustomStringConvertible {
     let response: HTTPResponse
 
     public var description: String { "\(response.status) \(response.text)" }

@@ -1,9 +1,9 @@
-/// A condition that a test waited for did not come true in time.
+/// A condition did not become true in time.
 public struct DeadlineMissed: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// Asks until the answer is yes.
+/// Waits until a condition is true.
 ///
 /// - Throws: `DeadlineMissed`, or what `isSo` throws.
 public func eventually(

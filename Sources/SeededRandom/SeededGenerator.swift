@@ -1,7 +1,7 @@
-/// Random numbers that their seed decides, the same on every machine: SplitMix64 (Steele, Lea and Flood, Fast
-/// splittable pseudorandom number generators, 2014). They differ, but are not unpredictable.
+/// Reproducible random numbers from a seed, the same on every machine: SplitMix64 (Steele, Lea and Flood, Fast
+/// splittable pseudorandom number generators, 2014). They are not unpredictable.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
-    /// What the state grows by; odd, so that it passes through all 2^64 states.
+    /// The step of the state; odd, so that the state takes all 2^64 values.
     public static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     @usableFromInline
@@ -16,7 +16,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return Self.mixed(state)
     }
 
-    /// A bijection in which each bit of the number changes half of the result's.
+    /// A bijection: each bit of the number changes half of the result's bits on average.
     @inlinable
     public static func mixed(_ number: UInt64) -> UInt64 {
         var mixed = number

@@ -4,15 +4,15 @@ import ByteText
 /// value after each name; the writer adds the commas.
 public struct JSONWriter {
     public private(set) var bytes: [UInt8] = []
-    /// Whether a value stands before the place of the next one.
+    /// Whether the next value must be preceded by a comma.
     private var needsComma = false
 
-    /// - Parameter capacity: how many bytes are expected.
+    /// - Parameter capacity: the expected number of bytes.
     public init(capacity: Int = 512) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Writes behind what is in `buffer`, whose memory it takes over.
+    /// Appends to `buffer`, and takes over its memory.
     public init(appendingTo buffer: consuming [UInt8]) {
         bytes = buffer
     }
@@ -29,14 +29,14 @@ public struct JSONWriter {
         close(UInt8(ascii: "]"))
     }
 
-    /// A member's name; its value must follow.
+    /// A member's name. Its value must follow.
     public mutating func name(_ name: StaticString) {
         separate()
         name.withUTF8Buffer { appendQuoted($0) }
         endName()
     }
 
-    /// A member's name that is not known before; its value must follow.
+    /// A member's name that is not a literal. Its value must follow.
     public mutating func name(_ name: String) {
         string(name)
         endName()
@@ -48,10 +48,9 @@ public struct JSONWriter {
         value.withUTF8 { appendQuoted($0) }
     }
 
-    /// A string that ends with the first character that begins behind `end`, a position in `bytes`; an ellipsis
-    /// stands for the rest.
+    /// A string that is cut once `bytes` has reached the length `end`, after a whole character; `…` replaces the rest.
     public mutating func string(_ value: String, endingAt end: Int) {
-        // Nearly always there is nothing to cut, and copying whole strings is quicker.
+        // Usually nothing is cut, and copying whole strings is faster.
         guard bytes.count + value.utf8.count + 2 > end else { return string(value) }
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -67,7 +66,7 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A string that `write` appends, of characters that need no escape.
+    /// A string that `write` appends; its characters must not need escapes.
     public mutating func plainString(_ write: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -75,10 +74,10 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Gives up the text, and with it the memory.
+    /// Returns the text together with its memory.
     public consuming func takeBytes() -> [UInt8] { bytes }
 
-    /// A number that `write` appends, in the syntax of JSON.
+    /// A number that `write` appends in JSON syntax.
     public mutating func number(_ write: (inout [UInt8]) -> Void) {
         separate()
         write(&bytes)
@@ -89,7 +88,8 @@ public struct JSONWriter {
         bytes.appendDecimal(value)
     }
 
-    /// The shortest text that reads back as the same double; `null` for what JSON cannot say (infinite, not a number).
+    /// The shortest text that parses to the same double; `null` if it is infinite or not a number, which JSON cannot
+    /// express.
     public mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
@@ -106,7 +106,7 @@ public struct JSONWriter {
         bytes.append(contentsOf: "null".utf8)
     }
 
-    /// A value that is JSON already; it is not looked at.
+    /// A value that is JSON already; it is not checked.
     public mutating func raw(_ value: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: value)
@@ -133,7 +133,7 @@ public struct JSONWriter {
         needsComma = true
     }
 
-    /// Runs of ordinary bytes are copied whole; only quote, backslash and controls are escaped.
+    /// Copies runs of plain bytes; only quote, backslash and control characters are escaped.
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
         var run = 0
@@ -146,7 +146,7 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// What RFC 8259 section 7 has escaped, and DEL, which terminals act on.
+    /// The characters that RFC 8259 section 7 requires to escape, and DEL, which terminals interpret.
     private static func mustEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
     }

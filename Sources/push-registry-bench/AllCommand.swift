@@ -6,11 +6,11 @@ struct AllCommand: AsyncParsableCommand {
         commandName: "all",
         abstract: "Measure everything, and print one table (the default).",
         discussion: """
-            Runs the other benchmarks one after the other, each with a throw-away PostgreSQL of its own, and writes \
-            the table and what each of them says to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio \
+            Runs all other benchmarks one after the other, each with its own throw-away PostgreSQL, and writes the \
+            table and each benchmark's own report to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio \
             of two things that were measured in turn, in one run, on this machine. Registrations are measured twice: \
-            on the disk as it is, and with a millisecond added to each flush of the WAL for both sides, for a disk \
-            that answers from memory, where production's does not.
+            on the disk as it is, and with a millisecond added to each flush of the WAL for both sides, because some \
+            disks respond from memory, which production's disks do not.
 
             With the fleet of five million it takes more than an hour and 15 GB.
             """)
@@ -18,31 +18,31 @@ struct AllCommand: AsyncParsableCommand {
     @Option(help: "The large fleet's size; the small one is a tenth of it.")
     var fleet = 5_000_000
 
-    @Option(help: "Measure this push-registry against another binary instead; the command \"against\" tells more.")
+    @Option(help: "Measure this push-registry against another binary instead; see the command \"against\".")
     var against: String?
 
-    @Flag(help: "A small run, to see that all works: short, and with a fleet of 100,000.")
+    @Flag(help: "A short test run, with a fleet of 100,000.")
     var quick = false
 
-    @Flag(help: "Build the server on Hummingbird 2 that the HTTP engine is compared with: minutes, the first time.")
+    @Flag(help: "Build the Hummingbird 2 server to compare the HTTP engine with; takes minutes the first time.")
     var withHummingbird = false
 
     @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
-        guard fleet >= 10_000 else { throw ValidationError("--fleet is 10000 or more.") }
+        guard fleet >= 10_000 else { throw ValidationError("--fleet must be 10000 or more.") }
     }
 
     func run() async throws {
         var report = AllReport()
         for part in try parts() {
-            Self.tell("\(part.title)")
+            Self.printProgress("\(part.title)")
             do {
-                report.add(part.title, try await part.command.measure { Self.tell("  \($0)") })
+                report.add(part.title, try await part.command.measure { Self.printProgress("  \($0)") })
             } catch {
                 report.add(failure: "\(part.title): \(error)")
             }
-            // Each time: a long run that is cut off leaves what it has.
+            // Written after each part, so that an interrupted run leaves its results.
             try Data(report.text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
         }
         if common.json { try printJSON(report) } else { print(report.table, terminator: "") }
@@ -80,12 +80,12 @@ struct AllCommand: AsyncParsableCommand {
 
     private static var today: String { Date.now.formatted(.iso8601.year().month().day()) }
 
-    private static func tell(_ line: String) {
+    private static func printProgress(_ line: String) {
         FileHandle.standardError.write(Data("\(line)\n".utf8))
     }
 }
 
-/// What all benchmarks measured.
+/// The reports of all benchmarks.
 private struct AllReport: Encodable {
     private var parts: [(title: String, report: any BenchmarkReport)] = []
     private(set) var failures: [String] = []
@@ -93,13 +93,13 @@ private struct AllReport: Encodable {
     mutating func add(_ title: String, _ report: any BenchmarkReport) { parts.append((title, report)) }
     mutating func add(failure: String) { failures.append("FAILED: \(failure)") }
 
-    /// The figures of all, and what failed.
+    /// The figures of all benchmarks, and the failures.
     var table: String {
         let tables = parts.map { FigureTable(title: $0.title, figures: $0.report.figures).text }
         return (tables + failures.map { "\($0)\n" }).joined(separator: "\n")
     }
 
-    /// By the benchmarks' titles, and `failures`.
+    /// A member for each benchmark's title, and `failures`.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         for part in parts { try part.report.encode(to: container.superEncoder(forKey: Key(stringValue: part.title))) }
@@ -114,7 +114,7 @@ private struct AllReport: Encodable {
         init?(intValue: Int) { nil }
     }
 
-    /// The table, and what each benchmark says of itself.
+    /// The table, and each benchmark's own report.
     var text: String {
         let details = parts.map { "== \($0.title)\n\n\($0.report.text)" }
         return ([table] + details).joined(separator: "\n")

@@ -10,15 +10,15 @@ struct RunCommand: BenchmarkCommand {
             release binary beside this one, under HTTP load. Prints a table of the medians.
 
             Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
-            another), ownerChange (an installation registers for another user) and logout, all held to changed \
-            registrations of the same run; feedback and feedbackAgain (calls of 10,000 items, which change an \
-            installation each, or are known); healthz (GET /healthz); start (until /readyz says 200); idle (memory \
-            with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS against plain, and \
-            against Hummingbird 2, which is fetched and built in .build-hummingbird when --with-hummingbird asks for \
-            it, and measured from then on).
+            another), ownerChange (an installation registers for another user) and logout, all compared with changed \
+            registrations of the same run; feedback and feedbackAgain (calls of 10,000 items, each of which changes an \
+            installation, or is already known); healthz (GET /healthz); start (until /readyz responds with 200); idle \
+            (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS compared \
+            with plain, and with Hummingbird 2, which --with-hummingbird downloads and builds in .build-hummingbird; \
+            once built, it is always measured).
 
-            pgbench has it easy: no events, no history, one statement that updates in place. Compare ratios, and only \
-            within one run: everything shares this machine's cores.
+            pgbench has less to do: no events, no history, one statement that updates in place. Compare ratios, and \
+            only within one run: everything shares this machine's cores.
             """)
 
     @Option(parsing: .upToNextOption, help: "The rows to measure.")
@@ -38,15 +38,15 @@ struct RunCommand: BenchmarkCommand {
 
     @Option(
         help: """
-            Microseconds to add to each flush of the WAL (commit_delay), for both sides: for a disk that answers from \
+            Microseconds to add to each flush of the WAL (commit_delay), for both sides: for a disk that responds from \
             memory, where production's takes a millisecond.
             """)
     var flushDelay = 0
 
-    @Flag(help: "A small run, to see that all works: 50,000 installations, one round of 2 seconds.")
+    @Flag(help: "A short test run: 50,000 installations, one round of 2 seconds.")
     var quick = false
 
-    @Flag(help: "Build the server on Hummingbird 2 that the row engine compares with: minutes, the first time.")
+    @Flag(help: "Build the Hummingbird 2 server for the row engine; takes minutes the first time.")
     var withHummingbird = false
 
     @OptionGroup var common: BenchmarkOptions
@@ -68,17 +68,17 @@ struct RunCommand: BenchmarkCommand {
     }
 
     func validate() throws {
-        guard options.count >= 1_000 else { throw ValidationError("--count is 1000 or more.") }
+        guard options.count >= 1_000 else { throw ValidationError("--count must be 1000 or more.") }
         guard options.seconds > 0, options.rounds > 0, (1...10_000).contains(connections) else {
-            throw ValidationError("--seconds and --rounds are above 0, --connections is 1 to 10000.")
+            throw ValidationError("--seconds and --rounds must be above 0, --connections 1 to 10000.")
         }
-        guard (0...100_000).contains(flushDelay) else { throw ValidationError("--flush-delay is 0 to 100000.") }
+        guard (0...100_000).contains(flushDelay) else { throw ValidationError("--flush-delay must be 0 to 100000.") }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> Report {
-        var report = Report(options: options)
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> RunReport {
+        var report = RunReport(options: options)
         if options.wantsDatabase {
-            report = try await Benchmark(options: options, binary: try .pushRegistry(common.binary), log: log).run()
+            report = try await RunBenchmark(options: options, binary: try .pushRegistry(common.binary), log: log).run()
         }
         if options.wants(.engine) {
             report.engine = try await EngineBenchmark(options, buildsHummingbird: withHummingbird, log: log).run()

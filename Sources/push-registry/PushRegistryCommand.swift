@@ -8,19 +8,20 @@ struct PushRegistryCommand: AsyncParsableCommand {
         commandName: "push-registry",
         abstract: "A registry of push tokens behind a REST API.",
         discussion: """
-            It knows, for every installation of an app, which push token reaches it, whose it is, what the device \
-            looks like and what the user allows.
+            For every installation of an app, it stores the push token, the user, the device and the notification \
+            settings.
 
             Start with:
-              push-registry serve --demo     an embedded PostgreSQL, a demo app with a key, and curl lines to try
+              push-registry serve --demo     an embedded PostgreSQL, a demo app with a key, and curl commands to try
 
-            A setting is a flag, an environment variable (--database-url is PUSH_REGISTRY_DATABASE_URL) or a member of \
-            the JSON file that --config names ({"databaseUrl": "…"}), in this order of precedence. `push-registry \
-            config` prints all of them. Options such as --json, --dry-run and --demo are flags alone.
+            Settings come from flags, environment variables (PUSH_REGISTRY_DATABASE_URL for --database-url) and a JSON \
+            file ({"databaseUrl": "…"}, --config), in this order of precedence. `push-registry config` prints all of \
+            them. Options such as --json, --dry-run and --demo are only flags.
             """,
         version: version,
         subcommands: [
-            Serve.self, Migrate.self, Verify.self, RebuildRollUp.self, CleanUpCommand.self, Import.self, Apps.self,
-            Keys.self, Segment.self, ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
+            ServeCommand.self, MigrateCommand.self, VerifyCommand.self, RebuildRollUpCommand.self, CleanUpCommand.self,
+            ImportCommand.self, AppsCommand.self, KeysCommand.self, SegmentCommand.self, DistributeCommand.self,
+            ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
         ])
 }

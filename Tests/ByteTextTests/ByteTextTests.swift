@@ -1,7 +1,7 @@
 import ByteText
 import Testing
 
-@Suite("Numbers are written as the standard library writes them")
+@Suite("Digits equal those of the standard library")
 struct ByteTextTests {
     @Test(arguments: [0, 1, 9, 10, 99, 100, 12_345, -1, -10, Int.max, Int.min])
     func decimalDigits(_ number: Int) {

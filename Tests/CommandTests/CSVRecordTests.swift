@@ -4,7 +4,7 @@ import Testing
 
 @testable import push_registry
 
-@Suite("CSV is read as RFC 4180 has it, wherever the bytes are cut")
+@Suite("CSV is parsed by RFC 4180, wherever the input is split")
 struct CSVRecordTests {
     /// The records of a text with the lines they begin on; a fault is its code.
     private func read(_ text: String) throws -> [String] {
@@ -41,11 +41,11 @@ struct CSVRecordTests {
         ("\"a\"b,c\nd,e\n", ["1: ! malformed-csv", "2: d|e"]),
         ("\"a,b\nc,d\n", ["1: ! malformed-csv", "2: c|d"]),
     ])
-    func records_areThoseOfTheStandard(text: String, expected: [String]) throws {
+    func records_followTheStandard(text: String, expected: [String]) throws {
         #expect(try read(text) == expected)
     }
 
-    @Test func records_doNotDepend_onWhereTheBytesAreCut() throws {
+    @Test func records_doNotDepend_onWhereTheInputIsSplit() throws {
         let bytes = Array("\"a\"\"\r\n,\",b,,\"\"\r\nnext".utf8)
         let whole = try #require(try CSVRecord(bytes[...], isEnd: true))
         for end in bytes.indices {
@@ -57,7 +57,7 @@ struct CSVRecordTests {
         #expect(whole.lineCount == 2)
     }
 
-    @Test func longRecords_areRejected_andTheNextLineIsRead() throws {
+    @Test func longRecords_areRejected_andTheNextLineIsParsed() throws {
         let long = String(repeating: "x", count: ImportRecords.recordBytesMax)
         let exact = String(long.dropLast(1))
         #expect(try read("\(long)\na\n").map { $0.prefix(12) } == ["1: ! too-lon", "2: a"])
@@ -69,7 +69,7 @@ struct CSVRecordTests {
         #expect(try read("\(exact)\na\n")[0].hasPrefix("1: xxx"))
     }
 
-    @Test func unreadableText_isAFault_ofItsLine() throws {
+    @Test func invalidUTF8_isAFault_ofItsLine() throws {
         let bytes: [UInt8] = [0x61, 0xFF, 0x0A]
         #expect(throws: ImportFaults.self) { try CSVRecord(bytes[...], isEnd: true) }
     }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import push_registry
 
-@Suite("Settings of the night job reach it, or say what is wrong with them")
+@Suite("Settings of the night job are applied or refused")
 struct CleanUpSettingsTests {
     private func settings(_ values: [String: String]) throws -> CleanUpSettings {
         return try CleanUpSettings(SettingsReader(values))
     }
 
-    @Test func standardsHold_whenNothingIsSet() throws {
+    @Test func defaultsApply_whenNothingIsSet() throws {
         let settings = try settings([:])
         #expect(settings.maxShare == 0.2)
         #expect(settings.historyRetention == .days(400))
@@ -34,7 +34,7 @@ struct CleanUpSettingsTests {
         ("historyRetention", "400"), ("historyRetention", "PT23H"), ("historyRetention", "23h"),
         ("historyRetention", ""),
     ])
-    func settingIsRefused_whenItDoesNotFit(key: String, text: String) {
+    func settingIsRefused_whenItIsInvalid(key: String, text: String) {
         #expect(throws: ValidationError.self) { try settings([key: text]) }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import push_registry
 
-@Suite("Settings of connections reach the server, or say what is wrong with them")
+@Suite("Settings of connections are applied or refused")
 struct ConnectionSettingsTests {
     private func configuration(_ values: [String: String]) throws -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration(addresses: [])
@@ -12,14 +12,14 @@ struct ConnectionSettingsTests {
         return configuration
     }
 
-    @Test func standardsHold_whenNothingIsSet() throws {
+    @Test func defaultsApply_whenNothingIsSet() throws {
         let configuration = try configuration([:])
         #expect(configuration.trustedProxies.isEmpty && configuration.connectionsPerAddressMax == nil)
         #expect(configuration.connectionsMax == 20_000)
         #expect(configuration.deadlines.idle == .seconds(75) && configuration.deadlines.head == .seconds(10))
     }
 
-    @Test func everyValueArrives_whenAllAreSet() throws {
+    @Test func everyValueIsApplied_whenAllAreSet() throws {
         let configuration = try configuration([
             "trustedProxies": "10.0.0.0/8, fd00::/8,192.0.2.1", "connectionsMax": "7", "connectionsPerAddressMax": "3",
             "headDeadline": "1500ms", "bodyDeadline": "PT2S", "handlerDeadline": "3s", "writeDeadline": "4s",
@@ -41,7 +41,7 @@ struct ConnectionSettingsTests {
         ("writeDeadline", "-1s"), ("drainDeadline", "9999999999s"),
         ("handlerDeadline", ""), ("handlerDeadline", "1.5s"), ("drainDelay", "soon"), ("drainDelay", "61m"),
     ])
-    func settingIsRefused_whenItDoesNotFit(key: String, text: String) {
+    func settingIsRefused_whenItIsInvalid(key: String, text: String) {
         #expect(throws: ValidationError.self) { try configuration([key: text]) }
     }
 }

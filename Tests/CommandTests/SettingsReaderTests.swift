@@ -9,7 +9,7 @@ import Testing
 
 @testable import push_registry
 
-@Suite("A setting comes from a flag, the environment or the file, and nothing is overlooked")
+@Suite("A setting comes from a flag, the environment or the file, and unknown names are errors")
 struct SettingsReaderTests {
     private func withFile(_ text: String, mode: Int = 0o600, _ body: (String) throws -> Void) throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString).json")
@@ -30,7 +30,7 @@ struct SettingsReaderTests {
         }
     }
 
-    @Test func flag_goesBeforeEnvironment_goesBeforeFile() throws {
+    @Test func flag_overridesEnvironment_overridesFile() throws {
         try withFile(#"{"eventLoops": 2, "connectionsMax": 500, "logLevel": "debug"}"#) { file in
             let reader = try SettingsReader(
                 flags: ["eventLoops": "4", "listen": nil],
@@ -54,13 +54,14 @@ struct SettingsReaderTests {
     }
 
     @Test(arguments: [
-        (#"{"tlsCertificate": "x"}"#, "tlsCertificate is no setting"), (#"{"listenn": "x"}"#, "Did you mean listen?"),
+        (#"{"tlsCertificate": "x"}"#, "tlsCertificate is not a setting"),
+        (#"{"listenn": "x"}"#, "Did you mean listen?"),
         (#"{"listen": 8881}"#, ""), (#"{"drainDelay": 3}"#, "drainDelay"), (#"{"listen": ["a"]}"#, "/listen"),
         (#"{"listen": ""}"#, "/listen"), (#"{"listen": true}"#, "/listen"),
         (#"{"listen": "a", "listen": "b"}"#, "/listen"),
         (#"{"listen": "a""#, "byte"), (#"["listen"]"#, "object"), ("", "byte"),
     ])
-    func file_isRefused_withItsNameAndThePlace(text: String, words: String) throws {
+    func file_isRefused_withItsNameAndThePosition(text: String, words: String) throws {
         try withFile(text) { file in
             guard !words.isEmpty else { return }
             let refusal = refusal(file: file) ?? ""
@@ -82,7 +83,7 @@ struct SettingsReaderTests {
         let reader = try SettingsReader(
             flags: [:], environment: ["PUSH_REGISTRY_DATABASE_URL": "", "PUSH_REGISTRY_LISTEN": ""], file: nil)
         #expect(reader.string("databaseUrl") == nil && reader.source("listen") == .standard)
-        #expect(refusal(flags: ["listen": ""])?.contains("--listen needs a value") == true)
+        #expect(refusal(flags: ["listen": ""])?.contains("--listen requires a value") == true)
     }
 
     /// A Service that is named push-registry gives every pod of its namespace these.
@@ -110,28 +111,29 @@ struct SettingsReaderTests {
         }
     }
 
-    /// What `push-registry config` shows as a default is one: saying it changes nothing.
-    @Test func standards_areThoseInForce() throws {
-        let said = Dictionary(
+    /// The defaults that `push-registry config` prints are true: setting them explicitly changes nothing.
+    @Test func printedDefaults_areTheRealDefaults() throws {
+        let printed = Dictionary(
             uniqueKeysWithValues: SettingsCatalog.all.filter { !$0.standard.hasPrefix("(") }.map {
                 ($0.name, $0.standard)
             })
-        let (silent, explicit) = (try Settings(SettingsReader([:])), try Settings(SettingsReader(said)))
-        #expect(silent.listen == explicit.listen && silent.dataDirectory == explicit.dataDirectory)
-        #expect(silent.logLevel == explicit.logLevel && silent.accessLogInterval == explicit.accessLogInterval)
-        let (ours, theirs) = (configuration(silent), configuration(explicit))
-        #expect(ours.connectionsMax == theirs.connectionsMax && "\(ours.deadlines)" == "\(theirs.deadlines)")
-        #expect(silent.connections.drainDelay == explicit.connections.drainDelay)
-        #expect(silent.audiences.limits.statementTimeout == explicit.audiences.limits.statementTimeout)
-        #expect(silent.audiences.limits.exportDeadline == explicit.audiences.limits.exportDeadline)
-        #expect(silent.audiences.limits.connections == explicit.audiences.limits.connections)
-        #expect(silent.cleanUp.maxShare == explicit.cleanUp.maxShare)
-        #expect(silent.cleanUp.historyRetention == explicit.cleanUp.historyRetention)
-        #expect(silent.sizes.wire.targetBytesMax == explicit.sizes.wire.targetBytesMax)
-        #expect(silent.sizes.wire.headerBytesMax == explicit.sizes.wire.headerBytesMax)
-        #expect(silent.sizes.wire.fieldsMax == explicit.sizes.wire.fieldsMax)
-        #expect(silent.sizes.bodies.registrationBytesMax == explicit.sizes.bodies.registrationBytesMax)
-        #expect(silent.sizes.bodies.feedbackBytesMax == explicit.sizes.bodies.feedbackBytesMax)
+        let (absent, explicit) = (try Settings(SettingsReader([:])), try Settings(SettingsReader(printed)))
+        #expect(absent.listen == explicit.listen && absent.dataDirectory == explicit.dataDirectory)
+        #expect(absent.logLevel == explicit.logLevel && absent.accessLogInterval == explicit.accessLogInterval)
+        let (server, explicitServer) = (configuration(absent), configuration(explicit))
+        #expect(server.connectionsMax == explicitServer.connectionsMax)
+        #expect("\(server.deadlines)" == "\(explicitServer.deadlines)")
+        #expect(absent.connections.drainDelay == explicit.connections.drainDelay)
+        #expect(absent.audiences.limits.statementTimeout == explicit.audiences.limits.statementTimeout)
+        #expect(absent.audiences.limits.exportDeadline == explicit.audiences.limits.exportDeadline)
+        #expect(absent.audiences.limits.connections == explicit.audiences.limits.connections)
+        #expect(absent.cleanUp.maxShare == explicit.cleanUp.maxShare)
+        #expect(absent.cleanUp.historyRetention == explicit.cleanUp.historyRetention)
+        #expect(absent.sizes.wire.targetBytesMax == explicit.sizes.wire.targetBytesMax)
+        #expect(absent.sizes.wire.headerBytesMax == explicit.sizes.wire.headerBytesMax)
+        #expect(absent.sizes.wire.fieldsMax == explicit.sizes.wire.fieldsMax)
+        #expect(absent.sizes.bodies.registrationBytesMax == explicit.sizes.bodies.registrationBytesMax)
+        #expect(absent.sizes.bodies.feedbackBytesMax == explicit.sizes.bodies.feedbackBytesMax)
     }
 
     private func configuration(_ settings: Settings) -> HTTPServerConfiguration {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import push_registry
 
-@Suite("Settings of sizes reach the server, or say what is wrong with them")
+@Suite("Sizes and limits reach the server, or are refused with a reason")
 struct SizeSettingsTests {
     private func settings(_ values: [String: String]) throws -> SizeSettings {
         return try SizeSettings(SettingsReader(values))
@@ -19,7 +19,7 @@ struct SizeSettingsTests {
         #expect(sizes.bodies.registrationBytesMax == 65_536 && sizes.bodies.feedbackBytesMax == 8_388_608)
     }
 
-    @Test func everyValueArrives_whenAllAreSet() throws {
+    @Test func everyValueIsApplied_whenAllAreSet() throws {
         let sizes = try settings([
             "targetMax": "8000", "headerMax": "16KiB", "headerFieldsMax": "50", "registrationMax": "128KiB",
             "feedbackMax": "1MiB",
@@ -39,7 +39,7 @@ struct SizeSettingsTests {
         ("headerFieldsMax", "1MiB"), ("registrationMax", "-1"), ("registrationMax", ""), ("feedbackMax", "1GiB"),
         ("feedbackMax", "99999999999999999999"),
     ])
-    func settingIsRefused_whenItDoesNotFit(key: String, text: String) {
+    func settingIsRefused_whenItIsInvalid(key: String, text: String) {
         #expect(throws: ValidationError.self) { try settings([key: text]) }
     }
 }

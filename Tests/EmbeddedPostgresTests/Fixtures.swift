@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// Says nothing: the tests look at what happens.
+/// Writes no log: the tests check behaviour only.
 let silent = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
 extension EmbeddedPostgres {
@@ -15,7 +15,7 @@ extension EmbeddedPostgres {
         try await start(directory: directory, settings: settings, logger: silent)
     }
 
-    /// The rows that `psql` prints, run as the tests' own user, as the service would connect.
+    /// The output of `psql`, run as the tests' own user, like the service's connections.
     @discardableResult
     nonisolated func query(_ sql: String, over connection: String? = nil) async throws -> String {
         try await ServerCommand(programs: PostgresBinaries.find(forData: "").folder, user: nil).run(
@@ -27,8 +27,8 @@ extension EmbeddedPostgres {
         _ sql: String, over connection: String? = nil, is expected: String,
         at location: SourceLocation = #_sourceLocation
     ) async throws {
-        let answer = try await query(sql, over: connection)
-        #expect(answer == expected, sourceLocation: location)
+        let output = try await query(sql, over: connection)
+        #expect(output == expected, sourceLocation: location)
     }
 }
 
@@ -43,7 +43,7 @@ func withFolder<Value>(
     return try await body(folder)
 }
 
-/// Lends a server of `folder` and stops it, however `body` ends.
+/// Lends the server of `folder` and stops it, however `body` ends.
 @discardableResult
 func withServer<Value: Sendable>(
     in folder: String, settings: [String: String] = [:], _ body: (EmbeddedPostgres) async throws -> Value

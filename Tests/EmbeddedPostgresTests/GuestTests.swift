@@ -3,12 +3,12 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("Another process may use a server, and its owner waits for it where it may")
+@Suite("Other processes can use a server, and its owner can wait for them")
 struct GuestTests {
-    @Test func guest_findsNoServer_whereNoneRuns() async throws {
+    @Test func join_returnsNil_whenNoServerRuns() async throws {
         try await withFolder { folder in
-            for place in [folder, "\(folder)/missing"] {
-                let joined = try await EmbeddedPostgres.join(serverIn: place)
+            for directory in [folder, "\(folder)/missing"] {
+                let joined = try await EmbeddedPostgres.join(serverIn: directory)
                 #expect(joined == nil)
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
@@ -18,16 +18,16 @@ struct GuestTests {
         }
     }
 
-    @Test func owner_waitsForItsGuests_andLetsNoneJoinThen() async throws {
+    @Test func owner_waitsForGuests_andThenRefusesNewOnes() async throws {
         try await withFolder { folder in
             let server = try await EmbeddedPostgres.start(folder)
             var guests = [
                 try await EmbeddedPostgres.join(serverIn: folder), try await EmbeddedPostgres.join(serverIn: folder),
             ]
             #expect(guests.allSatisfy { $0?.connectionString == server.connectionString })
-            let (waits, told) = AsyncStream<Void>.makeStream()
+            let (waits, reported) = AsyncStream<Void>.makeStream()
             let ending = Task {
-                await server.waitForGuests { told.yield() }
+                await server.waitForGuests { reported.yield() }
                 try await server.stop()
             }
             for await _ in waits { break }
@@ -46,7 +46,7 @@ struct GuestTests {
         }
     }
 
-    @Test func owner_doesNotWait_whereNobodyIs() async throws {
+    @Test func owner_doesNotWait_withoutGuests() async throws {
         try await withFolder { folder in
             let server = try await EmbeddedPostgres.start(folder)
             await server.waitForGuests { Issue.record("there is no guest") }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("A server that ends without being asked is started again")
+@Suite("A server that exits without being stopped is restarted")
 struct KeepRunningTests {
-    @Test func server_isStartedAgain_whenItWasKilled_withItsData() async throws {
+    @Test func server_isRestartedWithItsData_whenItWasKilled() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { server in
                 _ = try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
@@ -14,10 +14,10 @@ struct KeepRunningTests {
                     await server.kill()
                     let deadline = ContinuousClock.now + .seconds(30)
                     while true {
-                        if await server.isRunning, let answer = try? await server.query("TABLE kept"), answer == "42" {
+                        if await server.isRunning, let output = try? await server.query("TABLE kept"), output == "42" {
                             break
                         }
-                        guard ContinuousClock.now < deadline else { throw NotStartedAgain() }
+                        guard ContinuousClock.now < deadline else { throw NotRestarted() }
                         try await Task.sleep(for: .milliseconds(20))
                     }
                     #expect(await server.processID != killed)
@@ -28,12 +28,12 @@ struct KeepRunningTests {
         }
     }
 
-    @Test func server_staysDown_onceItWasStopped() async throws {
+    @Test func server_staysDown_whenItWasStopped() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { server in
                 for round in 1...8 {
                     let keeping = Task { await server.keepRunning() }
-                    // Where in the interval between two looks it is stopped is another place in each round.
+                    // In each round the server is stopped at another time within the polling interval.
                     try await Task.sleep(for: .milliseconds(25 * round))
                     try await server.stop()
                     await keeping.value
@@ -44,5 +44,5 @@ struct KeepRunningTests {
         }
     }
 
-    private struct NotStartedAgain: Error {}
+    private struct NotRestarted: Error {}
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("One living owner per folder, and a dead one is succeeded")
+@Suite("A folder has one living owner, and a dead owner is replaced")
 struct OwnershipTests {
     @Test func start_isRefusedWithOwnersID_whenAnotherOwnerLives() async throws {
         try await withFolder { folder in
@@ -19,22 +19,22 @@ struct OwnershipTests {
 
     @Test func lookingForAServer_createsNothing() async throws {
         try await withFolder { folder in
-            for place in [folder, "\(folder)/missing"] {
-                let connectionString = try await EmbeddedPostgres.connectionString(ofServerIn: place)
+            for directory in [folder, "\(folder)/missing"] {
+                let connectionString = try await EmbeddedPostgres.connectionString(ofServerIn: directory)
                 #expect(connectionString == nil)
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
         }
     }
 
-    @Test func start_takesServerOver_whenOwnerWasKilled() async throws {
+    @Test func start_replacesServer_whenOwnerWasKilled() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
                 let server = try await EmbeddedPostgres.start(folder)
                 try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
                 kill(getpid(), SIGKILL)
             }
-            let orphan = try #require(notedProcessID(in: folder))
+            let orphan = try #require(recordedProcessID(in: folder))
             #expect(ProcessTable.isAlive(orphan))
             let server = try await EmbeddedPostgres.start(folder)
             #expect(!ProcessTable.isAlive(orphan))
@@ -44,17 +44,17 @@ struct OwnershipTests {
         }
     }
 
-    @Test func restart_succeeds_whenProcessIDFileNamesStranger() async throws {
+    @Test func restart_succeeds_whenProcessIDFileNamesAnotherProcess() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { server in
                 try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
                 await server.kill()
-                try await ThrowawayCluster.with(logger: silent) { stranger in
-                    let processID = try #require(await stranger.processID)
+                try await ThrowawayCluster.with(logger: silent) { other in
+                    let processID = try #require(await other.processID)
                     try rewriteProcessID(in: folder, to: processID)
                     try await server.restart()
                     try await server.expect("TABLE kept", is: "42")
-                    #expect(await stranger.processID == processID)
+                    #expect(await other.processID == processID)
                 }
             }
         }
@@ -73,7 +73,7 @@ struct OwnershipTests {
         }
     }
 
-    private func notedProcessID(in folder: String) -> pid_t? {
+    private func recordedProcessID(in folder: String) -> pid_t? {
         let text = try? String(contentsOfFile: "\(folder)/postgres/data/postmaster.pid", encoding: .utf8)
         return text?.split(separator: "\n").first.flatMap { pid_t($0) }
     }

@@ -4,19 +4,19 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("Starting makes what is missing and says what is wrong")
+@Suite("Starting creates what is missing and reports what is wrong")
 struct StartTests {
-    @Test func start_makesRoleAndItsDatabase_whenFolderIsEmpty() async throws {
+    @Test func start_createsRoleAndItsDatabase_whenFolderIsEmpty() async throws {
         try await withFolder { folder in
             try await withServer(in: "\(folder)/.push-registry") { server in
-                let answer = try await server.query(
+                let output = try await server.query(
                     """
                     SELECT current_user, current_database(), pg_encoding_to_char(encoding), datcollate,
                            pg_get_userbyid(datdba), current_setting('data_checksums'), current_setting('fsync'),
                            current_setting('listen_addresses') = ''
                       FROM pg_database WHERE datname = current_database()
                     """)
-                #expect(answer == "push_registry|push_registry|UTF8|C.UTF-8|push_registry|on|on|t")
+                #expect(output == "push_registry|push_registry|UTF8|C.UTF-8|push_registry|on|on|t")
                 #expect(server.loopbackConnectionString == nil)
             }
         }
@@ -29,7 +29,7 @@ struct StartTests {
         }
     }
 
-    @Test func start_beginsAnew_whenCreationWasInterrupted() async throws {
+    @Test func start_createsDataAgain_whenCreationWasInterrupted() async throws {
         try await withFolder { folder in
             let user = ServerUser.forNewServer()
             try ClusterFolder.makeFolder("\(folder)/postgres", user: user)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-@Suite("A throw-away cluster is quick to have and leaves nothing behind")
+@Suite("A throw-away cluster leaves nothing behind")
 struct ThrowawayClusterTests {
     @Test func with_leavesNothing_whenBodyReturns() async throws {
         let (folder, processID) = try await ThrowawayCluster.with(logger: silent) { server in
@@ -78,7 +78,7 @@ struct ThrowawayClusterTests {
         }
     }
 
-    @Test func clusters_areApart_whenTheyRunSideBySide() async throws {
+    @Test func clusters_areIndependent_whenTheyRunConcurrently() async throws {
         let numbers = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 1...3 {
                 group.addTask {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLoop
 
-/// An actor that lives on a loop.
+/// An actor that runs on a loop.
 private actor Resident {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -18,8 +18,8 @@ private actor Resident {
         return loop.isCurrent
     }
 
-    func callThrough(_ neighbour: Resident) async -> Bool {
-        let before = await neighbour.call()
+    func callThrough(_ other: Resident) async -> Bool {
+        let before = await other.call()
         let after = await nonisolatedStep(loop)
         return before && after && loop.isCurrent
     }
@@ -36,14 +36,14 @@ private final class Reader: ReadinessHandler {
     func descriptorIsReady(_ readiness: Readiness) { onReady(readiness) }
 }
 
-/// Runs `body` on the loop and waits for what it returns.
+/// Runs `body` on the loop and returns its result.
 private func onLoop<T: Sendable>(_ loop: EventLoop, _ body: @escaping @Sendable () -> T) async -> T {
     await withCheckedContinuation { continuation in
         loop.execute { continuation.resume(returning: body()) }
     }
 }
 
-@Suite("What starts on a loop stays on it", .timeLimit(.minutes(1)))
+@Suite("Work that starts on a loop stays on it", .timeLimit(.minutes(1)))
 struct EventLoopTests {
     let loop = EventLoop(name: "test")
 
@@ -84,7 +84,7 @@ struct EventLoopTests {
         yielding.cancel()
     }
 
-    @Test func othersHaveTheirTurn_whileATaskYieldsAfterMuchWork() async throws {
+    @Test func timersFire_whileATaskYieldsAfterMuchWork() async throws {
         let loop = loop
         let turns = Count()
         let working = Task(executorPreference: loop) {
@@ -95,8 +95,8 @@ struct EventLoopTests {
                 await Task.yield()
             }
         }
-        // A socket's callback, and a timer's, come after one such turn each; by the number of jobs alone a thousand
-        // would come before.
+        // The socket's and the timer's callbacks each run after one such turn. With only a limit of the number of jobs
+        // they would run after a thousand turns.
         let between = await withCheckedContinuation { continuation in
             loop.execute {
                 let before = turns.value
@@ -128,14 +128,14 @@ struct EventLoopTests {
         #expect(atTimer < 10)
     }
 
-    @Test func threadIsNoLoopsThread_whenTheLoopHasEnded() async {
+    @Test func threadIsNotTheLoops_whenTheLoopHasEnded() async {
         let loop = EventLoop(name: "ended")
         let ended = DispatchSemaphore(value: 0)
         loop.execute { loop.stop() }
-        // The thread that gets the ended one's id, sooner or later, must not be taken for it.
+        // A thread may get the ended thread's id, and must not be mistaken for it.
         for _ in 0..<200 {
             Thread {
-                if loop.isCurrent { Issue.record("a thread of somebody else") }
+                if loop.isCurrent { Issue.record("another thread is taken for the loop's") }
                 ended.signal()
             }.start()
         }
@@ -158,13 +158,13 @@ struct EventLoopTests {
         await #expect(throws: CancellationError.self) { try await sleeping.value }
     }
 
-    @Test func handlerHears_whenItsDescriptorIsReadable() async {
+    @Test func handlerIsCalled_whenItsDescriptorIsReadable() async {
         var ends: [CInt] = [0, 0]
         #expect(pipe(&ends) == 0)
         let (loop, readEnd, writeEnd) = (loop, ends[0], ends[1])
-        let heard: Readiness = await withCheckedContinuation { continuation in
+        let readiness: Readiness = await withCheckedContinuation { continuation in
             loop.execute {
-                // One event is enough; the handler of a level-triggered set would be called again.
+                // One event is enough; a level-triggered poller would call the handler again.
                 let watch = WatchBox()
                 watch.value = loop.watch(
                     readEnd, for: .readable,
@@ -175,7 +175,7 @@ struct EventLoopTests {
                 _ = write(writeEnd, "x", 1)
             }
         }
-        #expect(heard.contains(.readable))
+        #expect(readiness.contains(.readable))
         close(readEnd)
         close(writeEnd)
     }

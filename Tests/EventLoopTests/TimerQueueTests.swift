@@ -2,7 +2,7 @@ import Testing
 
 @testable import EventLoop
 
-@Suite("Timers fire once, when due, wherever they were moved before")
+@Suite("Timers fire once, at their last deadline")
 struct TimerQueueTests {
     let loop = EventLoop(name: "timers")
     let start = ContinuousClock.now

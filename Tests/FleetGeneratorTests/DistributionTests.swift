@@ -3,8 +3,8 @@ import Testing
 
 @testable import FleetGenerator
 
-/// How common things are among 40,000 installations: three standard deviations of a share of a half are 0.75 %, and
-/// people with several installations make it a little more.
+/// The frequencies in 40,000 installations: three standard deviations of a share of one half are 0.75 %, and people
+/// with several installations add a little.
 @Suite("Distributions") struct DistributionTests {
     private static let sample: [FleetInstallation] = {
         let fleet = try? Fleet.make()

@@ -6,7 +6,7 @@ import Testing
 @testable import RegistryAPI
 
 @Suite("A fleet") struct FleetTests {
-    @Test func installation_isTheSame_whenSeedAndNumberAre() throws {
+    @Test func installation_isTheSame_whenSeedAndNumberAreEqual() throws {
         let (first, second) = (try Fleet.make(count: 10), try Fleet.make(count: 1_000_000))
         for number in [0, 1, 17, 999, 123_456_789] {
             #expect(first[number] == second[number])
@@ -14,14 +14,14 @@ import Testing
         }
     }
 
-    @Test func installation_differs_whenSeedOrNumberDoes() throws {
+    @Test func installation_differs_whenSeedOrNumberDiffers() throws {
         let (one, two) = (try Fleet.make(seed: 1), try Fleet.make(seed: 2))
         #expect(one[3].installID != two[3].installID)
         #expect(one[3].token != two[3].token)
         #expect(one[3].installID != one[4].installID)
     }
 
-    /// What the repository's fleets are made of must not move with the toolchain.
+    /// The repository's fleets must not change with the toolchain.
     @Test func randomNumbers_areTheSame_onEveryMachine() {
         var random = FleetRandom(seed: 1, .device, 0)
         #expect([random.next(), random.next()] == Self.firstNumbers)
@@ -35,7 +35,7 @@ import Testing
         #expect(Set((0..<20_000).map { fleet[$0].token }).count == 20_000)
     }
 
-    /// The service's own parser, not the generator, says what a body means.
+    /// The expected request comes from the service's own parser, not from the generator.
     @Test(arguments: [false, true]) func everyBody_parsesToItsRequest(storesAdvertisingID: Bool) throws {
         let fleet = try Fleet.make(storesAdvertisingID: storesAdvertisingID)
         let links = try TimeZoneLinks()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func toggledSettings_differ_fromTheOwnAndFromOneAnother() throws {
+    @Test func toggledSettings_differFromTheOwn_andFromEachOther() throws {
         let fleet = try Fleet.make()
         for number in 0..<100 {
             let settings = fleet[number].settings
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func times_lieBeforeTheMomentShown() throws {
+    @Test func times_areNotAfterAsOf() throws {
         let fleet = try Fleet.make()
         for number in 0..<2_000 {
             let times = fleet[number].times

@@ -15,7 +15,7 @@ import Testing
             links: try TimeZoneLinks())
     }
 
-    @Test func rows_areWhatTheGeneratorSays() async throws {
+    @Test func rows_equalTheGeneratedInstallations() async throws {
         try await withDatabase { database, app in
             let fleet = try self.fleet(app, count: 2_000)
             try await FleetLoader().load(fleet, into: database)
@@ -38,10 +38,10 @@ import Testing
         }
     }
 
-    @Test func registration_isUnchanged_whenTheSameBodyComesAgain() async throws {
+    @Test func registration_isUnchanged_whenTheSameBodyIsSentAgain() async throws {
         try await withDatabase { database, app in
             let fleet = Fleet(
-                seed: 4, app: app, count: 500, asOf: .now, silence: .seconds(3_600), links: try TimeZoneLinks())
+                seed: 4, app: app, count: 500, asOf: .now, lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
             try await FleetLoader().load(fleet, into: database)
             try await withStore(database) { store in
                 for number in fleet.indices {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func history_isAsTheServiceWritesIt() async throws {
+    @Test func history_equalsTheServicesHistory() async throws {
         try await withDatabase { database, app in
             try await FleetLoader().load(try self.fleet(app, count: 300), into: database)
             let odd = try await PostgresSession.withSession(database) { session in
@@ -72,13 +72,13 @@ import Testing
                     """)[0].decode(0, as: Int.self)
             }
             #expect(odd == 0)
-            // The counts are right already.
+            // The roll-up's counts are already correct.
             let report = try await RollUpRebuild(database).run()
             #expect(report.cells == 0 && report.marginals == 0 && report.installations == 0 && report.folded == 0)
         }
     }
 
-    @Test func progress_countsUp_andHistoryCanBeLeftOut() async throws {
+    @Test func progress_countsUp_andHistoryCanBeOmitted() async throws {
         try await withDatabase { database, app in
             let seen = Seen()
             var loader = FleetLoader()
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Numbers as they come, from whatever thread.
+/// Collects numbers from any thread.
 private final class Seen: Sendable {
     private let numbers = Mutex<[Int]>([])
 

@@ -10,7 +10,7 @@ import RegistryStore
 @testable import FleetGenerator
 
 extension Fleet {
-    /// A fleet of no database, as of 2026-11-21T12:00:00Z.
+    /// A fleet without a database, as of 2026-11-21T12:00:00Z.
     static func make(seed: UInt64 = 1, count: Int = 1_000, storesAdvertisingID: Bool = false) throws -> Fleet {
         var draft = AppPolicy.Draft()
         draft.storesAdvertisingID = storesAdvertisingID
@@ -21,7 +21,7 @@ extension Fleet {
     }
 }
 
-/// A migrated database with an app in it.
+/// Lends a migrated database with one app.
 func withDatabase(
     _ body: @escaping @Sendable (PostgresConfiguration, App) async throws -> Void
 ) async throws {
@@ -33,7 +33,7 @@ func withDatabase(
     }
 }
 
-/// The service's own store on the database.
+/// Lends the service's own store on the database.
 func withStore(
     _ database: PostgresConfiguration, _ body: @escaping @Sendable (PostgresInstallationStore) async throws -> Void
 ) async throws {

@@ -6,50 +6,50 @@ import Testing
 
 @testable import HTTPFetch
 
-@Suite("A document is fetched, or there is a reason", .timeLimit(.minutes(1)))
+@Suite("A fetch returns the document or the reason of the failure", .timeLimit(.minutes(1)))
 struct HTTPFetchTests {
     private let fetch = HTTPFetch(bytesMax: 1_000, peers: .publicAndPrivate, userAgent: "tests")
 
-    @Test func document_comesWithItsAge() async throws {
+    @Test func document_hasItsMaxAge() async throws {
         let server = try WebServer()
-        server.answer("keys", .init(fields: [("Cache-Control", "public, max-age=600")], body: "hello"))
+        server.setResponse("keys", .init(fields: [("Cache-Control", "public, max-age=600")], body: "hello"))
         #expect(
             try await fetch.document(at: server.url("keys"))
                 == FetchedDocument(bytes: Array("hello".utf8), maxAge: .seconds(600)))
-        server.answer("keys", .init(body: String(repeating: "x", count: 1_000)))
+        server.setResponse("keys", .init(body: String(repeating: "x", count: 1_000)))
         let second = try await fetch.document(at: server.url("keys"))
         #expect(second.bytes.count == 1_000 && second.maxAge == nil)
     }
 
     @Test func document_isRefused_whenItIsTooLarge() async throws {
         let server = try WebServer()
-        server.answer("keys", .init(body: String(repeating: "x", count: 1_001)))
+        server.setResponse("keys", .init(body: String(repeating: "x", count: 1_001)))
         await #expect(throws: FetchFailure.tooLarge(bytesMax: 1_000)) {
             try await fetch.document(at: server.url("keys"))
         }
     }
 
-    @Test(arguments: [204, 401, 404, 500]) func answer_isRefused_whenItIsNo200(status: Int) async throws {
+    @Test(arguments: [204, 401, 404, 500]) func fetch_fails_unlessTheStatusIs200(status: Int) async throws {
         let server = try WebServer()
-        server.answer("keys", .init(status))
+        server.setResponse("keys", .init(status))
         await #expect(throws: FetchFailure.status(status)) { try await fetch.document(at: server.url("keys")) }
     }
 
     @Test func fetch_ends_whenTheServerIsSlow() async throws {
         let server = try WebServer()
-        server.answer("keys", .never)
+        server.setResponse("keys", .never)
         var fetch = fetch
         fetch.timeout = .milliseconds(200)
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: server.url("keys")) }
     }
 
-    @Test func fetch_fails_whenNobodyListens() async throws {
+    @Test func fetch_fails_whenTheConnectionIsRefused() async throws {
         let url = try WebServer().url("keys")
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: url) }
     }
 
-    /// A certificate that nobody has signed, of another name.
-    @Test func certificate_isVerified_unlessTheServiceIsThisMachinesOwn() async throws {
+    /// The certificate is self-signed and has another name.
+    @Test func certificate_isVerified_unlessThePeerIsTheOwnService() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -61,7 +61,7 @@ struct HTTPFetchTests {
                 + "-keyout \(files.privateKey) -out \(files.certificateChain) 2> /dev/null")
         #expect(made == 0)
         let server = try WebServer(tls: files)
-        server.answer("keys", .init(body: "hello"))
+        server.setResponse("keys", .init(body: "hello"))
         let url = server.url("keys", scheme: "https")
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: url) }
         #expect(server.requests == 0)
@@ -71,15 +71,15 @@ struct HTTPFetchTests {
 
     // MARK: Redirects
 
-    @Test func redirect_isFollowed_toTheSameScheme_andNotForEver() async throws {
+    @Test func redirect_isFollowed_toTheSameScheme_untilTheLimit() async throws {
         let server = try WebServer()
-        server.answer(
+        server.setResponse(
             "old", .init(302, fields: [("Location", "/keys"), ("Cache-Control", "max-age=9")], body: "moved"))
-        server.answer("keys", .init(body: "hello"))
+        server.setResponse("keys", .init(body: "hello"))
         #expect(
             try await fetch.document(at: server.url("old"))
                 == FetchedDocument(bytes: Array("hello".utf8), maxAge: nil))
-        server.answer("keys", .init(302, fields: [("Location", "/old")]))
+        server.setResponse("keys", .init(302, fields: [("Location", "/old")]))
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: server.url("old")) }
         #expect(server.requests == 2 + 1 + HTTPFetch.redirectsMax)
     }
@@ -88,8 +88,8 @@ struct HTTPFetchTests {
     func redirect_isNotFollowed_toAnotherScheme(location: String) async throws {
         let server = try WebServer()
         let location = location.replacing("PORT", with: "\(server.port)")
-        server.answer("old", .init(302, fields: [("Location", location)]))
-        server.answer("keys", .init(body: "hello"))
+        server.setResponse("old", .init(302, fields: [("Location", location)]))
+        server.setResponse("keys", .init(body: "hello"))
         await #expect(throws: FetchFailure.self) { try await fetch.document(at: server.url("old")) }
         #expect(server.requests == 1)
     }
@@ -97,7 +97,7 @@ struct HTTPFetchTests {
     /// Where a cloud has the service that hands out credentials.
     @Test func redirect_isNotFollowed_toAnAddressThatMayNotBeCalled() async throws {
         let server = try WebServer()
-        server.answer("old", .init(302, fields: [("Location", "http://169.254.169.254/latest/meta-data")]))
+        server.setResponse("old", .init(302, fields: [("Location", "http://169.254.169.254/latest/meta-data")]))
         await #expect(throws: FetchFailure.refusedAddress("169.254.169.254")) {
             try await fetch.document(at: server.url("old"))
         }
@@ -107,7 +107,7 @@ struct HTTPFetchTests {
 
     @Test func thisMachine_isNotCalled_unlessAllowed() async throws {
         let server = try WebServer()
-        server.answer("keys", .init(body: "hello"))
+        server.setResponse("keys", .init(body: "hello"))
         let fetch = HTTPFetch(bytesMax: 1_000, peers: .publicOnly, userAgent: "tests")
         await #expect(throws: FetchFailure.refusedAddress("127.0.0.1")) {
             try await fetch.document(at: server.url("keys"))
@@ -118,7 +118,7 @@ struct HTTPFetchTests {
         #expect(server.requests == 0)
     }
 
-    /// A name may lead anywhere; without TLS nothing proves whose the answer is.
+    /// Without TLS, nothing proves who sent the response.
     @Test func plainHTTP_leadsToThisMachineOnly() async throws {
         await #expect(throws: FetchFailure.refusedAddress("10.0.0.1")) {
             try await fetch.document(at: "http://10.0.0.1/keys")
@@ -143,7 +143,7 @@ struct HTTPFetchTests {
         #expect(try #require(PeerAddress(text)).reach == reach)
     }
 
-    @Test func cacheControl_saysHowLongACopyIsFresh() {
+    @Test func cacheControl_hasTheMaxAge() {
         let ages: [(String, Duration?)] = [
             ("max-age=600", .seconds(600)), (" public , Max-Age = 5 ", .seconds(5)), ("max-age=\"7\"", .seconds(7)),
             ("max-age=1, max-age=2", .seconds(1)), ("no-store, max-age=600", .zero), ("no-cache", .zero),

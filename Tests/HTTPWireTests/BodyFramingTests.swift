@@ -2,7 +2,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
-@Suite("The end of a body is never in doubt (RFC 9112 section 6)")
+@Suite("The end of a body is unambiguous (RFC 9112 section 6)")
 struct BodyFramingTests {
     @Test(arguments: ["GET", "POST", "DELETE", "OPTIONS", "BREW"])
     func body_isAbsent_whenNothingAnnouncesIt(_ method: String) throws {
@@ -110,7 +110,7 @@ struct BodyLimitTests {
         expectRefused(Wire.chunked("1\r\na\r\n7fffffffffffffff\r\n"), .bodyTooLarge, bodyBytesMax: 5)
     }
 
-    @Test func limit_fallsBack_withEachRequest() throws {
+    @Test func limit_isReset_withEachRequest() throws {
         var parser = RequestParser()
         let request = Wire.request("POST / HTTP/1.1", fields: ["Content-Length: 70000"])
         parser.append(request + Array(repeating: 0x61, count: 70_000) + request)

@@ -28,7 +28,7 @@ struct ChunkedBodyTests {
         }
     }
 
-    @Test func data_mayHoldLineEndings() throws {
+    @Test func data_mayContainLineEndings() throws {
         let request = try onlyRequest(Wire.chunked("9\r\n\r\n0\r\n\r\n\r\n\r\n0\r\n\r\n"))
         #expect(request.bodyText == "\r\n0\r\n\r\n\r\n")
     }

@@ -32,7 +32,7 @@ struct PersistenceTests {
         #expect(request.isKeepAlive)
     }
 
-    @Test func body_isRead_beforeAConnectionIsClosed() throws {
+    @Test func body_isRead_beforeTheConnectionIsClosed() throws {
         let request = try onlyRequest(
             Wire.request("POST / HTTP/1.1", fields: ["Connection: close", "Content-Length: 5"], body: "hello"))
         #expect(request.bodyText == "hello")
@@ -69,7 +69,7 @@ struct ExpectationTests {
         #expect(WireError(.unsupportedExpectation).status.code == 417)
     }
 
-    @Test func tooLargeBody_isRefused_beforeAContinueIsDue() throws {
+    @Test func tooLargeBody_isRefused_beforeTheContinue() throws {
         var parser = RequestParser()
         parser.append(Wire.request("PUT / HTTP/1.1", fields: ["Expect: 100-continue", "Content-Length: 70000"]))
         guard case .head(let head)? = try parser.nextEvent() else { return #expect(Bool(false)) }
@@ -85,7 +85,7 @@ struct ExpectationTests {
 
 @Suite("The state of a connection")
 struct ParserPhaseTests {
-    @Test func phase_followsTheBytes() throws {
+    @Test func phase_followsTheInput() throws {
         var parser = RequestParser()
         #expect(parser.phase == .idle)
         parser.append(Wire.bytes("\r\n"))
@@ -104,7 +104,7 @@ struct ParserPhaseTests {
         #expect(parser.unreadByteCount == 0)
     }
 
-    @Test func pipelinedRequest_waits_untilItIsAskedFor() throws {
+    @Test func pipelinedRequest_waits_untilItIsRequested() throws {
         var parser = RequestParser()
         parser.append(Wire.request() + Wire.tail)
         guard case .head? = try parser.nextEvent(), case .end? = try parser.nextEvent() else {
@@ -116,7 +116,7 @@ struct ParserPhaseTests {
         #expect(head.path.elementsEqual("/tail".utf8))
     }
 
-    @Test func close_endsIt_whateverWasReceived() throws {
+    @Test func close_endsParsing_whateverWasReceived() throws {
         var parser = RequestParser()
         parser.append(Wire.request() + Wire.tail)
         _ = try parser.nextEvent()
@@ -128,7 +128,7 @@ struct ParserPhaseTests {
     }
 
     @Test(arguments: ["", "\r\n", "\r"])
-    func finish_isFine_betweenRequests(_ text: String) throws {
+    func finish_succeeds_betweenRequests(_ text: String) throws {
         var parser = RequestParser()
         parser.append(Wire.request() + Wire.bytes(text))
         #expect(try Self.events(&parser) == 2)

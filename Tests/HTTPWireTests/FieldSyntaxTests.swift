@@ -2,7 +2,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
-@Suite("Field lines are judged byte by byte (RFC 9112 section 5)")
+@Suite("Field lines are checked byte by byte (RFC 9112 section 5)")
 struct FieldSyntaxTests {
     struct Example: Sendable {
         var line: String
@@ -85,7 +85,7 @@ struct HeadLimitsTests {
         #expect(WireError(.tooManyFields).status.code == 431)
     }
 
-    @Test func limits_areThoseGiven() throws {
+    @Test func limits_areConfigurable() throws {
         var limits = WireLimits()
         limits.targetBytesMax = 5
         limits.fieldsMax = 2
@@ -97,8 +97,8 @@ struct HeadLimitsTests {
         expectRefused(Wire.request(fields: ["X: 1234567890123456789"]), .headerTooLarge, limits: limits)
     }
 
-    /// A line reader that begins again with every piece needs seconds for this.
-    @Test func longHead_costsTimeInProportion_whenItComesByteByByte() {
+    /// A parser that starts again with every piece needs seconds for this.
+    @Test func longHead_takesLinearTime_byteByByte() {
         let clock = ContinuousClock()
         let bytes = request(headerBytes: 32 * 1024)
         let pieces = bytes.map { [$0] }

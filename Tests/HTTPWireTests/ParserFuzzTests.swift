@@ -3,9 +3,9 @@ import HTTPWire
 import SeededRandom
 import Testing
 
-@Suite("Hostile bytes change nothing but the answer")
+@Suite("Hostile bytes only cause errors")
 struct ParserFuzzTests {
-    /// Good requests, alone and behind one another: what mutations begin with.
+    /// Valid requests, alone and pipelined: the input of the mutations.
     static let corpus: [[UInt8]] = [
         Wire.request(),
         Wire.request("PUT /v1/apps/a/installations/b%20c HTTP/1.1", fields: ["Content-Length: 5"], body: "hello"),
@@ -16,7 +16,7 @@ struct ParserFuzzTests {
         Wire.bytes("\r\n") + Wire.chunked("0\r\n\r\n") + Wire.request() + Wire.chunked("1\r\na\r\n0\r\n\r\n"),
     ]
 
-    /// Bytes and words that mean something to some parser.
+    /// Bytes and words with a meaning for some parser.
     static let words: [String] = [
         "\r\n", "\n", "\r", "\0", " ", "\t", ":", ";", ",", "%", "0", "\r\n\r\n", "\r\n ", "Content-Length: 3\r\n",
         "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: identity\r\n", "Host: b\r\n", "Connection: close\r\n",
@@ -25,7 +25,7 @@ struct ParserFuzzTests {
     ]
 
     @Test(arguments: 0..<8)
-    func events_areTheSame_howeverTheBytesCome(_ seed: UInt64) {
+    func events_areTheSame_howeverTheBytesAreSplit(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var refused = 0
         var completed = 0
@@ -37,7 +37,7 @@ struct ParserFuzzTests {
             refused += whole.failure == nil ? 0 : 1
             completed += whole.requests.filter(\.isComplete).count
         }
-        // Neither all good nor all bad: both sides of the parser were walked.
+        // Both valid and invalid input must occur often.
         #expect(refused > 40 && completed > 40)
     }
 
@@ -74,7 +74,7 @@ struct ParserFuzzTests {
         }
     }
 
-    /// The bytes in pieces that end anywhere.
+    /// Splits the bytes into pieces at random positions.
     private static func split(_ bytes: [UInt8], using generator: inout SeededGenerator) -> [[UInt8]] {
         var pieces: [[UInt8]] = []
         var rest = bytes[...]

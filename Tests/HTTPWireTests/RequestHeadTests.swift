@@ -33,7 +33,7 @@ struct HeadFieldTests {
         #expect(head[.cookie] == "a=1; b=2")
     }
 
-    @Test func value_isRepaired_whenNotUTF8() throws {
+    @Test func invalidBytes_areReplaced_whenNotUTF8() throws {
         var parser = RequestParser()
         parser.append(Wire.bytes("GET / HTTP/1.1\r\nHost: a\r\nX: a") + [0xFF] + Wire.bytes("b\r\n\r\n"))
         guard case .head(let head)? = try parser.nextEvent() else { return #expect(Bool(false)) }
@@ -97,7 +97,7 @@ struct TargetDecodingTests {
     }
 
     @Test(arguments: ["/%00", "/a%00b", "/%FF", "/%C3", "/%C0%AF", "/%ED%A0%80", "/%F4%90%80%80", "/a/%80/b"])
-    func path_isRefused_whenItDecodesToNoText(_ path: String) throws {
+    func path_isRefused_whenItIsNotText(_ path: String) throws {
         let head = try Self.head(path)
         #expect(throws: WireError(.invalidPercentEncoding)) { try head.pathSegments() }
         #expect(WireError(.invalidPercentEncoding).status.code == 400)
@@ -109,7 +109,7 @@ struct TargetDecodingTests {
     }
 
     @Test(arguments: [[0x00], [0x61, 0x00], [0x80], [0x61, 0xFF]] as [[UInt8]])
-    func decoding_refusesWhatIsNoText_alsoWhenNotEncoded(_ bytes: [UInt8]) {
+    func decoding_refusesBytesThatAreNotText(_ bytes: [UInt8]) {
         #expect(throws: WireError(.invalidPercentEncoding)) { try PercentEncoding.decode(bytes[...]) }
     }
 
@@ -142,7 +142,7 @@ struct TargetDecodingTests {
     }
 
     @Test(arguments: ["/?a=%00", "/?%00", "/?a=%FF"])
-    func query_isRefused_whenItDecodesToNoText(_ target: String) throws {
+    func query_isRefused_whenItIsNotText(_ target: String) throws {
         let head = try Self.head(target)
         #expect(throws: WireError(.invalidPercentEncoding)) { try head.queryItems() }
     }

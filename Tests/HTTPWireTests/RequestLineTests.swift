@@ -2,7 +2,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
-@Suite("The request line is judged byte by byte (RFC 9112 section 3)")
+@Suite("The request line is checked byte by byte (RFC 9112 section 3)")
 struct RequestLineTests {
     @Test(arguments: ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW", "get", "M-SEARCH", "!#$%&'*"])
     func method_isKept_whenItIsAToken(_ method: String) throws {
@@ -23,7 +23,7 @@ struct RequestLineTests {
     }
 
     @Test(arguments: ["HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.0", "HTTP/9.9"])
-    func version_isRefused_whenItIsNotSpoken(_ version: String) {
+    func version_isRefused_whenItIsNotSupported(_ version: String) {
         expectRefused(Wire.request("GET / \(version)"), .unsupportedVersion)
     }
 

@@ -69,7 +69,7 @@ struct RequestTargetTests {
     }
 }
 
-@Suite("Host says whom a request is for (RFC 9112 section 3.2)")
+@Suite("Host names the addressed host (RFC 9112 section 3.2)")
 struct HostTests {
     @Test(arguments: [
         "example.com", "EXAMPLE.com:8080", "localhost", "127.0.0.1:80", "[::1]", "[::1]:8080", "a:", "a:0", "a:65535",
@@ -88,12 +88,12 @@ struct HostTests {
         expectRefused(Wire.request(host: host), .invalidHost)
     }
 
-    @Test func host_isNeeded_inHTTP11() {
+    @Test func host_isRequired_inHTTP11() {
         expectRefused(Wire.request(host: nil), .missingHost)
         expectRefused(Wire.request("GET http://example.com/ HTTP/1.1", host: nil), .missingHost)
     }
 
-    @Test func host_isNotNeeded_inHTTP10() throws {
+    @Test func host_isNotRequired_inHTTP10() throws {
         let request = try onlyRequest(Wire.request("GET / HTTP/1.0", host: nil))
         #expect(request.authority == nil)
     }

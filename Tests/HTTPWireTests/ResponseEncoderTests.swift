@@ -2,11 +2,11 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
-@Suite("Responses are framed by the encoder alone (RFC 9112 section 6)")
+@Suite("Only the encoder frames responses (RFC 9112 section 6)")
 struct ResponseEncoderTests {
     static let date = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
 
-    /// The head of a request, as the parser gives it.
+    /// The head of a request, from the parser.
     static func head(_ line: String, _ fields: [String] = []) throws -> RequestHead {
         var parser = RequestParser()
         parser.append(Wire.request(line, fields: fields))
@@ -21,7 +21,7 @@ struct ResponseEncoderTests {
         body: String = ""
     ) throws -> String {
         var buffer: [UInt8] = []
-        let encoder = ResponseEncoder(answering: try Self.head(line))
+        let encoder = ResponseEncoder(for: try Self.head(line))
         try encoder.encode(status, fields, body: Array(body.utf8).span, date: Self.date, into: &buffer)
         return String(decoding: buffer, as: UTF8.self)
     }
@@ -56,18 +56,18 @@ struct ResponseEncoderTests {
     }
 
     @Test(arguments: [204, 304])
-    func body_isLeftOut_whenStatusHasNone(_ code: Int) throws {
+    func body_isOmitted_whenTheStatusHasNone(_ code: Int) throws {
         let text = try encode(status: .init(code: code), body: "hello")
         #expect(!text.contains("Content-Length"))
         #expect(text.hasSuffix("\r\n\r\n"))
     }
 
-    @Test func resetContent_saysThatItIsEmpty() throws {
+    @Test func resetContent_hasLengthZero() throws {
         let text = try encode(status: .resetContent, body: "hello")
         #expect(text.hasSuffix("Content-Length: 0\r\n\r\n"))
     }
 
-    @Test func status_keepsItsSpace_whenReasonIsEmpty() throws {
+    @Test func statusLine_keepsItsSpace_whenTheReasonIsEmpty() throws {
         #expect(try encode(status: .init(code: 299)).hasPrefix("HTTP/1.1 299 \r\n"))
     }
 
@@ -77,7 +77,7 @@ struct ResponseEncoderTests {
     }
 }
 
-@Suite("A response says whether the connection goes on (RFC 9112 section 9)")
+@Suite("A response says whether the connection persists (RFC 9112 section 9)")
 struct ResponseConnectionTests {
     struct Example: Sendable {
         var line = "GET / HTTP/1.1"
@@ -99,7 +99,7 @@ struct ResponseConnectionTests {
     func connection_isClosed_whenEitherSideWantsIt(_ example: Example) throws {
         var buffer: [UInt8] = []
         let head = try ResponseEncoderTests.head(example.line, example.fields)
-        let encoder = ResponseEncoder(answering: head, isKeepAlive: example.isKeepAlive)
+        let encoder = ResponseEncoder(for: head, isKeepAlive: example.isKeepAlive)
         try encoder.encode(.ok, date: ResponseEncoderTests.date, into: &buffer)
         let text = String(decoding: buffer, as: UTF8.self)
         #expect(encoder.isKeepAlive == (example.connection != "close"))
@@ -107,7 +107,7 @@ struct ResponseConnectionTests {
         if let connection = example.connection { #expect(text.contains("Connection: \(connection)\r\n")) }
     }
 
-    @Test func unparsedRequest_isAnsweredWithClose() throws {
+    @Test func unparsedRequest_closesTheConnection() throws {
         var buffer: [UInt8] = []
         try ResponseEncoder.closing.encode(.badRequest, date: ResponseEncoderTests.date, into: &buffer)
         let text = String(decoding: buffer, as: UTF8.self)
@@ -127,7 +127,7 @@ struct ResponseSplittingTests {
     }
 
     @Test(arguments: ["a\r\nSet-Cookie: b", "a\nb", "a\rb", "a\0b", "a\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"])
-    func value_bringsNoLine_whenItHoldsLineEndings(_ value: String) throws {
+    func value_startsNoLine_whenItContainsLineEndings(_ value: String) throws {
         let plain = try encode(HTTPField(name: .location, value: "a"))
         for field in [HTTPField(name: .location, value: value), HTTPField(name: .location, lenientValue: value.utf8)] {
             let bytes = try encode(field)
@@ -138,7 +138,7 @@ struct ResponseSplittingTests {
     }
 
     @Test(arguments: [0x01, 0x08, 0x0B, 0x1F, 0x7F] as [UInt8])
-    func value_isRefused_whenItHoldsControlCharacters(_ byte: UInt8) throws {
+    func value_isRefused_whenItContainsControlCharacters(_ byte: UInt8) throws {
         #expect(throws: ResponseError.invalidFieldValue(name: "location")) {
             try encode(HTTPField(name: .location, lenientValue: [0x61, byte]))
         }
@@ -153,7 +153,7 @@ struct ResponseSplittingTests {
     }
 
     @Test(arguments: ["", "x\r\ny: z", "x\n", "\0"])
-    func date_isRefused_whenItIsNoFieldValue(_ date: String) {
+    func date_isRefused_whenItIsNotAFieldValue(_ date: String) {
         var buffer: [UInt8] = []
         #expect(throws: ResponseError.invalidDate) {
             try ResponseEncoder.closing.encode(.ok, date: Array(date.utf8), into: &buffer)
@@ -161,14 +161,14 @@ struct ResponseSplittingTests {
         #expect(buffer.isEmpty)
     }
 
-    @Test func reason_bringsNoLine() throws {
+    @Test func reason_startsNoLine() throws {
         var buffer: [UInt8] = []
         let status = HTTPResponse.Status(code: 400, reasonPhrase: "a\r\nb: c")
         try ResponseEncoder.closing.encode(status, date: ResponseEncoderTests.date, into: &buffer)
         #expect(String(decoding: buffer, as: UTF8.self).hasPrefix("HTTP/1.1 400 a  b: c\r\nDate: "))
     }
 
-    @Test func buffer_isLeftAsItWas_whenRefused() throws {
+    @Test func buffer_isUnchanged_whenRefused() throws {
         var buffer = Array("before".utf8)
         let fields: HTTPFields = [.location: "/a", .connection: "close"]
         #expect(throws: ResponseError.reservedField(name: "connection")) {
@@ -189,7 +189,7 @@ struct ResponseStreamTests {
     private func stream(
         _ line: String, _ fields: [String] = [], status: HTTPResponse.Status = .ok, pieces: [String]
     ) throws -> Stream {
-        var encoder = ResponseEncoder(answering: try ResponseEncoderTests.head(line, fields))
+        var encoder = ResponseEncoder(for: try ResponseEncoderTests.head(line, fields))
         var head: [UInt8] = []
         let body = try encoder.encodeStream(status, date: ResponseEncoderTests.date, into: &head)
         var buffer: [UInt8] = []
@@ -230,7 +230,7 @@ struct ResponseStreamTests {
         #expect(stream.body.isEmpty)
     }
 
-    @Test func chunks_areWhatTheParserReads() throws {
+    @Test func chunks_areReadableByTheParser() throws {
         let stream = try stream("GET / HTTP/1.1", pieces: ["hello", " ", "world"])
         let request = try onlyRequest(Wire.chunked(stream.body))
         #expect(request.bodyText == "hello world")

@@ -2,7 +2,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
-/// One request as the parser told it, its body put together again.
+/// One request from the parser's events, with its body reassembled.
 struct ParsedRequest: Equatable {
     var method: String
     var form: TargetForm
@@ -33,13 +33,13 @@ struct ParsedRequest: Equatable {
     var bodyText: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// All that a parser has to say about some bytes.
+/// All events of a parser for some bytes.
 struct Transcript: Equatable {
     var requests: [ParsedRequest] = []
     var failure: WireError.Reason?
     var isClosed = false
 
-    /// Feeds the pieces one after the other, taking all events in between.
+    /// Feeds the pieces one after the other, and reads all events after each.
     init(_ pieces: [[UInt8]], limits: WireLimits = WireLimits(), bodyBytesMax: Int? = nil) {
         var parser = RequestParser(limits: limits)
         do {
@@ -69,14 +69,14 @@ struct Transcript: Equatable {
         }
     }
 
-    /// A failed parser keeps failing, with the same error, whatever comes.
+    /// A failed parser throws the same error again, whatever bytes follow.
     private func expectFailed(_ parser: inout RequestParser, _ error: WireError) {
         #expect(parser.phase == .failed)
         parser.append(Wire.tail)
         for _ in 0..<2 {
             do {
                 let event = try parser.nextEvent()
-                Issue.record("a failed parser said \(String(describing: event))")
+                Issue.record("a failed parser returned \(String(describing: event))")
             } catch let again {
                 #expect(again == error)
             }
@@ -88,12 +88,12 @@ struct Transcript: Equatable {
 
 /// Wire examples and the ways to feed them.
 enum Wire {
-    /// A request that tells whether anything behind an example is still taken for a request.
+    /// A request that shows whether bytes after an example are parsed as a request.
     static let tail = Array("GET /tail HTTP/1.1\r\nHost: tail\r\n\r\n".utf8)
 
     static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    /// A request with the usual parts, each of which may be another.
+    /// A request with default parts, each of which can be replaced.
     static func request(
         _ line: String = "GET / HTTP/1.1", host: String? = "example.com", fields: [String] = [], body: String = ""
     ) -> [UInt8] {
@@ -106,8 +106,8 @@ enum Wire {
     }
 }
 
-/// What the parser says of `bytes` fed whole; it must say the same when they come byte by byte, and with a request
-/// behind them, which it must find exactly when the example is complete and lets the connection go on.
+/// The parser's events for `bytes` fed at once. They must be the same byte by byte, and with a request appended, which
+/// the parser must find exactly if the example is complete and keeps the connection open.
 func transcript(
     _ bytes: [UInt8], limits: WireLimits = WireLimits(), bodyBytesMax: Int? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -125,7 +125,7 @@ func transcript(
     return whole
 }
 
-/// The one complete request that `bytes` hold.
+/// The single complete request in `bytes`.
 func onlyRequest(
     _ bytes: [UInt8], limits: WireLimits = WireLimits(), bodyBytesMax: Int? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -139,7 +139,7 @@ func onlyRequest(
     return request
 }
 
-/// Expects that `bytes` are refused, without one complete request in them.
+/// Expects an error for `bytes`, and no complete request in them.
 func expectRefused(
     _ bytes: [UInt8], _ reason: WireError.Reason, limits: WireLimits = WireLimits(), bodyBytesMax: Int? = nil,
     sourceLocation: SourceLocation = #_sourceLocation

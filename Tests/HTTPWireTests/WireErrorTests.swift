@@ -2,7 +2,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
-@Suite("An error tells what to answer")
+@Suite("An error has the status of its response")
 struct WireErrorTests {
     @Test(arguments: WireError.Reason.allCases)
     func error_hasAnErrorStatus_aCodeAndASentence(_ reason: WireError.Reason) {

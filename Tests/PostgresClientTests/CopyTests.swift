@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Rows by COPY")
 struct CopyTests {
-    /// Takes all rows of a query of one text column.
+    /// Reads all rows of a query with one text column.
     private func texts(
         _ connection: PostgresConnection, _ query: PostgresSQL, bytesMax: Int = 1_000, timeout: Duration = .seconds(10)
     ) async throws -> [String?] {
@@ -20,7 +20,7 @@ struct CopyTests {
     }
 
     @Test(arguments: [0, 1, 2, 1_000])
-    func rows_comeInOrderAndWhole_howeverManyThereAre(count: Int) async throws {
+    func rows_arriveInOrderAndComplete(count: Int) async throws {
         try await withConnection { connection in
             let found = try await texts(
                 connection, "SELECT repeat('x', g % 300) || g FROM generate_series(1, \(Int32(count))) AS g")
@@ -40,7 +40,7 @@ struct CopyTests {
         }
     }
 
-    @Test func values_areLiterals_whateverTheyHold() async throws {
+    @Test func values_areLiterals_whateverTheyContain() async throws {
         let texts = ["it's", #"\'; DROP TABLE t; --"#, "ä\n\t\"{},", "", "$1", #"\x00"#, "%L%s", "E'"]
         try await withConnection { connection in
             let time = PostgresTimestamp(microsecondsSince1970: 1_234_567_890_123_456)
@@ -57,7 +57,7 @@ struct CopyTests {
         }
     }
 
-    @Test func values_areExact_underAnySettingsOfTheSession() async throws {
+    @Test func values_areExact_withAnySessionSettings() async throws {
         let settings = ["datestyle": "SQL, DMY", "extra_float_digits": "-10", "timezone": "Asia/Kolkata"]
         try await withConnection(settings: settings) { connection in
             let time = PostgresTimestamp(microsecondsSince1970: 1_233_664_290_123_456)
@@ -71,7 +71,7 @@ struct CopyTests {
         }
     }
 
-    @Test func rows_areLarge_whereTheirFieldsAre() async throws {
+    @Test func rows_arrive_whenTheyAreLarge() async throws {
         try await withConnection { connection in
             let found = try await texts(
                 connection, "SELECT repeat(md5(g::text), 100000) FROM generate_series(1, 3) AS g")
@@ -79,7 +79,7 @@ struct CopyTests {
         }
     }
 
-    @Test func failure_isTold_whereTheQueryIsWrong_orFailsMidway() async throws {
+    @Test func failure_isReported_whenTheQueryIsWrongOrFailsMidway() async throws {
         for (query, kind) in [
             ("SELECT x FROM nothing", PostgresError.Kind.undefinedTable),
             ("SELECT (1 / (5000 - g))::text FROM generate_series(1, 10000) AS g", .invalidData),
@@ -92,24 +92,24 @@ struct CopyTests {
         }
     }
 
-    @Test func failure_isTold_whenTheServerEndsTheSession() async throws {
+    @Test func failure_isReported_whenTheServerEndsTheSession() async throws {
         try await withSessions { connection, other in
             try await connection.beginCopy(of: Self.endless, timeout: .seconds(20))
             _ = try #require(try await connection.nextCopyRows(bytesMax: 1_000))
             let processID = await connection.serverProcessID
             _ = try await other.execute("SELECT pg_terminate_backend(\(processID))")
-            // Noticed though nobody reads.
+            // The connection detects it even if no caller reads.
             try await eventually("the connection is closed") { await !connection.isOpen }
             let error = try await postgresError { while try await connection.nextCopyRows(bytesMax: 1_000) != nil {} }
             #expect(error.kind == .connectionLost)
         }
     }
 
-    @Test func copy_ends_atItsDeadline_whetherRowsAreTakenOrNot() async throws {
-        for isTaken in [true, false] {
+    @Test func copy_endsAtItsDeadline_whetherRowsAreReadOrNot() async throws {
+        for isRead in [true, false] {
             try await withConnection { connection in
                 try await connection.beginCopy(of: Self.endless, timeout: .milliseconds(200))
-                if !isTaken { try await eventually("the connection is closed") { await !connection.isOpen } }
+                if !isRead { try await eventually("the connection is closed") { await !connection.isOpen } }
                 let error = try await postgresError {
                     while try await connection.nextCopyRows(bytesMax: 1_000) != nil {}
                 }
@@ -118,8 +118,8 @@ struct CopyTests {
         }
     }
 
-    /// What is sent but not taken fits the buffers of a socket.
-    @Test func server_waits_whileNobodyTakesRows() async throws {
+    /// Rows that were sent but not read fit into the socket's buffers.
+    @Test func server_waits_whileNoRowsAreRead() async throws {
         try await withSessions { connection, other in
             try await connection.beginCopy(of: Self.endless, timeout: .seconds(20))
             let processID = await connection.serverProcessID
@@ -134,7 +134,7 @@ struct CopyTests {
         }
     }
 
-    @Test func units_areRefused_whileACopyIsUnderWay() async throws {
+    @Test func units_areRefused_duringACopy() async throws {
         try await withConnection { connection in
             try await connection.beginCopy(of: "SELECT 'x'", timeout: .seconds(10))
             let error = try await postgresError { _ = try await connection.execute("SELECT 1") }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A proxy on a Unix socket before a server's, which can cut all connections, or stop passing bytes, at once.
+/// A proxy on a Unix socket in front of a server. It can cut all connections, or stop passing bytes.
 ///
-/// It serves libpq under the server's port number in a folder of its own. Two threads per connection.
+/// It listens in its own folder under the server's port number. Two threads per connection.
 final class CuttingProxy: @unchecked Sendable {
     let connectionString: String
     private let folder: String
@@ -11,9 +11,9 @@ final class CuttingProxy: @unchecked Sendable {
     private let listener: CInt
     private let lock = NSLock()
     private var descriptors: [CInt] = []
-    private var isHolding = false
+    private var isDropping = false
 
-    /// - Parameter connectionString: key words, with the folder of the server's socket as `host`.
+    /// - Parameter connectionString: keywords, with the folder of the server's socket as `host`.
     init(_ connectionString: String) throws {
         let words = connectionString.split(separator: " ")
         let host = words.first { $0.hasPrefix("host=") }!.dropFirst(5).filter { $0 != "'" }
@@ -37,7 +37,7 @@ final class CuttingProxy: @unchecked Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Cuts every connection, between two bytes of whatever is under way.
+    /// Cuts every connection, possibly in the middle of a message.
     func cut() {
         lock.withLock {
             for descriptor in descriptors { shutdown(descriptor, CInt(SHUT_RDWR)) }
@@ -45,9 +45,9 @@ final class CuttingProxy: @unchecked Sendable {
         }
     }
 
-    /// Swallows all that comes, as a network does that has lost its way.
-    func hold() {
-        lock.withLock { isHolding = true }
+    /// Drops all bytes from now on, like a broken network.
+    func dropBytes() {
+        lock.withLock { isDropping = true }
     }
 
     private func accept() {
@@ -71,7 +71,7 @@ final class CuttingProxy: @unchecked Sendable {
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
-            if lock.withLock({ isHolding }) { continue }
+            if lock.withLock({ isDropping }) { continue }
             guard send(to, buffer, count, CInt(MSG_NOSIGNAL)) == count else { break }
         }
         shutdown(from, CInt(SHUT_RDWR))

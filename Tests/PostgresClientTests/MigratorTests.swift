@@ -29,7 +29,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func migration_leavesNothing_whenItFails() async throws {
+    @Test func migration_isRolledBack_whenItFails() async throws {
         try await withDatabase { configuration in
             let error = await migrationError {
                 try await Migrator.make([Self.table, Self.broken]).migrate(configuration)
@@ -62,7 +62,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func start_stops_whenAMigrationIsMissing_orComesTooLate() async throws {
+    @Test func start_stops_whenAMigrationIsMissingOrOutOfOrder() async throws {
         try await withDatabase { configuration in
             _ = try await Migrator.make([Self.table, Self.index]).migrate(configuration)
             let missing = await migrationError {
@@ -120,7 +120,7 @@ extension Migrator {
 
 @Suite("Blocking sessions")
 struct PostgresSessionTests {
-    @Test func rows_areThere_whenTheyAreCopiedIn() async throws {
+    @Test func rows_areInserted_whenTheCopySucceeds() async throws {
         try await withSession { session in
             try session.run(
                 script:
@@ -145,7 +145,7 @@ struct PostgresSessionTests {
         }
     }
 
-    @Test func noRow_isThere_whenTheCopyFails() async throws {
+    @Test func noRow_isInserted_whenTheCopyFails() async throws {
         try await withSession { session in
             try session.run(script: "CREATE TABLE t (id int PRIMARY KEY)")
             #expect(throws: NoError.self) {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Units in a pipeline")
 struct PipelineTests {
-    @Test func units_answerInOrder_whenManyAreInFlight() async throws {
+    @Test func units_returnTheirOwnResults_whenManyAreInFlight() async throws {
         try await withConnection { connection in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<50 {
@@ -75,7 +75,7 @@ struct PipelineTests {
         }
     }
 
-    @Test func statement_isPreparedAnew_whenTheTableChanged() async throws {
+    @Test func statement_isPreparedAgain_whenTheTableChanged() async throws {
         let select = PreparedSQL("SELECT * FROM t")
         try await withConnection { connection in
             _ = try await connection.execute("CREATE TABLE t (id int)")
@@ -133,7 +133,7 @@ struct PipelineTests {
             let task = Task {
                 try await connection.execute(["SELECT pg_sleep(0.05)", "INSERT INTO t VALUES (1)"]).count
             }
-            try await eventually("the unit is under way") { await connection.unitsInFlight > 0 }
+            try await eventually("the unit is in flight") { await connection.unitsInFlight > 0 }
             task.cancel()
             #expect(try await task.value == 2)
             #expect(try await connection.execute("SELECT count(*) FROM t")[0].decode(0) == 1)
@@ -174,10 +174,10 @@ struct BrokenConnectionTests {
         }
     }
 
-    @Test func unit_failsAtItsDeadline_whenTheNetworkSwallowsIt() async throws {
+    @Test func unit_failsAtItsDeadline_whenTheNetworkDropsIt() async throws {
         try await withProxiedConnection { connection, proxy in
             _ = try await connection.execute("SELECT 1")
-            proxy.hold()
+            proxy.dropBytes()
             let error = try await postgresError {
                 _ = try await connection.execute("SELECT 1", timeout: .milliseconds(100))
             }
@@ -190,7 +190,7 @@ struct BrokenConnectionTests {
             let tasks = (0..<4).map { _ in
                 Task { try await postgresError { _ = try await connection.execute("SELECT pg_sleep(60)") } }
             }
-            try await eventually("the units are under way") { await connection.unitsInFlight == 4 }
+            try await eventually("the units are in flight") { await connection.unitsInFlight == 4 }
             proxy.cut()
             for task in tasks {
                 let error = try await task.value
@@ -201,7 +201,7 @@ struct BrokenConnectionTests {
         }
     }
 
-    @Test func unit_saysWhy_whenTheServerEndsTheSession() async throws {
+    @Test func unit_reportsTheReason_whenTheServerEndsTheSession() async throws {
         try await withConnection { connection in
             let processID = await connection.serverProcessID
             let error = try await postgresError {

@@ -22,31 +22,31 @@ struct PoolStateMachineTests {
         #expect(pool.borrow(.shared, now: start).request.isWait)
     }
 
-    @Test func exclusiveConnection_isSharedWithNobody() {
+    @Test func exclusiveConnection_isNotShared() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         #expect(pool.borrow(.exclusive, now: start).request.connection != nil)
         #expect(pool.borrow(.shared, now: start).request.isWait)
     }
 
-    /// A unit that was promised the connection may be sent at any time until it comes back.
-    @Test func exclusiveBorrower_waits_untilNobodySharesTheConnection() {
+    /// A unit with a shared loan may be sent at any time until the loan is returned.
+    @Test func exclusiveBorrower_waits_untilTheConnectionIsNotShared() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         let id = pool.connections[0].id
         for _ in 1...2 { _ = pool.borrow(.shared, now: start) }
         let waiter = pool.borrow(.exclusive, now: start).request.waiter
         #expect(pool.borrow(.shared, now: start).request.isWait)
-        #expect(pool.giveBack(id, .shared, isFit: true) == [])
-        #expect(pool.giveBack(id, .shared, isFit: true) == [.lend(id, waiter, .exclusive)])
+        #expect(pool.release(id, .shared, isReusable: true) == [])
+        #expect(pool.release(id, .shared, isReusable: true) == [.lend(id, waiter, .exclusive)])
     }
 
-    @Test func waiters_areServedInOrder_whenAConnectionComesBack() {
+    @Test func waiters_areServedInOrder_whenAConnectionIsReleased() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         let id = pool.connections[0].id
         _ = pool.borrow(.exclusive, now: start)
         let first = pool.borrow(.exclusive, now: start).request.waiter
         let second = pool.borrow(.shared, now: start).request.waiter
-        #expect(pool.giveBack(id, .exclusive, isFit: true) == [.lend(id, first, .exclusive)])
-        #expect(pool.giveBack(id, .exclusive, isFit: true) == [.lend(id, second, .shared)])
+        #expect(pool.release(id, .exclusive, isReusable: true) == [.lend(id, first, .exclusive)])
+        #expect(pool.release(id, .exclusive, isReusable: true) == [.lend(id, second, .shared)])
     }
 
     @Test func sharedUnits_keepAConnection_whileTransactionsHaveAllOthers() {
@@ -56,18 +56,18 @@ struct PoolStateMachineTests {
         #expect(pool.borrow(.shared, now: start).request.connection != nil)
     }
 
-    @Test func exclusiveBorrower_isServed_whileSharedUnitsComeAllTheTime() {
+    @Test func exclusiveBorrower_isServed_whileSharedUnitsKeepArriving() {
         var pool = PoolStateMachine.makeRunning(connections: 2)
         let first = pool.borrow(.shared, now: start).request.connection
         let second = pool.borrow(.shared, now: start).request.connection
         let waiter = pool.borrow(.exclusive, now: start).request.waiter
-        // Those that come now share one connection; the other one is free once its unit is back.
+        // Later units share one connection; the other one is free once its unit is finished.
         let third = pool.borrow(.shared, now: start).request.connection
         let freed = third == first ? second : first
-        #expect(pool.giveBack(freed!, .shared, isFit: true) == [.lend(freed!, waiter, .exclusive)])
+        #expect(pool.release(freed!, .shared, isReusable: true) == [.lend(freed!, waiter, .exclusive)])
     }
 
-    @Test func queue_isBounded_whenAllIsLent() {
+    @Test func queue_isLimited_whenAllConnectionsAreLent() {
         var pool = PoolStateMachine.makeRunning(connections: 1, waitersMax: 1)
         _ = pool.borrow(.exclusive, now: start)
         #expect(pool.borrow(.shared, now: start).request.isWait)
@@ -83,17 +83,17 @@ struct PoolStateMachineTests {
         #expect(pool.expire(now: start + pool.limits.waitTimeout) == [.refuse(waiter, .timeout)])
     }
 
-    @Test func connectionThatIsNotFit_isReplaced() {
+    @Test func connectionThatIsNotReusable_isReplaced() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         let id = pool.connections[0].id
         _ = pool.borrow(.exclusive, now: start)
-        let actions = pool.giveBack(id, .exclusive, isFit: false)
+        let actions = pool.release(id, .exclusive, isReusable: false)
         #expect(actions.first == .close(id))
         #expect(actions.contains { if case .connect(_, .zero) = $0 { true } else { false } })
         #expect(pool.lost(id) == [])
     }
 
-    @Test func attempts_areSpaced_upToTheMaximum_whileTheServerIsAway() {
+    @Test func attempts_areDelayed_upToTheMaximum_whileTheServerIsUnreachable() {
         var pool = PoolStateMachine(limits: .make(connections: 1))
         var actions = pool.run()
         var delays: [Duration] = []
@@ -106,7 +106,7 @@ struct PoolStateMachineTests {
         #expect(!pool.isReachable)
     }
 
-    @Test func waits_areShort_whileTheServerIsAway() {
+    @Test func waits_areShort_whileTheServerIsUnreachable() {
         var pool = PoolStateMachine(limits: .make(connections: 1))
         _ = pool.run()
         let early = pool.borrow(.shared, now: start).request.waiter
@@ -116,7 +116,7 @@ struct PoolStateMachineTests {
         #expect(refused == [.refuse(early, .unavailable), .refuse(late, .unavailable)])
     }
 
-    @Test func moreConnections_areOpened_whileSomebodyWaits() {
+    @Test func moreConnections_areOpened_whileCallersWait() {
         var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: 2)
         limits.unitsPerConnection = 1
         var pool = PoolStateMachine(limits: limits)
@@ -132,10 +132,10 @@ struct PoolStateMachineTests {
         let waiter = pool.borrow(.shared, now: start).request.waiter
         #expect(pool.shutDown() == [.refuse(waiter, .closed)])
         #expect(pool.borrow(.shared, now: start).request == .refuse(.closed))
-        #expect(pool.giveBack(id, .exclusive, isFit: true) == [.close(id), .finish])
+        #expect(pool.release(id, .exclusive, isReusable: true) == [.close(id), .finish])
     }
 
-    @Test func connectionThatComesAfterTheShutDown_isClosed() {
+    @Test func connectionThatOpensAfterTheShutDown_isClosed() {
         var pool = PoolStateMachine(limits: .make(connections: 1))
         _ = pool.run()
         #expect(pool.shutDown() == [])
@@ -148,12 +148,12 @@ struct PoolStateMachineTests {
         #expect(pool.run() == [.finish])
     }
 
-    @Test func shutDown_ends_whenNothingComesBackInTime() {
+    @Test func shutDown_ends_whenLoansAreNotReturnedInTime() {
         var pool = PoolStateMachine.makeRunning(connections: 1)
         _ = pool.borrow(.exclusive, now: start)
         let id = pool.connections[0].id
         #expect(pool.shutDown() == [])
-        #expect(pool.giveUp() == [.close(id), .finish])
+        #expect(pool.closeAll() == [.close(id), .finish])
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A pool on a real server")
 struct PostgresClientTests {
-    @Test func units_areAnswered_whenThereAreMoreThanThePoolHasRoomFor() async throws {
+    @Test func units_getResults_whenThereAreMoreThanThePoolHasRoomFor() async throws {
         try await withServer { _, client in
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<200 {
@@ -19,7 +19,7 @@ struct PostgresClientTests {
         }
     }
 
-    @Test func transaction_isThere_whenItsBodyReturns() async throws {
+    @Test func transaction_isCommitted_whenItsBodyReturns() async throws {
         try await withServer { _, client in
             try await client.withTransaction { transaction in
                 _ = try await transaction.execute("INSERT INTO t VALUES (1)")
@@ -32,7 +32,7 @@ struct PostgresClientTests {
         }
     }
 
-    @Test func transaction_leavesNothing_whenItsBodyThrows() async throws {
+    @Test func transaction_isRolledBack_whenItsBodyThrows() async throws {
         try await withServer { _, client in
             await #expect(throws: CancellationError.self) {
                 try await client.withTransaction { transaction in
@@ -82,7 +82,7 @@ struct PostgresClientTests {
         }
     }
 
-    @Test func connection_isReplaced_whenItComesBackInATransaction() async throws {
+    @Test func connection_isReplaced_whenItIsReturnedInATransaction() async throws {
         try await withServer(limits: PostgresPoolLimits(connectionsMin: 1, connectionsMax: 1)) { _, client in
             let first = try await client.withConnection { connection in
                 _ = try await connection.execute("BEGIN")
@@ -115,14 +115,14 @@ struct PostgresClientTests {
         }
     }
 
-    @Test func sessions_areGone_whenThePoolIsShutDown() async throws {
+    @Test func sessions_areClosed_whenThePoolIsShutDown() async throws {
         try await ThrowawayCluster.with { server in
             let configuration = try PostgresConfiguration(server.connectionString, applicationName: "gone")
             try await withClient(configuration) { client in
                 _ = try await client.execute("SELECT 1")
             }
             try await withClient(PostgresConfiguration(server.connectionString)) { client in
-                try await eventually("the sessions are gone") {
+                try await eventually("the sessions are closed") {
                     let sessions = try await client.execute(
                         "SELECT count(*) FROM pg_stat_activity WHERE application_name = \("gone")")
                     return try sessions[0].decode(0, as: Int.self) == 0
@@ -134,19 +134,19 @@ struct PostgresClientTests {
 
 @Suite("A pool survives its server")
 struct ReconnectTests {
-    @Test func pool_heals_whenTheServerWasKilledAndIsBack() async throws {
+    @Test func pool_reconnects_whenTheServerWasKilledAndRestarted() async throws {
         let statement = PreparedSQL("SELECT $1")
         try await withServer { server, client in
             _ = try await client.execute(PostgresStatement(statement, 1))
             await server.kill()
-            try await eventually("the pool knows") { !client.isReachable }
+            try await eventually("the pool is unreachable") { !client.isReachable }
             let start = ContinuousClock.now
             let error = try await postgresError { _ = try await client.execute(PostgresStatement(statement, 1)) }
             #expect(error.kind == .unavailable)
             #expect(error.retry == .yes)
             #expect(ContinuousClock.now - start < .seconds(2))
             try await server.restart()
-            try await eventually(within: .seconds(2), "the pool is healed") { client.isReachable }
+            try await eventually(within: .seconds(2), "the pool is reachable") { client.isReachable }
             #expect(try await client.execute(PostgresStatement(statement, 5))[0].decode(0) == 5)
         }
     }
@@ -165,7 +165,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test func pool_hasFreshConnections_whenAllWereCut() async throws {
+    @Test func pool_opensNewConnections_whenAllWereCut() async throws {
         try await ThrowawayCluster.with { server in
             let proxy = try CuttingProxy(server.connectionString)
             defer { proxy.stop() }
@@ -173,7 +173,7 @@ struct ReconnectTests {
                 for _ in 0..<5 {
                     _ = try await client.execute("SELECT 1")
                     proxy.cut()
-                    try await eventually("a unit is answered") { (try? await client.execute("SELECT 1")) != nil }
+                    try await eventually("a unit succeeds") { (try? await client.execute("SELECT 1")) != nil }
                 }
             }
         }
@@ -201,7 +201,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test func configuration_isRefusedWithoutItsText_whenItCannotBeRead() {
+    @Test func configuration_isRefusedWithoutItsText_whenItCannotBeParsed() {
         let error = #expect(throws: PostgresError.self) { try PostgresConfiguration("host=x hidden") }
         #expect(error?.kind == .invalidConfiguration)
         #expect(error?.debugDescription.contains("hidden") == false)

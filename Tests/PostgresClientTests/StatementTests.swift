@@ -2,7 +2,7 @@ import Testing
 
 @testable import PostgresClient
 
-@Suite("Values are bound, never pasted")
+@Suite("Values are bound, never inserted into the text")
 struct StatementTests {
     @Test func value_becomesAPlaceholder_whenItIsInterpolated() {
         let name = "'; DROP TABLE app; --"
@@ -22,7 +22,7 @@ struct StatementTests {
         #expect(statement.binds.parameters.map(\.type) == [.text, .int8, .int8Array, .int8])
     }
 
-    @Test func literal_isQuoted_whenItStandsInTheText() {
+    @Test func literal_isQuoted_whenItIsPartOfTheText() {
         let statement: PostgresStatement = "CREATE TABLE p PARTITION OF t FOR VALUES IN (\(literal: "it's \\ 🎈"))"
         #expect(statement.text == "CREATE TABLE p PARTITION OF t FOR VALUES IN ('it''s \\ 🎈')")
     }
@@ -51,11 +51,11 @@ struct StatementCacheTests {
     @Test func statement_isPreparedAgain_whenItsPreparationFailed() {
         var cache = StatementCache()
         _ = cache.decide(first)
-        cache.forget(first.preparation)
+        cache.remove(first.preparation)
         #expect(cache.decide(first) == .prepare(name: "s2", evicted: nil))
     }
 
-    @Test func longestUnused_leaves_whenTheCacheIsFull() {
+    @Test func leastRecentlyUsed_isEvicted_whenTheCacheIsFull() {
         var cache = StatementCache(statementsMax: 2)
         for statement in [first, second] {
             _ = cache.decide(statement)
@@ -66,7 +66,7 @@ struct StatementCacheTests {
         #expect(cache.decide(first) == .execute(name: "s1"))
     }
 
-    @Test func statement_isPreparedAnew_whenItsTypesChange() {
+    @Test func statement_isPreparedAgain_whenItsTypesChange() {
         var cache = StatementCache()
         let sql = PreparedSQL("SELECT $1")
         _ = cache.decide(PostgresStatement(sql, 1))

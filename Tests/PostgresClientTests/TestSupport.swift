@@ -4,14 +4,14 @@ import Logging
 import PostgresClient
 import Testing
 
-/// Runs `body` on a loop of its own, which ends with it.
+/// Runs `body` on a new loop, which ends with it.
 func withLoop<Value: Sendable>(_ body: @Sendable (EventLoop) async throws -> Value) async throws -> Value {
     let loop = EventLoop(name: "test")
     defer { loop.stop() }
     return try await withTaskExecutorPreference(loop) { try await body(loop) }
 }
 
-/// One connection to a server of its own, on a loop of its own.
+/// Lends one connection to a new server, on a new loop.
 func withConnection(
     settings: [String: String] = [:], _ body: @escaping @Sendable (PostgresConnection) async throws -> Void
 ) async throws {
@@ -23,7 +23,7 @@ func withConnection(
     }
 }
 
-/// Runs a pool while `body` lasts.
+/// Runs a pool while `body` runs.
 func withClient(
     _ configuration: PostgresConfiguration, limits: PostgresPoolLimits = PostgresPoolLimits(),
     _ body: @escaping @Sendable (PostgresClient) async throws -> Void
@@ -39,12 +39,12 @@ func withClient(
     }
 }
 
-/// Asks until the answer is yes.
+/// Checks the condition until it is true.
 func eventually(
-    within limit: Duration = .seconds(10), _ what: Comment, _ isSo: () async throws -> Bool
+    within limit: Duration = .seconds(10), _ what: Comment, _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
-    while try await !isSo() {
+    while try await !condition() {
         try #require(ContinuousClock.now < deadline, what)
         try await Task.sleep(for: .milliseconds(5))
     }

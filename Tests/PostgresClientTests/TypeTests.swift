@@ -1,9 +1,9 @@
 import PostgresClient
 import Testing
 
-@Suite("Values go and come back as they were")
+@Suite("Values make a round trip unchanged")
 struct TypeTests {
-    @Test func value_isUnchanged_whenItGoesToTheServerAndBack() async throws {
+    @Test func value_isUnchanged_afterARoundTrip() async throws {
         try await withConnection { connection in
             try await expectRoundTrips([true, false], on: connection)
             try await expectRoundTrips([Int16.min, 0, Int16.max], on: connection)
@@ -34,7 +34,7 @@ struct TypeTests {
         #expect(try row.decode(3, as: [Value]?.self) == nil)
     }
 
-    @Test func timestamp_isTheInstantThatTheServerMeans() async throws {
+    @Test func timestamp_isTheServersInstant() async throws {
         try await withConnection { connection in
             let row = try await connection.execute(
                 "SELECT '2024-02-29T12:34:56.789012Z'::timestamptz, '1969-12-31T23:59:59Z'::timestamptz")[0]
@@ -56,7 +56,7 @@ struct TypeTests {
         }
     }
 
-    @Test func decoding_namesTheColumn_whenTheTypeIsAnother() async throws {
+    @Test func decodingError_namesTheColumn_whenTheTypeDiffers() async throws {
         try await withConnection { connection in
             let result = try await connection.execute(
                 "SELECT 1::int4 AS number, NULL::text AS nothing, '{{1},{2}}'::int[] AS square")

@@ -1,7 +1,7 @@
 import PushRegistry
 import Testing
 
-@Suite("A locale has one text")
+@Suite("A locale has one canonical text")
 struct LocaleIdentifierTests {
     @Test(arguments: [
         ("de", "de"), ("DE", "de"), ("de-DE", "de_DE"), ("de_de", "de_DE"), ("zh-hans-cn", "zh_Hans_CN"),
@@ -24,7 +24,7 @@ struct LocaleIdentifierTests {
         "dé",
         "de-DE-u", "de_DE_DE", "de-DE-abcdefghi", "12",
     ])
-    func locale_isKeptAsSent_whenItCannot(sent: String) {
+    func locale_isKeptAsSent_whenItCannotBeParsed(sent: String) {
         let locale = LocaleIdentifier(sent)
         #expect(locale.text == sent)
         #expect(!locale.isParsed)
@@ -36,11 +36,11 @@ struct LocaleIdentifierTests {
         ("zh_Hans_CN", "zh_Hans", true), ("zh_Hans_CN", "zh", true), ("zh_Hans_CN", "zh_CN", false),
         ("de_#x", "de", false), ("de_#x", "de_#x", true), ("german", "germ", false),
     ])
-    func locale_liesInItsSubtags(inner: String, outer: String, expected: Bool) {
+    func locale_liesInMoreGeneralOnes(inner: String, outer: String, expected: Bool) {
         #expect(LocaleIdentifier(inner).lies(in: LocaleIdentifier(outer)) == expected)
     }
 
-    @Test func ancestry_isTheWidestFirst() {
+    @Test func ancestry_beginsWithTheMostGeneral() {
         #expect(LocaleIdentifier("zh-Hans-CN").ancestry == ["zh", "zh_Hans", "zh_Hans_CN"])
     }
 }
@@ -58,7 +58,7 @@ struct VersionTests {
     }
 
     @Test(arguments: ["", "beta", "v17", ".5", " 1", "-1", "١٧"])
-    func version_isNone_whenTextBeginsWithNoDigit(text: String) {
+    func version_isNil_whenTextDoesNotBeginWithADigit(text: String) {
         #expect(Version(text) == nil)
     }
 
@@ -76,9 +76,9 @@ struct VersionTests {
     }
 }
 
-@Suite("Settings absorb names that are not known yet")
+@Suite("Unknown names of settings read as unknown")
 struct NotificationSettingsTests {
-    @Test func setting_isUnknown_whenItsNameIs() {
+    @Test func setting_isUnknown_whenItsNameIsUnknown() {
         #expect(AuthorizationStatus(sent: "authorized") == .authorized)
         #expect(AuthorizationStatus(sent: "Authorized") == .unknown)
         #expect(NotificationSetting(sent: "somethingNew") == .unknown)
@@ -86,7 +86,7 @@ struct NotificationSettingsTests {
         #expect(ShowPreviewsSetting(sent: "") == .unknown)
     }
 
-    @Test func names_areTheContracts() {
+    @Test func names_areThoseOfTheAPI() {
         #expect(
             AuthorizationStatus.allCases.map(\.rawValue)
                 == ["notDetermined", "denied", "authorized", "provisional", "ephemeral", "unknown"])
@@ -100,7 +100,7 @@ struct NotificationSettingsTests {
     }
 }
 
-@Suite("A location is two decimals of a degree")
+@Suite("A location is rounded to two decimals")
 struct LocationTests {
     @Test(arguments: [
         (52.5200066, 13.404954, 52.52, 13.4), (-33.868, 151.2093, -33.87, 151.21), (90, -180, 90, -180),
@@ -114,12 +114,12 @@ struct LocationTests {
     }
 
     @Test(arguments: [(90.001, 0), (-90.001, 0), (0, 180.001), (.nan, 0), (0, .infinity)] as [(Double, Double)])
-    func location_isNone_whenOutOfRange(latitude: Double, longitude: Double) {
+    func location_isNil_whenOutOfRange(latitude: Double, longitude: Double) {
         #expect(Location(latitude: latitude, longitude: longitude) == nil)
     }
 }
 
-@Suite("An empty identifier makes no two devices look like one")
+@Suite("Empty identifiers never make two devices look like one")
 struct DeviceTests {
     @Test func identifiers_areAbsent_whenEmpty() throws {
         let device = Device(

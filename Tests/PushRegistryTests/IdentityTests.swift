@@ -1,15 +1,15 @@
 import PushRegistry
 import Testing
 
-@Suite("Identifiers are valid or not made")
+@Suite("Identifiers are valid by construction")
 struct IdentifierTests {
     @Test(arguments: ["a", "com.example.mail", "A_b-9.", String(repeating: "x", count: 128)])
-    func app_isMade_whenTextIsValid(text: String) throws {
+    func appID_isAccepted_whenTextIsValid(text: String) throws {
         #expect(try AppID(text).rawValue == text)
     }
 
     @Test(arguments: ["", "a b", "a/b", "ä", "a\n", String(repeating: "x", count: 129)])
-    func app_isRefused_whenTextIsNot(text: String) {
+    func appID_isRefused_whenTextIsInvalid(text: String) {
         let reason = #expect(throws: InvalidValue.self) { try AppID(text) }
         #expect(reason?.code == "invalid-app-id")
     }
@@ -17,14 +17,14 @@ struct IdentifierTests {
     @Test(arguments: [
         "a", "!~", "6F9619FF-8B86-D011-B42D-00C04FC964FF", "a/b?c=%41", String(repeating: "x", count: 128),
     ])
-    func identifiers_areMade_whenTextIsVisibleASCII(text: String) throws {
+    func identifiers_areAccepted_whenTextIsVisibleASCII(text: String) throws {
         #expect(try InstallID(text).rawValue == text)
         #expect(try UserID(text).rawValue == text)
         #expect(try SessionID(text).rawValue == text)
     }
 
     @Test(arguments: ["", " ", "a b", "a\u{7F}", "\t", "é", "e\u{301}", String(repeating: "x", count: 129)])
-    func identifiers_areRefused_whenTextIsNot(text: String) {
+    func identifiers_areRefused_whenTextIsInvalid(text: String) {
         #expect(throws: InvalidValue.self) { try InstallID(text) }
         #expect(throws: InvalidValue.self) { try UserID(text) }
         #expect(throws: InvalidValue.self) { try SessionID(text) }
@@ -36,7 +36,7 @@ struct IdentifierTests {
     }
 }
 
-@Suite("A token is in its provider's canonical form, or not made")
+@Suite("A token is in its provider's canonical form, or refused")
 struct TokenTests {
     @Test(arguments: [
         (Provider.apns, "0123456789abcdef", "0123456789abcdef"),
@@ -65,7 +65,7 @@ struct TokenTests {
         (.webPush, "push.example/x"),
         (.webPush, "https://a\\b/c"),
     ])
-    func token_isRefused_whenTextIsNot(provider: Provider, text: String) {
+    func token_isRefused_whenTextIsInvalid(provider: Provider, text: String) {
         let reason = #expect(throws: InvalidValue.self) { try Token(text, of: provider) }
         #expect(reason?.code == "invalid-token")
     }
@@ -79,12 +79,12 @@ struct TokenTests {
         #expect(reason?.code == "too-long")
     }
 
-    @Test func tokens_areDifferent_whenProvidersAre() throws {
+    @Test func tokens_differ_whenProvidersDiffer() throws {
         #expect(try Token("0123456789abcdef", of: .apns) != Token("0123456789abcdef", of: .apnsSandbox))
     }
 }
 
-@Suite("Web Push keys are the ones a browser gives, or not made")
+@Suite("Web Push keys are valid by construction")
 struct WebPushKeysTests {
     @Test func keys_areKeptWithoutPadding() throws {
         let padded = try WebPushKeys(p256dh: WebPushKeys.examplePoint + "=", auth: WebPushKeys.exampleSecret + "==")
@@ -94,13 +94,13 @@ struct WebPushKeysTests {
     }
 
     @Test(
-        "Empty, another length, no uncompressed point, wrong alphabet, wrong padding, stray bits",
+        "Empty, another length, a compressed point, wrong alphabet, wrong padding, unused bits that are set",
         arguments: [
             "", "BA", "A" + WebPushKeys.examplePoint.dropFirst(), "+" + WebPushKeys.examplePoint.dropFirst(),
             WebPushKeys.examplePoint + "==", WebPushKeys.examplePoint + "===",
             WebPushKeys.examplePoint.dropLast() + "5",
         ])
-    func keys_areRefused_whenThePointIsNone(point: String) {
+    func keys_areRefused_whenThePointIsInvalid(point: String) {
         let reasons = #expect(throws: WebPushKeys.InvalidKeys.self) {
             try WebPushKeys(p256dh: point, auth: WebPushKeys.exampleSecret)
         }
@@ -109,7 +109,7 @@ struct WebPushKeysTests {
     }
 
     @Test(arguments: ["", "=", "====", "BTBZMqHH6r4Tts7J_aSIg", "BTBZMqHH6r4Tts7J_aSIgh", "BTBZMqHH6r4Tts7J aSIgg"])
-    func keys_areRefused_whenTheSecretIsNone(secret: String) {
+    func keys_areRefused_whenTheSecretIsInvalid(secret: String) {
         let reasons = #expect(throws: WebPushKeys.InvalidKeys.self) { try WebPushKeys(p256dh: "x", auth: secret) }
         #expect(reasons?.p256dh?.code == "invalid-key")
         #expect(reasons?.auth?.code == "invalid-key")
@@ -123,7 +123,7 @@ struct SecrecyTests {
         let keys: WebPushKeys?
     }
 
-    @Test func secrets_printNothing_howeverTheyArePrinted() throws {
+    @Test func secrets_areNeverPrinted() throws {
         let token = try Token("0123456789abcdef", of: .apns)
         let keys = try WebPushKeys(p256dh: WebPushKeys.examplePoint, auth: WebPushKeys.exampleSecret)
         var dumped = ""

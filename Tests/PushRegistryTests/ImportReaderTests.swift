@@ -1,7 +1,7 @@
 import PushRegistry
 import Testing
 
-@Suite("What a line does not say gets a neutral value, and what it says becomes canonical")
+@Suite("Missing values of a line become neutral ones, and present values canonical")
 struct ImportReaderTests {
     private let links = TimeZoneLinks(
         zones:
@@ -21,7 +21,7 @@ struct ImportReaderTests {
         return try reader.installation(record)
     }
 
-    @Test func missingValues_areNeutral_andTimesAreLeftOpen() throws {
+    @Test func missingValues_areNeutral_andTimesAreNil() throws {
         let installation = try read([.installID: "phone", .token: "0123456789ABCDEF"])
         #expect(installation.token.text == "0123456789abcdef")
         #expect(installation.token.provider == .apns)
@@ -42,7 +42,7 @@ struct ImportReaderTests {
             (nil, "de", nil, "de"), (nil, "de", "AT", "de_AT"), (nil, nil, "AT", "und_AT"),
             ("fr-ca", "de", "AT", "fr_CA"),
         ] as [(String?, String?, String?, String)])
-    func locale_comesFromLanguageAndRegion_whenThereIsNone(
+    func locale_comesFromLanguageAndRegion_whenItIsMissing(
         locale: String?, language: String?, region: String?, expected: String
     ) throws {
         var values: [ImportField: String] = [.installID: "a", .provider: "fcm", .token: "t"]
@@ -56,7 +56,7 @@ struct ImportReaderTests {
             ("Mars/Base", "60", "Mars/Base", 60),
             ("Mars/Base", nil, "Mars/Base", 0), ("Europe/Berlin", "7200", "Europe/Berlin", 7_200),
         ] as [(String?, String?, String, Int32)])
-    func timeZone_isResolved_andAnOffsetAloneCounts(
+    func timeZone_isResolved_andAnOffsetWithoutANameCounts(
         zone: String?, offset: String?, expected: String, expectedOffset: Int32
     ) throws {
         var values: [ImportField: String] = [.installID: "a", .provider: "fcm", .token: "t"]
@@ -66,7 +66,7 @@ struct ImportReaderTests {
         #expect(device.timeZoneOffset == expectedOffset)
     }
 
-    /// A later life of the installation begins at its own microsecond, which must be above it.
+    /// A later registration begins at the current microsecond, which must be larger.
     @Test func generation_isRefused_whenItLiesInTheFuture() throws {
         #expect(try read([.installID: "a", .token: "0123456789abcdef", .generation: "1000"]).generation == 1_000)
         #expect(throws: ImportFaults.self) {
@@ -74,14 +74,14 @@ struct ImportReaderTests {
         }
     }
 
-    @Test func faults_areAllTold_andNoneShowsWhatWasThere() throws {
+    @Test func faults_areAllListed_withoutQuotingTheInput() throws {
         let values: [ImportField: String] = [
             .installID: "a b", .token: "secret!", .generation: "0", .location: "91 0", .lastSeenAt: "now",
             .carrier: "a\u{0}", .providesAppNotificationSettings: "maybe",
         ]
         do {
             _ = try read(values)
-            Issue.record("nothing was wrong")
+            Issue.record("the line was accepted")
         } catch {
             #expect(
                 Set(error.faults.map(\.field)) == [

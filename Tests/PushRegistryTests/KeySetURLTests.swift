@@ -1,7 +1,7 @@
 import PushRegistry
 import Testing
 
-@Suite("A key set is fetched over https, or from this machine")
+@Suite("The URL of a key set is https, or http to this machine")
 struct KeySetURLTests {
     @Test(arguments: [
         ("https://login.example.com/.well-known/jwks.json", "https://login.example.com"),

@@ -1,7 +1,7 @@
 import PushRegistry
 import Testing
 
-@Suite("A misspelt name leads to the one that was meant")
+@Suite("The nearest name is suggested for a misspelt one")
 struct NearestNameTests {
     private let names = ["touchInterval", "retention", "grace", "jwks", "apns", "eq", "in"]
 
@@ -14,7 +14,7 @@ struct NearestNameTests {
     }
 
     @Test(arguments: ["", "completely-different", "tokens", String(repeating: "x", count: 65)])
-    func nothing_isFound_whenNothingIsNear(text: String) {
+    func nothing_isFound_whenNoNameIsNear(text: String) {
         #expect(NearestName.of(text, among: names) == nil)
         #expect(NearestName.hint(for: text, among: names).hasPrefix("The names are: touchInterval, retention"))
     }

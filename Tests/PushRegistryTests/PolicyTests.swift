@@ -1,9 +1,9 @@
 import PushRegistry
 import Testing
 
-@Suite("A policy is consistent or not made")
+@Suite("A policy is consistent by construction")
 struct PolicyTests {
-    @Test func standard_isWhatTheDesignSays() throws {
+    @Test func standard_hasTheDocumentedDefaults() throws {
         let policy = AppPolicy.standard
         #expect(policy.touchInterval == .hours(24))
         #expect(
@@ -53,7 +53,7 @@ struct PolicyTests {
     @Test(arguments: [
         "", "null", "app.example.com", "https://a/", "https://a/b", "https://A", "https://*.a", "https://a?b",
     ])
-    func origin_isRefused_whenNoBrowserSendsIt(origin: String) {
+    func origin_isRefused_whenItIsNotOne(origin: String) {
         var draft = AppPolicy.Draft()
         draft.allowedOrigins = [origin]
         #expect(draft.faults.map(\.pointer) == ["/allowedOrigins/0"])

@@ -2,7 +2,7 @@ import Foundation
 import PushRegistry
 import Testing
 
-@Suite("Names of time zones are resolved by tzdata's links, but for the cities of zone.tab")
+@Suite("Links of time zones are resolved, except the names in zone.tab")
 struct TimeZoneLinksTests {
     private let links = TimeZoneLinks(
         zones: """
@@ -30,7 +30,7 @@ struct TimeZoneLinksTests {
         ("Atlantic/Jan_Mayen", "Europe/Oslo"), ("Old/Mayen", "Europe/Oslo"), ("Mars/Olympus", "Mars/Olympus"),
         ("asia/calcutta", "asia/calcutta"), ("", ""),
     ])
-    func name_isResolved_toTheEndOfItsLinks(sent: String, kept: String) {
+    func name_isResolved_throughAllLinks(sent: String, kept: String) {
         #expect(links.resolve(sent) == kept)
     }
 
@@ -39,7 +39,7 @@ struct TimeZoneLinksTests {
         #expect(!links.isKnown("Mars/Olympus") && !links.isKnown("R") && !links.isKnown("E"))
     }
 
-    @Test func links_end_whenTheyFormACircle() {
+    @Test func resolution_ends_whenLinksFormACycle() {
         #expect(["Old/One", "Old/Two"].contains(links.resolve("Old/One")))
     }
 
@@ -58,7 +58,7 @@ struct TimeZoneLinksTests {
     }
 }
 
-@Suite("Times are RFC 3339 in UTC, to the microsecond")
+@Suite("Times are RFC 3339 in UTC with microseconds")
 struct TimestampTests {
     @Test(
         arguments: [
@@ -67,7 +67,7 @@ struct TimestampTests {
             (-1, "1969-12-31T23:59:59.999999Z"), (951_782_400_000_000, "2000-02-29T00:00:00Z"),
             (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z"), (-62_135_596_800_000_000, "0001-01-01T00:00:00Z"),
         ] as [(Int64, String)])
-    func time_readsBackAsTheSame(microseconds: Int64, text: String) {
+    func time_survivesARoundTrip(microseconds: Int64, text: String) {
         #expect(Timestamp(microseconds: microseconds).description == text)
         #expect(Timestamp(text) == Timestamp(microseconds: microseconds))
     }
@@ -78,7 +78,7 @@ struct TimestampTests {
         ("2026-11-21T02:03:04.1234569Z", "2026-11-21T02:03:04.123456Z"),
         ("2024-02-29T00:00:00-00:00", "2024-02-29T00:00:00Z"),
     ])
-    func time_isRead_inEveryNotation(sent: String, kept: String) {
+    func time_isParsed_inEveryNotation(sent: String, kept: String) {
         #expect(Timestamp(sent)?.description == kept)
     }
 
@@ -89,11 +89,11 @@ struct TimestampTests {
         "2026-11-21T02:03:04+0100", "2026-11-21T02:03:04+24:00", "2026-11-21T02:03:04+01:60", "2026-11-21T02:03:04Zx",
         "0000-01-01T00:00:00Z", "26-11-21T02:03:04Z", "+2026-11-21T02:03:04Z", "２026-11-21T02:03:04Z",
     ])
-    func time_isRefused_whenTextIsNone(text: String) {
+    func time_isRefused_whenTextIsInvalid(text: String) {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test("From the Gregorian calendar on: Foundation counts earlier days by the Julian one")
+    @Test("Since the Gregorian calendar: Foundation uses the Julian one for earlier days")
     func time_agreesWithFoundation_throughoutTheCenturies() {
         for day in stride(from: Int64(-140_000), to: 2_900_000, by: 997) {
             let seconds = day * 86_400 + day & 0xFFFF
@@ -103,19 +103,19 @@ struct TimestampTests {
         }
     }
 
-    @Test func time_isRefused_whenNoYearHasFourDigits() {
+    @Test func time_isRefused_outsideOfFourDigitYears() {
         #expect(Timestamp(milliseconds: 1_795_226_584_123)?.description == "2026-11-21T02:03:04.123Z")
         #expect(Timestamp(milliseconds: .max) == nil && Timestamp(milliseconds: .min) == nil)
         #expect(Timestamp(seconds: 253_402_300_800) == nil && Timestamp(seconds: .min) == nil)
         #expect(Timestamp("0001-01-01T00:00:00+00:01") == nil && Timestamp("9999-12-31T23:59:59-00:01") == nil)
     }
 
-    @Test func now_isFoundationsNow() {
+    @Test func now_isTheSystemTime() {
         let difference = Double(Timestamp.now().microseconds) / 1_000_000 - Date.now.timeIntervalSince1970
         #expect(abs(difference) < 60)
     }
 
-    @Test func sums_stopAtTheEndOfTime() {
+    @Test func sums_saturate_onOverflow() {
         let time = Timestamp(microseconds: 10_000_000)
         #expect(time.advanced(by: .hours(1)) == Timestamp(seconds: 3610))
         #expect(time.preceding(by: .hours(1)) == Timestamp(seconds: -3590))
@@ -124,7 +124,7 @@ struct TimestampTests {
     }
 }
 
-@Suite("Durations are weeks to seconds")
+@Suite("Durations consist of weeks to seconds")
 struct DurationTests {
     @Test(
         arguments: [
@@ -133,7 +133,7 @@ struct DurationTests {
             ("PT0S", 0, "PT0S"), ("P0D", 0, "PT0S"), ("PT90S", 90, "PT1M30S"), ("P1W1DT1S", 691_201, "P8DT1S"),
             ("PT36H", 129_600, "P1DT12H"),
         ] as [(String, Int64, String)])
-    func duration_isRead_andWrittenCanonically(sent: String, seconds: Int64, kept: String) throws {
+    func duration_isParsed_andWrittenCanonically(sent: String, seconds: Int64, kept: String) throws {
         let duration = try ISO8601Duration(sent)
         #expect(duration.seconds == seconds)
         #expect(duration.description == kept)
@@ -145,7 +145,7 @@ struct DurationTests {
         "P1D2W",
         "PT1S1M", "P1D1D", "P 1D", "P1D ", "PT1H T1M", "P١D",
     ])
-    func duration_isRefused_whenTextIsNone(text: String) {
+    func duration_isRefused_whenTextIsInvalid(text: String) {
         let reason = #expect(throws: InvalidValue.self) { try ISO8601Duration(text) }
         #expect(reason?.code == "invalid-duration")
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("Feedback is read item by item, and a bad item fails no other (fine print 21, 25)")
+@Suite("Feedback is parsed item by item, and an invalid item affects no other (fine print 21, 25)")
 struct FeedbackBodyTests {
     private static let good = #"{"token":"AAAAAAAAAAAAAAAA","reason":"Unregistered"}"#
 
@@ -44,7 +44,7 @@ struct FeedbackBodyTests {
         (#"{"installId":"i","reason":"x","reason":"y"}"#, "/reason"),
         (#"{"installId":"i","reason":"\ud800"}"#, "/reason"),
     ])
-    func badItem_isReportedByItsIndex(item: String, pointer: String) async throws {
+    func invalidItem_isReportedByItsIndex(item: String, pointer: String) async throws {
         for text in ["[\(Self.good),\(item),\(Self.good)]", "\(Self.good)\n\(item)\r\n\n\(Self.good)\n"] {
             let body = try FeedbackBody.read(text)
             #expect(body.items.count == 2 && body.invalid == 1)
@@ -64,14 +64,14 @@ struct FeedbackBodyTests {
         #expect(body.errors.allSatisfy { $0.fault.detail.contains("milliseconds") })
     }
 
-    @Test func form_isTheOneOfTheContentType() async throws {
+    @Test func form_followsTheContentType() async throws {
         #expect(throws: JSONFaults.self) { _ = try FeedbackBody.read(Self.good, as: .array) }
         #expect(try FeedbackBody.read("[\(Self.good)]", as: .array).items.count == 1)
         #expect(try FeedbackBody.read("\(Self.good)\n\(Self.good)", as: .lines).items.count == 2)
         #expect(try FeedbackBody.read("[\(Self.good)]", as: .lines).invalid == 1)
     }
 
-    @Test func line_isBadAlone_whenItIsNoJSON() async throws {
+    @Test func line_isInvalidAlone_whenItIsNotJSON() async throws {
         let body = try FeedbackBody.read("\(Self.good)\n{oops\n\(Self.good)")
         #expect(body.items.count == 2 && body.errors.map(\.index) == [1])
     }

@@ -19,18 +19,18 @@ struct ProviderKeySetsTests {
         app = App(number: AppNumber(1), id: try AppID("mail"), policy: try AppPolicy(draft), revision: "1")
     }
 
-    /// Lends key sets that are fetched meanwhile.
+    /// Lends key sets with a running fetch task.
     private func withKeySets(_ body: (ProviderKeySets) async throws -> Void) async rethrows {
         let logger = Logger(label: "keys") { _ in SwiftLogNoOpLogHandler() }
         let keySets = ProviderKeySets(provider, logger: logger) { [provider] in provider.now }
-        // It ends with this scope.
+        // Cancelled at the end of this scope.
         async let _ = keySets.run()
         try await body(keySets)
     }
 
-    @Test func keys_areThere_afterTheFirstFetch() async throws {
+    @Test func keys_areInUse_afterTheFirstFetch() async throws {
         await withKeySets { keySets in
-            provider.answer(Self.set("a"))
+            provider.setText(Self.set("a"))
             #expect(keySets.current(of: app)?.keys.isEmpty == true)
             #expect(await keySets.fetchMissingKey(of: app) == .fetched)
             #expect(keySets.current(of: app)?.keys.map(\.id) == ["a"])
@@ -38,10 +38,10 @@ struct ProviderKeySetsTests {
         }
     }
 
-    /// What a stranger can send by the thousand.
-    @Test func unknownKeys_leadToOneFetch_howeverManyAskAtOnce() async throws {
+    /// Strangers can send thousands of such JWTs.
+    @Test func unknownKeys_causeOneFetch_whenManyCallsAreConcurrent() async throws {
         try await withKeySets { keySets in
-            provider.answer(Self.set("a"))
+            provider.setText(Self.set("a"))
             try await withThrowingTaskGroup(of: ProviderKeySets.Outcome.self) { group in
                 for _ in 0..<100 { group.addTask { [app] in await keySets.fetchMissingKey(of: app) } }
                 for try await outcome in group { #expect(outcome == .fetched || outcome == .refused) }
@@ -53,9 +53,9 @@ struct ProviderKeySetsTests {
 
     @Test func rotatedKey_isFound_afterThePause() async throws {
         await withKeySets { keySets in
-            provider.answer(Self.set("a"))
+            provider.setText(Self.set("a"))
             _ = await keySets.fetchMissingKey(of: app)
-            provider.answer(Self.set("b"))
+            provider.setText(Self.set("b"))
             #expect(await keySets.fetchMissingKey(of: app) == .refused)
             provider.advance(by: ProviderKeys.pause)
             #expect(await keySets.fetchMissingKey(of: app) == .fetched)
@@ -63,11 +63,11 @@ struct ProviderKeySetsTests {
         }
     }
 
-    @Test func lastKeys_stayInUse_whileTheProviderIsAway() async throws {
+    @Test func lastKeys_stayInUse_whileFetchesFail() async throws {
         try await withKeySets { keySets in
-            provider.answer(Self.set("a"))
+            provider.setText(Self.set("a"))
             _ = await keySets.fetchMissingKey(of: app)
-            provider.answer(nil)
+            provider.setText(nil)
             provider.advance(by: ProviderKeys.refreshInterval)
             #expect(keySets.current(of: app)?.keys.map(\.id) == ["a"])
             try await eventually("the refresh has failed") { provider.fetches == 2 }
@@ -78,11 +78,11 @@ struct ProviderKeySetsTests {
         }
     }
 
-    @Test func useOfOldKeys_beginsTheirRefresh_withoutWaiting() async throws {
+    @Test func useOfOldKeys_startsTheirRefresh_withoutWaiting() async throws {
         try await withKeySets { keySets in
-            provider.answer(Self.set("a"))
+            provider.setText(Self.set("a"))
             _ = await keySets.fetchMissingKey(of: app)
-            provider.answer(Self.set("b"))
+            provider.setText(Self.set("b"))
             provider.advance(by: ProviderKeys.refreshInterval)
             #expect(keySets.current(of: app)?.keys.map(\.id) == ["a"])
             try await eventually("the keys are fetched again") {
@@ -95,21 +95,21 @@ struct ProviderKeySetsTests {
     @Test(arguments: ["", "[]", "{}", #"{"keys":[]}"#, #"{"keys":{}}"#, "<html>", #"{"keys":[{"kty":"OKP"}]}"#])
     func document_isAFailure_whenItHasNoKey(text: String) async throws {
         await withKeySets { keySets in
-            provider.answer(text)
+            provider.setText(text)
             #expect(await keySets.fetchMissingKey(of: app) == .unavailable(retryAfter: ProviderKeys.pause))
         }
     }
 
-    /// The URL of a policy that is replaced: its keys are nobody's any more.
-    @Test func keys_areTheOnesOfTheURL() async throws {
+    /// After a change of the policy's URL, the keys of the old URL are not used.
+    @Test func keys_areOfTheCurrentURL() async throws {
         try await withKeySets { keySets in
-            provider.answer(Self.set("a"))
+            provider.setText(Self.set("a"))
             _ = await keySets.fetchMissingKey(of: app)
             var draft = app.policy.draft
             draft.jwksURL = try KeySetURL("https://login.example.com/others")
             let changed = App(number: app.number, id: app.id, policy: try AppPolicy(draft), revision: "2")
             #expect(keySets.current(of: changed)?.keys.isEmpty == true)
-            provider.answer(Self.set("b"))
+            provider.setText(Self.set("b"))
             #expect(await keySets.fetchMissingKey(of: changed) == .fetched)
             #expect(keySets.current(of: changed)?.keys.map(\.id) == ["b"])
             draft.jwksURL = nil
@@ -119,9 +119,9 @@ struct ProviderKeySetsTests {
         }
     }
 
-    // MARK: What a published set may hold
+    // MARK: Published sets
 
-    @Test func publishedSet_hasPublicKeysForSignatures_andNothingElse() throws {
+    @Test func publishedSet_hasOnlyPublicKeysForSignatures() throws {
         let good = Self.key("a")
         let others = [
             #"{"kty":"oct","kid":"s","k":"c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"}"#,
@@ -130,16 +130,16 @@ struct ProviderKeySetsTests {
         ]
         let encrypting = Self.key("e", more: #","use":"enc""#)
         let text = #"{"keys":[\#(([good, encrypting] + others).joined(separator: ","))]}"#
-        let (set, refused) = try #require(KeySet.published(Array(text.utf8)))
+        let (set, ignored) = try #require(JWKS.published(Array(text.utf8)))
         #expect(set.keys.map(\.id) == ["a"])
-        #expect(refused == others.count)
+        #expect(ignored == others.count)
         #expect(!set.text.contains("jpsQ"))
     }
 
-    @Test func publishedSet_hasSoManyKeysAtMost() {
-        for (count, isRead) in [(KeySet.keysMax, true), (KeySet.keysMax + 1, false)] {
+    @Test func publishedSet_isRefused_whenItHasTooManyKeys() {
+        for (count, isParsed) in [(JWKS.keysMax, true), (JWKS.keysMax + 1, false)] {
             let keys = (0..<count).map { Self.key("\($0)") }.joined(separator: ",")
-            #expect((KeySet.published(Array(#"{"keys":[\#(keys)]}"#.utf8)) != nil) == isRead)
+            #expect((JWKS.published(Array(#"{"keys":[\#(keys)]}"#.utf8)) != nil) == isParsed)
         }
     }
 
@@ -151,7 +151,7 @@ struct ProviderKeySetsTests {
     }
 }
 
-/// An identity provider with a clock that the test moves.
+/// A fake identity provider, with a clock that the test advances.
 private final class Provider: KeySetFetcher {
     private struct State {
         var text: String?
@@ -164,8 +164,8 @@ private final class Provider: KeySetFetcher {
     var fetches: Int { state.withLock { $0.fetches } }
     var now: ContinuousClock.Instant { state.withLock { $0.now } }
 
-    /// Sets the answer from now on; nil is none.
-    func answer(_ text: String?) { state.withLock { $0.text = text } }
+    /// Sets the key set; nil makes fetches fail.
+    func setText(_ text: String?) { state.withLock { $0.text = text } }
 
     func advance(by duration: Duration) { state.withLock { $0.now += duration } }
 
@@ -174,7 +174,7 @@ private final class Provider: KeySetFetcher {
             state.fetches += 1
             return state.text
         }
-        guard let text else { throw KeySetFailure(reason: "away") }
+        guard let text else { throw KeySetFailure(reason: "the provider does not respond") }
         return PublishedKeySet(text: Array(text.utf8), maxAge: nil)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("A registration's body becomes a request, all its values canonical")
+@Suite("The body of a registration becomes a request with canonical values")
 struct RegistrationBodyTests {
     @Test func request_hasEveryValue_whenAllAreSent() throws {
         let request = try RegistrationBody.read(.full)
@@ -26,7 +26,7 @@ struct RegistrationBodyTests {
         #expect(device.location == Location(latitude: 52.52, longitude: 13.41))
     }
 
-    @Test func request_hasDefaults_whenOnlyTheRequiredIsSent() throws {
+    @Test func request_hasDefaults_whenOnlyRequiredMembersAreSent() throws {
         let request = try RegistrationBody.read(.least)
         #expect(request.token.provider == .apns)
         #expect(request.snapshot.settings == NotificationSettings())
@@ -35,14 +35,14 @@ struct RegistrationBodyTests {
     }
 
     @Test(
-        "Upper case, another notation, nulls, unknown members, member order, a dropped identifier, a finer location",
+        "Upper case, another notation, nulls, unknown members, a dropped identifier, a more precise location",
         arguments: [
             ("a3f1c2d4e5b69788", "A3F1C2D4E5B69788"), (#""de_DE""#, #""de-de@calendar=gregorian""#),
             ("Asia/Kolkata", "Asia/Calcutta"), (#""carrier":"#, #""unknown":[{}],"carrier":"#), ("13.41", "13.409"),
             (#""provider":"apns""#, #""provider":null"#), ("19800", "1.98e4"), ("ad-1", "ad-2"),
             (#"["de-DE","#, #"["de-DE",null,"#),
         ])
-    func request_isTheSame_whenOnlyTheWritingDiffers(text: String, replacement: String) throws {
+    func request_isTheSame_whenOnlyTheNotationDiffers(text: String, replacement: String) throws {
         let sent = String.full.replacing(text, with: replacement)
         #expect(sent != .full)
         #expect(try RegistrationBody.read(sent) == RegistrationBody.read(.full))
@@ -59,7 +59,7 @@ struct RegistrationBodyTests {
         #expect(request.keys?.auth == "BTBZMqHH6r4Tts7J_aSIgg")
     }
 
-    @Test func keys_areIgnored_whenTheProviderIsAnother() throws {
+    @Test func keys_areIgnored_forOtherProviders() throws {
         #expect(
             try RegistrationBody.read(String.least.replacing("{\"token\"", with: "{\"keys\":7,\"token\"")).keys == nil)
     }
@@ -73,7 +73,7 @@ struct RegistrationBodyFaultTests {
         (#"{"token":null,"device":{}}"#, .allRequired),
         (#"{"token":1,"settings":[],"device":"x"}"#, "wrong-type /token, wrong-type /settings, wrong-type /device"),
     ])
-    func faults_areListed_whenTheBodyIsWrong(body: String, expected: String) {
+    func faults_areListed_whenTheBodyIsInvalid(body: String, expected: String) {
         #expect(RegistrationBody.faults(body) == expected)
     }
 
@@ -96,7 +96,7 @@ struct RegistrationBodyFaultTests {
         ("Telekom.de", String(repeating: "é", count: 257), "too-long /device/carrier"),
         (#"["de-DE""#, "[" + String(repeating: #""x","#, count: 32) + #""y""#, "too-many /device/languages"),
     ])
-    func fault_isAtItsMember_whenOneIsWrong(text: String, replacement: String, expected: String) {
+    func fault_isAtItsMember_whenOneIsInvalid(text: String, replacement: String, expected: String) {
         let sent = String.full.replacing(text, with: replacement)
         #expect(sent != .full)
         #expect(RegistrationBody.faults(sent) == expected)
@@ -107,11 +107,11 @@ struct RegistrationBodyFaultTests {
         ("BTBZMqHH6r4Tts7J_aSIgg", "x", "invalid-key /keys/auth"),
         ("https://", "http://", "invalid-token /token"),
     ])
-    func fault_isAtTheKey_whenAWebPushKeyIsWrong(text: String, replacement: String, expected: String) {
+    func fault_isAtTheKey_whenAWebPushKeyIsInvalid(text: String, replacement: String, expected: String) {
         #expect(RegistrationBody.faults(String.webPush.replacing(text, with: replacement)) == expected)
     }
 
-    @Test func faults_neverQuoteWhatWasSent() {
+    @Test func faults_neverQuoteTheInput() {
         let body = String.full.replacing("a3f1c2d4e5b69788", with: "secret-secret").replacing(
             "\"apns\"", with: "\"s3cret\"")
         let faults = #expect(throws: JSONFaults.self) { try RegistrationBody.read(body) }

@@ -1,3 +1,4 @@
+import ByteText
 import Crypto
 import CryptoExtras
 import Foundation
@@ -6,10 +7,10 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("A JWT proves a user, or is refused with a reason")
+@Suite("A JWT identifies a user, or is refused with a reason")
 struct UserTokenTests {
     @Test(arguments: UserTokenKeys.Algorithm.allCases)
-    func token_provesUserAndSession_whenSignedByTheKeyItNames(algorithm: UserTokenKeys.Algorithm) async throws {
+    func token_identifiesUserAndSession_whenSignedByItsKey(algorithm: UserTokenKeys.Algorithm) async throws {
         let token = try await verify(Issuer.shared.token(algorithm))
         #expect(token.owner.userID.rawValue == "alice")
         #expect(token.owner.session?.id.rawValue == "s1")
@@ -18,7 +19,7 @@ struct UserTokenTests {
         #expect(token.keyID == algorithm.rawValue)
     }
 
-    @Test func token_isTried_withEveryKeyOfItsAlgorithm_whenItNamesNone() async throws {
+    @Test func token_isVerified_withEveryKeyOfItsAlgorithm_withoutAKid() async throws {
         #expect(try await verify(Issuer.shared.token(.es256, header: #"{"alg":"ES256"}"#)).keyID == "ES256")
     }
 
@@ -26,14 +27,14 @@ struct UserTokenTests {
         #"{"alg":"none"}"#, #"{"alg":"None","kid":"HS256"}"#, #"{"alg":"HS512","kid":"HS256"}"#,
         #"{"alg":"ES384","kid":"ES256"}"#, #"{"kid":"HS256"}"#, #"{"alg":"PS256","kid":"RS256"}"#,
     ])
-    func token_isRefused_whateverItsSignature_underAnotherAlgorithm(header: String) async throws {
+    func token_isRefused_withAnotherAlgorithm(header: String) async throws {
         let token = try await Issuer.shared.token(.hs256, header: header)
         await #expect(throws: UserTokenFault.self) { try await verify(token) }
         let unsigned = token.prefix { $0 != "." } + "." + token.split(separator: ".")[1] + "."
         await #expect(throws: UserTokenFault.self) { try await verify(String(unsigned)) }
     }
 
-    /// The classic confusion: a public key, which anybody has, taken for the secret of an HMAC.
+    /// Algorithm confusion: a public key must never be used as the secret of an HMAC.
     @Test(arguments: ["RS256", "ES256"])
     func token_isRefused_whenSignedByHMACWithAPublicKey(keyID: String) async throws {
         for secret in try Issuer.shared.publicTexts {
@@ -51,7 +52,7 @@ struct UserTokenTests {
         (#"{"alg":"HS256","kid":"HS256","crit":["x"]}"#, .malformed),
         (#"{"alg":"HS256","alg":"HS256","kid":"HS256"}"#, .malformed), (#"["HS256"]"#, .malformed),
     ])
-    func token_isRefused_whenItsHeaderDoesNotFit(header: String, fault: UserTokenFault) async throws {
+    func token_isRefused_whenItsHeaderIsInvalid(header: String, fault: UserTokenFault) async throws {
         let token = try await Issuer.shared.token(.hs256, header: header)
         await #expect(throws: fault) { try await verify(token) }
     }
@@ -63,7 +64,7 @@ struct UserTokenTests {
         (#""sub":"""#, .invalidUser), (#""sub":"with space""#, .invalidUser), (#""sub":7"#, .malformed),
         (#""sub":null"#, .invalidUser), (#""sid":"""#, .invalidSession), (#""exp":null"#, .missingExpiry),
     ])
-    func token_isRefused_whenAClaimDoesNotFit(claim: String, fault: UserTokenFault) async throws {
+    func token_isRefused_whenAClaimIsInvalid(claim: String, fault: UserTokenFault) async throws {
         let token = try await Issuer.shared.token(.hs256, claims: claim)
         await #expect(throws: fault) { try await verify(token, policy: .strict) }
     }
@@ -72,13 +73,13 @@ struct UserTokenTests {
         #""exp":NOW-29"#, #""nbf":NOW+30"#, #""iat":NOW+30"#, #""exp":NOW+0.5"#, #""aud":["other","app"]"#,
         #""aud":"app""#, #""sid":null"#,
     ])
-    func token_isTaken_withinTheLeeway_andForOneOfItsAudiences(claim: String) async throws {
+    func token_isAccepted_withinTheLeeway_andForOneOfItsAudiences(claim: String) async throws {
         let token = try await Issuer.shared.token(.hs256, claims: claim)
         #expect(try await verify(token, policy: .strict).owner.userID.rawValue == "alice")
     }
 
     @Test(arguments: ["", ".", "..", "a.b", "a.b.c.d", "§.§.§", String(repeating: "a", count: 9_000)])
-    func text_isRefused_whenItIsNoToken(text: String) async throws {
+    func text_isRefused_whenItIsNotAToken(text: String) async throws {
         await #expect(throws: UserTokenFault.malformed) { try await verify(text) }
     }
 
@@ -89,14 +90,14 @@ struct UserTokenTests {
         await #expect(throws: UserTokenFault.badSignature) { try await verify("\(parts[0]).\(parts[1]).AAAA") }
     }
 
-    @Test func logout_takesTokens_upTo30DaysAfterTheirExpiry() async throws {
+    @Test func logout_acceptsTokens_upTo30DaysAfterTheirExpiry() async throws {
         let token = try await Issuer.shared.token(.hs256, claims: #""exp":NOW-2592000"#)
         #expect(try await verify(token, lateness: .days(30)).owner.userID.rawValue == "alice")
         let older = try await Issuer.shared.token(.hs256, claims: #""exp":NOW-2592031"#)
         await #expect(throws: UserTokenFault.expired) { try await verify(older, lateness: .days(30)) }
     }
 
-    /// A logout ends a JWT by its time of issue or by its session: one of them it needs.
+    /// A logout ends a JWT by its `iat` or its `sid`, so it needs one of them.
     @Test func token_isRefused_whenNoLogoutCouldEndIt() async throws {
         let token = try await Issuer.shared.token(.hs256, claims: #""iat":null,"sid":null"#)
         await #expect(throws: UserTokenFault.missingIssueTime) { try await verify(token) }
@@ -107,8 +108,8 @@ struct UserTokenTests {
         }
     }
 
-    /// Each key that is tried costs time of an event loop, which nobody has paid for yet.
-    @Test func token_isRefused_whenItNamesNoKey_amongManyOfItsAlgorithm() async throws {
+    /// Each tried key costs time of an event loop before the caller is authenticated.
+    @Test func token_isRefused_withoutAKid_whenThereAreManyKeys() async throws {
         let secrets = (0..<5).map { #"{"kty":"oct","kid":"\#($0)","k":"\#(Issuer.secretText)"}"# }
         let token = try await Issuer.shared.token(.hs256, header: #"{"alg":"HS256"}"#)
         for count in 1...5 {
@@ -122,13 +123,13 @@ struct UserTokenTests {
         }
     }
 
-    @Test func sessionExpiry_comesFromTheClaimOfThePolicy() async throws {
+    @Test func sessionExpiry_isTheClaimOfThePolicy() async throws {
         let token = try await Issuer.shared.token(.hs256, claims: #""session_exp":NOW+60"#)
         let owner = try await verify(token, policy: .make { $0.sessionExpiryClaim = "session_exp" }).owner
         #expect(owner.session?.expiresAt == Timestamp(microseconds: Issuer.now.microseconds + 60_000_000))
     }
 
-    @Test func keys_areLeftOut_whenTheyAreWeakOrForEncryption() {
+    @Test func keys_areIgnored_whenTheyAreWeakOrForEncryption() {
         let weak =
             #"{"keys":[{"kty":"oct","k":"c2hvcnQ"},{"kty":"oct","use":"enc","k":"\#(Issuer.secretText)"},"#
             + #"{"kty":"oct","alg":"HS512","k":"\#(Issuer.secretText)"},{"kty":"OKP","crv":"Ed25519","x":"AA"},"#
@@ -144,12 +145,12 @@ struct UserTokenTests {
     }
 }
 
-/// Who signs the users' tokens: a key of each algorithm, made once.
+/// The issuer of users' tokens, with a key of each algorithm.
 private struct Issuer: Sendable {
     static let shared = Issuer()
     static let now = Timestamp(microseconds: 1_800_000_000_000_000)
     static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
-    static let secretText = base64URL(Data(secret))
+    static let secretText = String(base64URL: secret)
 
     private let rsa: Result<_RSA.Signing.PrivateKey, any Error>
     private let ec = P256.Signing.PrivateKey()
@@ -164,15 +165,15 @@ private struct Issuer: Sendable {
             let point = ec.publicKey.rawRepresentation
             return """
                 {"keys":[{"kty":"oct","kid":"HS256","k":"\(Self.secretText)"},
-                {"kty":"RSA","kid":"RS256","alg":"RS256","n":"\(base64URL(rsaParts.modulus))",
-                "e":"\(base64URL(rsaParts.publicExponent))"},
-                {"kty":"EC","kid":"ES256","crv":"P-256","x":"\(base64URL(point.prefix(32)))",
-                "y":"\(base64URL(point.suffix(32)))"}]}
+                {"kty":"RSA","kid":"RS256","alg":"RS256","n":"\(String(base64URL: rsaParts.modulus))",
+                "e":"\(String(base64URL: rsaParts.publicExponent))"},
+                {"kty":"EC","kid":"ES256","crv":"P-256","x":"\(String(base64URL: point.prefix(32)))",
+                "y":"\(String(base64URL: point.suffix(32)))"}]}
                 """
         }
     }
 
-    /// The public keys in every form that an attacker may try.
+    /// The public keys in every encoding that an attacker may try.
     var publicTexts: [[UInt8]] {
         get throws {
             let key = try rsa.get().publicKey
@@ -183,7 +184,7 @@ private struct Issuer: Sendable {
         }
     }
 
-    /// A token of alice. `claims` replace the usual ones of their names; NOW stands for the present second.
+    /// A token of alice. `claims` replace the default claims; NOW stands for the current second.
     func token(
         _ algorithm: UserTokenKeys.Algorithm, header: String? = nil, claims: String = "", secret: [UInt8]? = nil
     ) async throws -> String {
@@ -194,9 +195,9 @@ private struct Issuer: Sendable {
         let members = usual.map { "\"\($0)\":\($1)" } + (claims.isEmpty ? [] : [claims])
         let header = header ?? #"{"alg":"\#(algorithm.rawValue)","kid":"\#(algorithm.rawValue)"}"#
         let input =
-            base64URL(Data(header.utf8)) + "."
-            + base64URL(Data(Self.withTimes("{" + members.joined(separator: ",") + "}").utf8))
-        return input + "." + base64URL(try await signature(algorithm, Array(input.utf8), secret ?? Self.secret))
+            String(base64URL: header.utf8) + "."
+            + String(base64URL: Self.withTimes("{" + members.joined(separator: ",") + "}").utf8)
+        return input + "." + String(base64URL: try await signature(algorithm, Array(input.utf8), secret ?? Self.secret))
     }
 
     private func signature(
@@ -218,10 +219,6 @@ private struct Issuer: Sendable {
             return seconds == seconds.rounded() ? String(Int64(seconds)) : String(seconds)
         }
     }
-}
-
-private func base64URL(_ data: some DataProtocol) -> String {
-    Data(data).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
 }
 
 extension AppPolicy {

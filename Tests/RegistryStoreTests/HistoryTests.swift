@@ -27,8 +27,8 @@ struct HistoryTests {
         try await TestStores.with { stores in
             #expect(try await stores.events.events(of: stores.key("phone"), before: nil, limit: 2) == nil)
             try await stores.register("phone", token: token)
-            try await stores.installations.remove(
-                Removal(key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
+            try await stores.installations.delete(
+                Deletion(key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
             let page = try #require(try await stores.events.events(of: stores.key("phone"), before: nil, limit: 9))
             #expect(page.events.map(\.kind) == ["deleted", "registered"] && page.next == nil)
         }

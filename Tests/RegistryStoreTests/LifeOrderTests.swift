@@ -43,8 +43,8 @@ struct LifeOrderTests {
                         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 1
                 }
                 _ = try await store.register(.make(pair[1].key.installID.rawValue, token: "another"))
-                try await PostgresInstallationStore(store.resources).remove(
-                    Removal(key: pair[1].key, requester: .service, precondition: nil, actor: "service:test"))
+                try await PostgresInstallationStore(store.resources).delete(
+                    Deletion(key: pair[1].key, requester: .service, precondition: nil, actor: "service:test"))
                 throw RolledBack()
             }
         } catch is RolledBack {}

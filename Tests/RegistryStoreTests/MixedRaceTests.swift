@@ -134,8 +134,8 @@ private struct RacingService: Sendable {
     }
 
     private func remove(_ installID: String) async throws {
-        try await installations.remove(
-            Removal(
+        try await installations.delete(
+            Deletion(
                 key: InstallationKey(app: Self.app, installID: try InstallID(installID)), requester: .service,
                 precondition: nil, actor: "service:test"))
     }

@@ -220,8 +220,8 @@ extension TestStores {
         try await register("a", token: "aaaaaaaaaaaaaaab", as: "alice")
         try await register("b", token: "aaaaaaaaaaaaaaab", as: "bob")
         try await register("c", token: "cccccccccccccccc")
-        try await installations.remove(
-            Removal(key: key("c"), requester: .service, precondition: nil, actor: "service:test"))
+        try await installations.delete(
+            Deletion(key: key("c"), requester: .service, precondition: nil, actor: "service:test"))
         try await register("c", token: "cccccccccccccccc")
         try await register("d", token: "dddddddddddddddd", as: "dora", session: "s1")
         // Another snapshot.

@@ -1,9 +1,9 @@
 import StrictJSON
 import Testing
 
-@Suite("Typed access gives the value, or adds a fault at its place and goes on")
+@Suite("Typed access returns the value, or adds a fault and continues")
 struct AccessTests {
-    @Test func access_givesValues_whenTheyFit() throws {
+    @Test func access_returnsValues_whenTheyFit() throws {
         let document = try JSONDocument.make(
             #"{"s":"ä\n\u00e9\ud83d\ude00","i":-5,"d":52.52,"t":true,"o":{"x":[1,2]},"l":["a","b"],"n":null}"#)
         let root = try #require(document.root.object())
@@ -44,7 +44,7 @@ struct AccessTests {
         #expect(throws: JSONFaults(document.faults)) { try document.check() }
     }
 
-    @Test func access_findsMembers_inWhateverOrder() throws {
+    @Test func access_findsMembers_inAnyOrder() throws {
         let document = try JSONDocument.make(#"{"a":1,"b":{"a":9},"\u0063":3,"d":4}"#)
         let root = try #require(document.root.object())
         for _ in 0..<2 {
@@ -63,7 +63,7 @@ struct AccessTests {
         #expect(values[1].string(scalarsMax: 3) == "😀😀😀")
     }
 
-    @Test func unknownMembers_areRefused_onlyWhereAsked() throws {
+    @Test func unknownMembers_areRefused_onlyOnRequest() throws {
         let document = try JSONDocument.make(#"{"filter":{},"fliter":{},"x/y":1}"#)
         let root = try #require(document.root.object())
         #expect(document.faults.isEmpty)
@@ -71,7 +71,7 @@ struct AccessTests {
         #expect(document.listing == ["unknown-member /fliter", "unknown-member /x~1y"])
     }
 
-    @Test func members_areGivenInTheOrderOfTheText() throws {
+    @Test func members_haveTheOrderOfTheText() throws {
         let document = try JSONDocument.make(#"{"b":1,"a":[{}],"\n":"x"}"#)
         let members = try #require(document.root.object()).members
         #expect(members.map(\.name) == ["b", "a", "\n"])
@@ -79,7 +79,7 @@ struct AccessTests {
         #expect(members.map { String(decoding: $0.value.rawBytes, as: UTF8.self) } == ["1", "[{}]", "\"x\""])
     }
 
-    @Test func root_isRefused_whenItIsNoObject() throws {
+    @Test func root_isRefused_whenItIsNotAnObject() throws {
         let document = try JSONDocument.make("[1]")
         #expect(document.root.object() == nil)
         #expect(document.listing == ["wrong-type "])
@@ -112,7 +112,7 @@ struct IntegerTests {
         ("1e-99999999999999999999", "not-an-integer "), ("9007199254740993.5", "not-an-integer "),
         ("\"1\"", "wrong-type "), ("true", "wrong-type "),
     ])
-    func integer_isRefused_whenTheNumberIsNone(text: String, fault: String) throws {
+    func integer_isRefused_whenTheNumberIsNotAnInteger(text: String, fault: String) throws {
         let document = try JSONDocument.make(text)
         #expect(document.root.integer() == nil)
         #expect(document.listing == [fault])
@@ -140,31 +140,31 @@ extension JSONDocument {
 
 @Suite("Faults cost no more than their text", .serialized)
 struct FaultCostTests {
-    /// 64 KiB of zeros, and as many faults at their end as are listed: each pointer counts the elements before it.
+    /// 64 KiB of zeros followed by the most faults listed: each pointer needs the number of elements before it.
     private static let zeros = String(repeating: "0,", count: 32_000)
     private static let good = Array("[\(zeros)\(Array(repeating: "\"a\"", count: 100).joined(separator: ","))]".utf8)
     private static let bad = Array(
         "[\(zeros)\(Array(repeating: "\"\\u0000\"", count: 100).joined(separator: ","))]".utf8)
 
-    @Test func pointersAreMadeInOnePass() throws {
+    @Test func pointersAreCreatedInOnePass() throws {
         let faults = try JSONDocument(Self.bad).faults
         #expect(faults.map(\.pointer) == (32_000..<32_100).map { "/\($0)" })
     }
 
-    @Test func textWithAHundredFaults_costsAtMostTwiceAGoodOne() throws {
+    @Test func textWithAHundredFaults_costsAtMostTwiceAValidOne() throws {
         let good = try Self.cost(of: Self.good)
         let bad = try Self.cost(of: Self.bad)
         #expect(bad < good * 2)
     }
 
-    /// The least of several times: what else the machine does only adds to it.
+    /// The minimum of several runs, because other work of the machine only adds time.
     private static func cost(of text: [UInt8]) throws -> Duration {
         try (0..<9).map { _ in
             try ContinuousClock().measure { _ = try JSONDocument(text).faults.count }
         }.min() ?? .zero
     }
 
-    @Test func pointersAreRight_whateverTheOrderOfTheFaults() throws {
+    @Test func pointersAreCorrect_inAnyOrderOfFaults() throws {
         let document = try JSONDocument(Array(#"{"a":[1,{"b":2}],"c":{"d":[3,[4,5]]},"e/~":6}"#.utf8))
         let root = try #require(document.root.object())
         root.value("e/~")?.refuse(.wrongType, "")

@@ -3,7 +3,7 @@ import SeededRandom
 import StrictJSON
 import Testing
 
-@Suite("Foundation's reader and ours agree, but for what ours refuses on purpose")
+@Suite("Our reader and Foundation's agree, except where ours is stricter by design")
 struct DifferentialTests {
     @Test(arguments: 0..<4 as Range<UInt64>)
     func values_areTheSame_whenTextIsRandom(seed: UInt64) throws {
@@ -19,9 +19,9 @@ struct DifferentialTests {
     }
 
     @Test(
-        "What ours accepts, Foundation accepts; what ours refuses and Foundation accepts, is stricter by design",
+        "Foundation accepts every text that ours accepts; where only ours refuses, it is stricter by design",
         arguments: 0..<4 as Range<UInt64>)
-    func verdicts_areTheSame_whenTextIsMutated(seed: UInt64) {
+    func results_areTheSame_whenTextIsMutated(seed: UInt64) {
         var random = SeededGenerator(seed: 1000 + seed)
         for _ in 0..<1500 {
             var text = Array(RandomJSON.text(&random).utf8)
@@ -52,7 +52,7 @@ struct DifferentialTests {
         }
     }
 
-    /// Foundation takes a byte order mark, other encodings that it guesses from zero bytes, and a comma behind the last
+    /// Foundation accepts a byte order mark, other encodings (guessed from zero bytes), and a comma after the last
     /// element or member.
     private static func isStricterByDesign(_ text: [UInt8]) -> Bool {
         let isMarked = text.starts(with: [0xEF, 0xBB, 0xBF])
@@ -61,7 +61,7 @@ struct DifferentialTests {
     }
 }
 
-/// A JSON value, compared as text is: by scalars, not by canonical equivalence.
+/// A JSON value; strings are compared by scalars, not by canonical equivalence.
 enum Value: Equatable, Decodable {
     case object([[UInt8]: Value])
     case array([Value])
@@ -114,8 +114,8 @@ enum Value: Equatable, Decodable {
         }
     }
 
-    /// False if it has a number that Foundation refuses to read although it is one: beyond the doubles, too small for
-    /// them, or zero with an exponent (`0e3`).
+    /// False if it contains a number that Foundation cannot decode: out of the range of doubles, or zero with an
+    /// exponent (`0e3`).
     var isComparable: Bool {
         switch self {
         case .object(let members): members.values.allSatisfy(\.isComparable)

@@ -1,7 +1,7 @@
 import StrictJSON
 import Testing
 
-@Suite("A text is JSON by RFC 8259, or refused with the place of its first fault")
+@Suite("A text is JSON by RFC 8259, or refused with the offset of its first fault")
 struct GrammarTests {
     @Test(arguments: [
         "{}", "[]", "0", "-0", "-1.5e+10", "1E5", "0.0", "true", "false", "null", "\"\"", " \t\r\n1 \n",
@@ -19,7 +19,7 @@ struct GrammarTests {
         ("\"\\x\"", 2), ("\"\\u12g4\"", 5), ("\"\\u12", 5), ("\"\n\"", 1), ("\"\t\"", 1), ("[1]]", 3), ("// c\n1", 0),
         ("\u{FEFF}1", 0), ("\u{A0}1", 0), ("{\"a\" 1}", 5), ("[1 2]", 3), ("\"\\", 2), ("\"\\ud800\\u12\"", 11),
     ])
-    func read_givesOffset_whenTextIsNotJSON(text: String, offset: Int) {
+    func read_reportsTheOffset_whenTextIsNotJSON(text: String, offset: Int) {
         let faults = #expect(throws: JSONFaults.self) { try JSONDocument(Array(text.utf8)) }
         #expect(faults?.faults.map(\.code) == [.malformed])
         #expect(faults?.faults.map(\.offset) == [offset])
@@ -51,7 +51,7 @@ struct GrammarTests {
     }
 }
 
-@Suite("What is JSON and yet ambiguous is refused where it stands, and reading goes on")
+@Suite("Ambiguous JSON adds faults with pointers, and reading continues")
 struct AmbiguityTests {
     @Test(arguments: [
         (#"{"a":1,"a":2}"#, "duplicate-member /a"),
@@ -70,7 +70,7 @@ struct AmbiguityTests {
         #expect(faults.map { "\($0.code.rawValue) \($0.pointer)" }.joined(separator: ", ") == expected)
     }
 
-    @Test func read_keepsNamesApart_whenTheyAreOnlyCanonicallyEquivalent() throws {
+    @Test func read_distinguishesNames_whenTheyAreOnlyCanonicallyEquivalent() throws {
         #expect(try JSONDocument(Array("{\"\u{E9}\":1,\"e\u{301}\":2}".utf8)).faults.isEmpty)
     }
 
@@ -96,7 +96,7 @@ struct AmbiguityTests {
         #expect(duration < .seconds(10))
     }
 
-    @Test func read_refusesNull_whenAskedTo() throws {
+    @Test func read_refusesNull_onRequest() throws {
         let body = Array(#"{"a":null,"b":[1,null]}"#.utf8)
         #expect(try JSONDocument(body).faults.isEmpty)
         let faults = try JSONDocument(body, refusesNull: true).faults

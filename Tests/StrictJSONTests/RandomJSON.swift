@@ -1,6 +1,6 @@
 import SeededRandom
 
-/// Random JSON texts in all notations that the grammar has.
+/// Random JSON texts in all notations of the grammar.
 enum RandomJSON {
     static func text(_ random: inout SeededGenerator, depth: Int = 0) -> String {
         switch Int.random(in: depth > 5 ? 2..<8 : 0..<8, using: &random) {
@@ -22,17 +22,17 @@ enum RandomJSON {
         return text
     }
 
-    /// One byte changed, dropped, doubled or put in.
+    /// Changes, removes, doubles or inserts one byte.
     static func mutated(_ text: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var bytes = text
-        guard let place = bytes.indices.randomElement(using: &random) else { return bytes }
+        guard let index = bytes.indices.randomElement(using: &random) else { return bytes }
         let byte =
             Bool.random(using: &random) ? Array("{}[]\",:\\0-+.eEutn \n".utf8).randomElement(using: &random) : nil
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: bytes[place] = byte ?? UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.remove(at: place)
-        case 2: bytes.insert(bytes[place], at: place)
-        default: bytes.insert(byte ?? UInt8.random(in: 0...255, using: &random), at: place)
+        case 0: bytes[index] = byte ?? UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.remove(at: index)
+        case 2: bytes.insert(bytes[index], at: index)
+        default: bytes.insert(byte ?? UInt8.random(in: 0...255, using: &random), at: index)
         }
         return bytes
     }
@@ -47,7 +47,7 @@ enum RandomJSON {
         return open + (count == 0 ? space(&random) : elements.joined(separator: ",")) + close
     }
 
-    /// The ordinal keeps names apart.
+    /// The ordinal makes names unique.
     private static func member(_ ordinal: Int, _ random: inout SeededGenerator, _ depth: Int) -> String {
         quoted("\(ordinal)" + string(&random), &random) + space(&random) + ":" + space(&random)
             + text(&random, depth: depth + 1)

@@ -3,7 +3,7 @@ import SeededRandom
 import StrictJSON
 import Testing
 
-@Suite("What is written is JSON and reads back as the same")
+@Suite("Written JSON reads back unchanged")
 struct WriterTests {
     @Test func writer_separatesMembersAndElements() {
         var writer = JSONWriter()
@@ -40,14 +40,14 @@ struct WriterTests {
     }
 
     @Test(arguments: [0, -0.0, 1e21, Double.leastNonzeroMagnitude, 0.1, 1.7976931348623157e308, 52.52, -13.41])
-    func doubles_readBackAsTheSame(value: Double) throws {
+    func doubles_readBackUnchanged(value: Double) throws {
         var writer = JSONWriter()
         writer.double(value)
         #expect(
             try JSONDocument(writer.bytes).root.double(in: -Double.greatestFiniteMagnitude...value.magnitude) == value)
     }
 
-    @Test func strings_readBackAsTheSame_whateverTheirCharacters() throws {
+    @Test func strings_readBackUnchanged() throws {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<500 {
             let text = RandomJSON.string(&random)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("Prometheus can read what is rendered")
+@Suite("Prometheus can parse the rendered text")
 struct ExpositionTests {
     let registry = PrometheusRegistry()
 
-    @Test func text_isAsPrometheusWantsIt_whenThereIsOneOfEach() {
+    @Test func text_hasPrometheusFormat_forEachKind() {
         let descriptions = [
             MetricDescription(prefix: "jobs", help: "Jobs done."),
             MetricDescription(prefix: "wait", help: "Back\\slash\nand line.", buckets: [0.1, 1]),
@@ -43,7 +43,7 @@ struct ExpositionTests {
         #expect(registry.text.hasSuffix("\n"))
     }
 
-    @Test func latencyBuckets_reachFromHalfAMillisecondToTenSeconds_whenNothingIsConfigured() {
+    @Test func latencyBuckets_reachFromHalfAMillisecondToTenSeconds_byDefault() {
         Timer(label: "t", factory: registry).recordNanoseconds(500_000 as Int64)
         let buckets = registry.lines(of: "t_bucket")
         #expect(buckets.first == "t_bucket{le=\"0.0005\"} 1")
@@ -87,7 +87,7 @@ struct ExpositionTests {
         (1.0, "1"), (0.25, "0.25"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"), (1e300, "1e+300"),
         (-0.5, "-0.5"), (9_007_199_254_740_991, "9007199254740991"),
     ])
-    func number_isSpelledAsGoSpellsIt(_ value: Double, _ text: String) {
+    func number_isSpelledAsInGo(_ value: Double, _ text: String) {
         #expect(ExpositionText.number(value) == text)
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Telemetry
 
 extension FinishedRequest {
-    /// A registration that went well, but for what the test says.
+    /// A successful registration by default.
     static func make(
         head: RequestHead? = .make(), route: String? = "/v1/apps/{app}/installations/{installId}", status: Int? = 200,
         duration: Duration = .microseconds(1_500), isComplete: Bool = true
@@ -41,7 +41,7 @@ extension PrometheusRegistry {
     }
 }
 
-/// Takes log lines, by a pipe.
+/// Receives log lines through a pipe.
 final class LogSink: Sendable {
     let output: LogOutput
     private nonisolated(unsafe) var descriptor: CInt
@@ -56,7 +56,7 @@ final class LogSink: Sendable {
         descriptor = pair[0]
     }
 
-    /// The output's end stays open: its thread may write yet, and must not hit a descriptor of somebody else.
+    /// The output's end stays open: its thread may still write, and must not write to a reused descriptor.
     deinit { close(descriptor) }
 
     /// The lines since the last call, each with its line feed.
@@ -68,7 +68,7 @@ final class LogSink: Sendable {
         return text.split(separator: "\n").map { "\($0)\n" }
     }
 
-    /// What is in the pipe.
+    /// The bytes in the pipe.
     func read() -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -79,7 +79,7 @@ final class LogSink: Sendable {
         }
     }
 
-    /// The reader goes away.
+    /// Closes the reader's end.
     func closeReader() {
         close(descriptor)
         descriptor = -1

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("Every JSON log line is one object, whatever is logged")
+@Suite("Every JSON log line is one object")
 struct JSONLogTests {
-    @Test func line_holdsAllThereIsToSay() {
+    @Test func line_containsAllMetadata() {
         var handler = JSONLogHandler(label: "http")
         handler.metadata = ["pool": "a", "status": "unset"]
         handler.metadataProvider = Logger.MetadataProvider { ["traceId": "t"] }
@@ -60,7 +60,7 @@ struct JSONLogTests {
         }
     }
 
-    @Test func byteOrderMark_isKept_whenItStandsBehindAnEscape() {
+    @Test func byteOrderMark_isKept_afterAnEscape() {
         #expect(text(JSONLogHandler(label: "l"), .make("\n\u{FEFF}a")).utf8.contains("\\n\u{FEFF}a".utf8))
     }
 
@@ -101,13 +101,13 @@ struct JSONLogTests {
         return try #require(JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
     }
 
-    /// Text of any scalars, most of them such as somebody has to escape.
+    /// Text of random scalars, most of which need escapes.
     private func noise(_ generator: inout SeededGenerator) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...40, using: &generator) {
             let bits = [5, 7, 8, 11, 16, 21].randomElement(using: &generator)!
             let scalar = Unicode.Scalar(UInt32.random(in: 0..<(1 << bits), using: &generator))
-            // Foundation loses a byte order mark that stands right behind an escape.
+            // Foundation loses a byte order mark directly after an escape.
             if let scalar, scalar != "\u{FEFF}" { text.append(scalar) }
         }
         return String(text)

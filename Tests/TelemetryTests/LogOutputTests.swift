@@ -5,20 +5,20 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("Whoever reads the log, or does not, holds up nobody", .timeLimit(.minutes(1)))
+@Suite("A slow or missing log reader delays no other work", .timeLimit(.minutes(1)))
 struct LogOutputTests {
     private let line = Array((String(repeating: "x", count: 999) + "\n").utf8)
 
-    @Test func writingNeverWaits_whenNobodyReads() {
+    @Test func writingNeverBlocks_whenThereIsNoReader() {
         let sink = LogSink()
         let count = 3 * LogOutput.queueBytesMax / line.count
         for _ in 0..<count { sink.output.write(line) }
         #expect(sink.output.droppedLineCount > 0)
-        // The queue, what the thread has taken, and the pipe: all else is dropped.
+        // Only the queue, the lines that the thread has taken, and the pipe are kept.
         #expect(sink.output.droppedLineCount < count)
     }
 
-    @Test func dropsAreReported_whenSomebodyReadsAgain() throws {
+    @Test func dropsAreReported_whenTheReaderContinues() throws {
         let sink = LogSink()
         while sink.output.droppedLineCount == 0 { sink.output.write(line) }
         let dropped = sink.output.droppedLineCount
@@ -29,7 +29,7 @@ struct LogOutputTests {
         #expect(report.contains(#""count":\#(dropped)"#) && report.contains(#""level":"warning""#))
     }
 
-    @Test func processLives_whenTheReaderDies() async {
+    @Test func processSurvives_whenTheReaderDies() async {
         await #expect(processExitsWith: .success) {
             let sink = LogSink()
             sink.closeReader()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("The registry loses no count and stays bounded")
+@Suite("The registry loses no count and has a size limit")
 struct RegistryTests {
     let registry = PrometheusRegistry()
 
@@ -16,7 +16,7 @@ struct RegistryTests {
         #expect(registry.lines(of: "c_total").last == #"c_total{a="1",b="2"} 5.5"#)
     }
 
-    @Test func counter_neverFalls_whateverIsAdded() {
+    @Test func counter_neverDecreases_whateverIsAdded() {
         let counter = FloatingPointCounter(label: "c", factory: registry)
         for amount in [1.5, -1, .nan, .infinity] { counter.increment(by: amount) }
         registry.makeCounter(label: "c", dimensions: []).increment(by: -5)
@@ -77,7 +77,7 @@ struct RegistryTests {
         #expect(registry.lines(of: "metrics_series_dropped_total").last == "metrics_series_dropped_total 3")
     }
 
-    @Test func destroyedMetric_makesRoomForAnother() {
+    @Test func destroyedMetric_freesItsSeries() {
         var configuration = PrometheusConfiguration()
         configuration.seriesMax = 1
         let registry = PrometheusRegistry(configuration)
@@ -87,7 +87,7 @@ struct RegistryTests {
         #expect(registry.lines(of: "c_total") == ["# TYPE c_total gauge", "c_total 1"])
     }
 
-    @Test func everyCountArrives_whenManyThreadsCountAndOneScrapes() {
+    @Test func everyCountIsKept_whenManyThreadsCountAndOneScrapes() {
         let rounds = 5_000
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for round in 0..<rounds {
@@ -105,11 +105,11 @@ struct RegistryTests {
     }
 }
 
-@Suite("What is costly to look up is looked up once a second")
+@Suite("An expensive figure is measured once a second")
 struct CachedSecondTests {
-    @Test func figureIsLookedUpAgain_afterASecond() {
-        let looks = LockedCount()
-        let cached = CachedSecond { Double(looks.increment()) }
+    @Test func figureIsMeasuredAgain_afterASecond() {
+        let measurements = LockedCount()
+        let cached = CachedSecond { Double(measurements.increment()) }
         let start = ContinuousClock.now
         #expect(cached.value(at: start) == 1)
         #expect(cached.value(at: start + .milliseconds(999)) == 1)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("Every request is counted once, under labels no client can choose")
+@Suite("Every request is counted once, with labels that no client can choose")
 struct RequestMetricsTests {
     let registry = PrometheusRegistry()
 
@@ -16,7 +16,7 @@ struct RequestMetricsTests {
         let labels = #"method="PUT",route="/v1/apps/{app}/installations/{installId}""#
         #expect(
             registry.lines(of: "http_requests_total") == [
-                "# HELP http_requests_total Requests that are over, by route, method and status.",
+                "# HELP http_requests_total Finished requests by route, method and status.",
                 "# TYPE http_requests_total counter",
                 "http_requests_total{\(labels),status=\"200\"} 2",
                 "http_requests_total{\(labels),status=\"201\"} 1",
@@ -28,7 +28,7 @@ struct RequestMetricsTests {
         #expect(durations.contains("http_request_duration_seconds_sum{\(labels)} 0.006"))
     }
 
-    @Test func labels_areFixed_whenTheClientMakesThemUp() {
+    @Test func labels_areFixed_whenTheClientSendsUnknownValues() {
         let metrics = RequestMetrics(factory: registry)
         for method in ["BREW", "WHEN", "get"] {
             metrics.didFinish(.make(head: .make(method), route: nil, status: 404))
@@ -41,7 +41,7 @@ struct RequestMetricsTests {
                 #"http_requests_total{method="other",route="unmatched",status="400"} 1"#,
                 #"http_requests_total{method="other",route="unmatched",status="404"} 3"#,
             ])
-        // What was no request took no time that would say anything.
+        // Input that is not a request has no meaningful duration.
         #expect(
             registry.lines(of: "http_request_duration_seconds_count").last
                 == #"http_request_duration_seconds_count{method="other",route="unmatched"} 3"#)
@@ -55,7 +55,7 @@ struct RequestMetricsTests {
         #expect(registry.lines(of: "http_requests_total").last?.hasSuffix(" 4000") == true)
     }
 
-    @Test func allObservers_areTold_whenCombined() {
+    @Test func allObservers_areNotified_whenCombined() {
         let (first, second) = (PrometheusRegistry(), PrometheusRegistry())
         CombinedObserver([RequestMetrics(factory: first), RequestMetrics(factory: second)]).didFinish(.make())
         #expect(first.lines(of: "http_requests_total").count == 3)
@@ -63,11 +63,11 @@ struct RequestMetricsTests {
     }
 }
 
-@Suite("The access log tells what happened and no secret")
+@Suite("The access log reports requests without secrets")
 struct AccessLogTests {
     let sink = LogSink()
 
-    @Test func line_namesTheRouteAndNotThePath() throws {
+    @Test func line_containsTheRoute_butNotThePath() throws {
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
         let fields = ["traceparent: 00-\(trace)-00f067aa0ba902b7-01", "Authorization: Bearer secret"]
         log().didFinish(.make(head: .make(fields: fields)))
@@ -83,7 +83,7 @@ struct AccessLogTests {
         #expect(!line.contains("secret") && !line.contains("192.0.2.1"))
     }
 
-    @Test func line_saysSo_whenTheClientWentAway() throws {
+    @Test func line_reportsAnIncompleteResponse_whenTheClientWentAway() throws {
         log().didFinish(.make(status: nil, isComplete: false))
         let line = try #require(sink.lines().first)
         #expect(line.contains(#""completed":false"#) && !line.contains("status"))
@@ -108,16 +108,16 @@ struct AccessLogTests {
         #expect(sink.lines().count == 5)
     }
 
-    @Test func failures_areCounted_whenAStrangerMakesTooMany() {
+    @Test func failures_areCounted_whenThereAreTooMany() {
         let log = log()
         for _ in 0..<(2 * AccessLog.failuresPerSecondMax + 100) { log.didFinish(.make(status: 404)) }
-        // They may come in two seconds, each of which has its share.
+        // The requests may fall into two seconds; each has its own limit.
         #expect((AccessLog.failuresPerSecondMax...2 * AccessLog.failuresPerSecondMax + 1).contains(sink.lines().count))
     }
 
-    /// The quick way must not differ from the long one.
+    /// The fast path must write the same line as the handler.
     @Test(arguments: [Duration.zero, .microseconds(7), .microseconds(1_500), .milliseconds(20), .seconds(61)])
-    func line_isThatOfTheHandler(_ duration: Duration) throws {
+    func line_equalsTheHandlersLine(_ duration: Duration) throws {
         let request = FinishedRequest.make(duration: duration)
         log().didFinish(request)
         let line = try #require(sink.lines().first)
@@ -132,7 +132,7 @@ struct AccessLogTests {
             ])
     }
 
-    @Test func line_isText_whenTheLogIs() throws {
+    @Test func line_isText_whenTheLogFormatIsText() throws {
         AccessLog(label: "access", format: .text, output: sink.output).didFinish(.make())
         let line = try #require(sink.lines().first)
         #expect(line.contains(" INFO  access: request durationMs=1.5 method=PUT requestBytes=12 requestId=r-1 "))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("A text log line can be read and not be forged")
+@Suite("A text log line is readable and cannot be forged")
 struct TextLogTests {
     let handler = TextLogHandler(label: "http", usesColor: false)
 
@@ -18,7 +18,7 @@ struct TextLogTests {
         ("a\nb", "a\\nb"), ("\u{1B}[31m", "\\u{1b}[31m"), ("\u{9B}1m", "\\u{9b}1m"), ("a\u{202E}b", "a\\u{202e}b"),
         ("a\u{2028}b\r", "a\\u{2028}b\\u{d}"), ("Größe 🦊", "Größe 🦊"),
     ])
-    func controls_areShown_andNotActedOn(_ message: String, _ shown: String) {
+    func controlCharacters_areEscaped(_ message: String, _ shown: String) {
         #expect(text(handler, .make(message)).hasSuffix(" http: \(shown)\n"))
         #expect(text(handler, .make(metadata: ["k": .string(message)])).hasSuffix(" k=\"\(shown)\"\n"))
     }
@@ -26,7 +26,7 @@ struct TextLogTests {
     @Test(arguments: [
         ("", "\"\""), ("a=b", "\"a=b\""), ("a\"b\\", "\"a\\\"b\\\\\""), ("a-b", "a-b"),
     ])
-    func value_isQuoted_whenItsEndsCouldNotBeTold(_ value: String, _ shown: String) {
+    func value_isQuoted_whenItsEndsAreAmbiguous(_ value: String, _ shown: String) {
         #expect(text(handler, .make(metadata: ["k": .string(value)])).hasSuffix(" k=\(shown)\n"))
     }
 
@@ -35,7 +35,7 @@ struct TextLogTests {
         #expect(text(handler, .make("üüüüü", metadata: ["k": "123456"])).hasSuffix("l: üüü… k=12345…\n"))
     }
 
-    @Test func line_hasNoColor_whenTheOutputIsNoTerminal() {
+    @Test func line_hasNoColor_whenTheOutputIsNotATerminal() {
         let sink = LogSink()
         let logger = Logger(label: "l") { TextLogHandler(label: $0, output: sink.output) }
         logger.warning("careful")
@@ -54,7 +54,7 @@ struct TextLogTests {
         #expect(!TextLogHandler.wantsColor(isTerminal: false, noColor: nil))
     }
 
-    @Test func format_makesItsHandler() {
+    @Test func format_createsItsHandler() {
         #expect(LogFormat.text.makeHandler(label: "l") is TextLogHandler)
         let handler = LogFormat(rawValue: "json")?.makeHandler(label: "l", level: .debug)
         #expect(handler is JSONLogHandler && handler?.logLevel == .debug)

@@ -2,9 +2,9 @@ import PostgresClient
 import PushRegistry
 
 extension App {
-    /// The app of this name, made with the standard policy if it is not there.
+    /// Finds the app of this name, or creates it with the standard policy.
     ///
-    /// Of a policy only what shapes a row is read: whether advertising ids are kept.
+    /// Of its policy only the member that affects a row is read: whether advertising ids are stored.
     public static func find(_ id: AppID, in database: PostgresConfiguration) async throws -> App {
         try await PostgresSession.withSession(database) { session in
             let row = try session.execute(

@@ -2,23 +2,23 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// Fills a database with a fleet by COPY, in transactions of some thousand installations: memory stays flat, and what
-/// was loaded before a failure stays.
+/// Fills a database with a fleet by COPY, in transactions of some thousand installations: memory use is constant, and
+/// after a failure the committed installations remain.
 public struct FleetLoader: Sendable {
-    /// Enough to make a transaction's own cost vanish, at about 3 KB of memory each.
+    /// Enough to make a transaction's fixed cost negligible, at about 3 KB of memory each.
     public static let installationsPerTransaction = 5_000
 
-    /// Whether each installation gets its `registered` event, as the service writes it.
+    /// Whether each installation gets its `registered` event, as from the service.
     public var writesHistory = true
-    /// Called after every transaction with the number of installations loaded so far. On the loading thread.
+    /// Called on the loading thread after every transaction, with the number of installations loaded so far.
     public var progress: @Sendable (Int) -> Void = { _ in }
 
     public init() {}
 
-    /// Loads the installations `numbers` of the fleet; none of them may be there. Then folds the roll-up, and has the
-    /// planner's statistics made.
+    /// Loads the installations `numbers` of the fleet; none of them may exist. Then folds the roll-up and updates the
+    /// planner's statistics.
     ///
-    /// Commits are not waited for until the last, which makes all of them durable.
+    /// Commits are asynchronous except the last, which makes all of them durable.
     ///
     /// - Throws: `PostgresError`; `cancelled` between two transactions if the task is cancelled.
     public func load(_ fleet: Fleet, _ numbers: Range<Int>? = nil, into database: PostgresConfiguration) async throws {
@@ -41,7 +41,7 @@ public struct FleetLoader: Sendable {
     private func copy(
         _ rows: [FleetRow], _ loaded: inout LoadedInstallations, _ session: PostgresSession
     ) throws {
-        // Cells are created ahead of the transaction that uses them.
+        // Creates the roll-up's cells before the transaction that uses them.
         let cells = try loaded.numbers(of: rows.map(\.registration), in: session)
         let complete = loaded
         try session.withTransaction {

@@ -2,15 +2,15 @@ import Crypto
 import PushRegistry
 import RegistryStore
 
-/// An installation as the service leaves it after it registered and was seen again: the rules themselves make it, so
-/// that the same body over HTTP finds nothing new.
+/// An installation in the state after it registered and was seen again. The service's own rules compute the state, so
+/// that the same body over HTTP changes nothing.
 struct FleetRow {
     static let actor = "job:fleet"
 
     let registration: Registration
     let installation: Installation
 
-    /// What the service is asked when the installation registers.
+    /// The installation's registration, as the service receives it.
     static func registration(_ installation: FleetInstallation, app: App) -> Registration {
         Registration(
             installation.request, of: app, owner: installation.owner, precondition: nil, actor: actor,
@@ -20,8 +20,10 @@ struct FleetRow {
     init(_ fleet: FleetInstallation, app: App) {
         let registration = Self.registration(fleet, app: app)
         var locked = LockedInstallations([], now: fleet.times.createdAt)
-        _ = made { () throws(RegistrationRefusal) in try locked.register(registration) }
-        guard var installation = locked[registration.key] else { preconditionFailure("registered and not there") }
+        _ = mustSucceed { () throws(RegistrationRefusal) in try locked.register(registration) }
+        guard var installation = locked[registration.key] else {
+            preconditionFailure("the registered installation is missing")
+        }
         installation.lastSeenAt = fleet.times.lastSeenAt
         (self.registration, self.installation) = (registration, installation)
     }

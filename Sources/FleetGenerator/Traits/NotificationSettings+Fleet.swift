@@ -2,7 +2,7 @@ import PushRegistry
 
 extension NotificationSettings {
     /// Whether users allow notifications: 51 % on iOS and 81 % on Android (businessofapps.com, 2024); the other shares
-    /// are estimates. A browser that has a subscription was allowed to.
+    /// are estimates. A browser needs permission to subscribe.
     private static let authorization: [Platform: WeightedChoice<AuthorizationStatus>] = [
         .ios: WeightedChoice([
             (.authorized, 51), (.denied, 30), (.notDetermined, 12), (.provisional, 6), (.ephemeral, 1),
@@ -11,7 +11,7 @@ extension NotificationSettings {
         .web: WeightedChoice([(.authorized, 90), (.unknown, 10)]),
     ]
 
-    /// Only Apple's systems tell more than the authorization.
+    /// Only Apple's systems report more than the authorization.
     static func make(on platform: Platform, _ random: inout FleetRandom) -> NotificationSettings {
         var settings = NotificationSettings()
         settings.authorizationStatus = authorization[platform]?.pick(&random) ?? .unknown
@@ -19,7 +19,7 @@ extension NotificationSettings {
         return settings
     }
 
-    /// Estimates: most users leave the defaults.
+    /// Estimated: most users keep the defaults.
     private mutating func setDetails(_ random: inout FleetRandom) {
         let isAllowed = authorizationStatus == .authorized || authorizationStatus == .ephemeral
         let enabled: (Double, inout FleetRandom) -> NotificationSetting = { probability, random in
@@ -42,8 +42,8 @@ extension NotificationSettings {
         (.whenAuthenticated, 60), (.always, 34), (.never, 6),
     ])
 
-    /// What a user who plays with switches sends. For `count` from 1 to 255 the settings differ from these and from one
-    /// another.
+    /// The settings after a user has toggled some switches. For `count` from 1 to 255 the results differ from these
+    /// settings and from each other.
     public func toggled(_ count: Int) -> NotificationSettings {
         var settings = self
         let paths: [WritableKeyPath<NotificationSettings, NotificationSetting>] = [

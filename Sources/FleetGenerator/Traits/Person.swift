@@ -1,24 +1,24 @@
 import PushRegistry
 
-/// The person who has the installations: each person has one to four of them.
+/// The person who owns an installation; a person owns one to four of them.
 ///
-/// Numbers are dealt in blocks of four. In some blocks the first two, three or four installations belong to one person;
-/// the rest have one each. So a person is found from any of his installations' numbers without a look at others.
+/// Installation numbers form blocks of four. In some blocks the first two, three or four installations belong to one
+/// person; the others have a person each. So an installation's number is enough to find its person.
 struct Person {
     static let blockSize = 4
-    /// How many installations of a block its first person has, in percent of blocks: an estimate.
+    /// How many installations of a block its first person owns, in percent of blocks (estimated).
     private static let sizes = WeightedChoice<Int>([(1, 55), (2, 30), (3, 10), (4, 5)])
     /// The share of people who are signed in.
-    private static let signedIn = 0.75
-    /// Where the person's further installations run on what the first one does.
-    private static let loyalty = 0.8
+    private static let signedInShare = 0.75
+    /// The share of a person's further installations that have the platform of the first one.
+    private static let samePlatformShare = 0.8
 
     let userID: UserID?
     /// A BCP 47 tag.
     let locale: String
     let zone: Zone
     let platform: Platform
-    /// An iCloud keychain is shared by all of a person's Apple devices.
+    /// All Apple devices of a person share an iCloud keychain.
     let keychainID: String
     let sharesKeychain: Bool
 
@@ -27,20 +27,22 @@ struct Person {
         platform = DeviceWeights.platform.pick(&random)
         locale = platform.locales.pick(&random)
         zone = Self.zone(of: locale, &random)
-        userID = random.isTrue(Self.signedIn) ? made { () throws(InvalidValue) in try UserID("user-\(number)") } : nil
+        userID =
+            random.isTrue(Self.signedInShare)
+            ? mustSucceed { () throws(InvalidValue) in try UserID("user-\(number)") } : nil
         keychainID = random.upperUUID()
         sharesKeychain = random.isTrue(0.6)
     }
 
-    /// The person who has the installation, and what that one runs on.
+    /// The person who owns the installation, and the installation's platform.
     static func owner(of installation: Int, seed: UInt64) -> (person: Person, platform: Platform) {
-        let (block, place) = installation.quotientAndRemainder(dividingBy: blockSize)
+        let (block, index) = installation.quotientAndRemainder(dividingBy: blockSize)
         var random = FleetRandom(seed: seed, .person, -1 - block)
-        let isShared = place < sizes.pick(&random)
+        let isShared = index < sizes.pick(&random)
         let person = Person(number: isShared ? block * blockSize : installation, seed: seed)
-        guard isShared, place > 0 else { return (person, person.platform) }
-        var choice = FleetRandom(seed: seed, .person, -1 - block - (place << 40))
-        return (person, choice.isTrue(loyalty) ? person.platform : DeviceWeights.platform.pick(&choice))
+        guard isShared, index > 0 else { return (person, person.platform) }
+        var choice = FleetRandom(seed: seed, .person, -1 - block - (index << 40))
+        return (person, choice.isTrue(samePlatformShare) ? person.platform : DeviceWeights.platform.pick(&choice))
     }
 
     private static func zone(of locale: String, _ random: inout FleetRandom) -> Zone {
@@ -50,11 +52,11 @@ struct Person {
     }
 }
 
-/// What the generator makes is valid by construction; a fault is the generator's own.
-func made<Value, Failure: Error>(_ make: () throws(Failure) -> Value) -> Value {
+/// Returns the value of `body`, which must not throw: generated values are valid by construction.
+func mustSucceed<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Value {
     do throws(Failure) {
-        return try make()
+        return try body()
     } catch {
-        preconditionFailure("the fleet generator made something invalid: \(error)")
+        preconditionFailure("the fleet generator generated an invalid value: \(error)")
     }
 }

@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// A device's description as its client sends it, before anything is made canonical.
+/// A device's description as its client sends it, before canonicalization.
 struct SentDevice: Hashable, Sendable {
     var installID: InstallID
     var keychainID: String?
@@ -20,7 +20,7 @@ struct SentDevice: Hashable, Sendable {
     var appStore: String?
     var location: Location?
 
-    /// As the service keeps it.
+    /// The device as the service stores it.
     func canonical(storesAdvertisingID: Bool, links: TimeZoneLinks) -> Device {
         Device(
             installID: installID, keychainID: keychainID, vendorID: vendorID,
@@ -46,7 +46,7 @@ extension SentDevice {
             timeZoneOffset: person.zone.offset)
         if random.isTrue(0.25), subtags[0] != "en" { device.languages.append("en-\(subtags[subtags.count - 1])") }
         device.appVersion = DeviceWeights.appVersion.pick(&random)
-        if random.isTrue(0.1) { device.location = person.zone.place(&random) }
+        if random.isTrue(0.1) { device.location = person.zone.randomLocation(&random) }
         switch platform {
         case .ios: device.describeApple(person, &random)
         case .android: device.describeAndroid(&random)
@@ -66,12 +66,12 @@ extension SentDevice {
         keychainID = person.sharesKeychain ? person.keychainID : random.upperUUID()
         vendorID = random.upperUUID()
         if random.isTrue(0.2) { advertisingID = random.upperUUID() }
-        // iOS stopped to name carriers with 16.
+        // Since iOS 16 systems report no carrier name.
         if random.isTrue(0.3) { carrier = "--" }
         appStore = random.isTrue(0.97) ? "appStore" : "testFlight"
     }
 
-    /// iOS 26 begins with the iPhone 11 and the second SE, `iPhone12,*`.
+    /// iOS 26 requires an iPhone 11 or a second SE, `iPhone12,*`.
     private var isTooOldFor26: Bool {
         ["iPhone8,", "iPhone9,", "iPhone10,", "iPhone11,"].contains { deviceModel.hasPrefix($0) }
     }

@@ -1,7 +1,7 @@
 import PushRegistry
 
 extension Provider {
-    /// Development builds talk to Apple's sandbox, and phones without Google's services to Huawei's: estimates.
+    /// Development builds use Apple's sandbox, and phones without Google's services use Huawei's: estimates.
     static func make(on platform: Platform, in zone: Zone, _ random: inout FleetRandom) -> Provider {
         switch platform {
         case .ios: random.isTrue(0.02) ? .apnsSandbox : .apns
@@ -12,12 +12,12 @@ extension Provider {
 }
 
 extension Zone {
-    /// Where Google's services are not to be had.
+    /// The zones in which Google's services are not available.
     fileprivate var isInChina: Bool { id == "Asia/Shanghai" || id == "Asia/Urumqi" }
 }
 
 extension Token {
-    /// Texts of the lengths and alphabets that each provider hands out.
+    /// Texts with each provider's lengths and alphabets.
     static func make(of provider: Provider, _ random: inout FleetRandom) -> Token {
         let text =
             switch provider {
@@ -26,7 +26,7 @@ extension Token {
             case .huawei: "IQAAAACy\(random.base64URL(116))"
             case .webPush: endpoint(&random)
             }
-        return made { () throws(InvalidValue) in try Token(text, of: provider) }
+        return mustSucceed { () throws(InvalidValue) in try Token(text, of: provider) }
     }
 
     private static func endpoint(_ random: inout FleetRandom) -> String {
@@ -40,14 +40,14 @@ extension Token {
 }
 
 extension WebPushKeys {
-    /// Of the right form; the point is on no curve.
+    /// Valid by form; the point is not on the curve.
     static func make(_ random: inout FleetRandom) -> WebPushKeys {
-        // 65 bytes are 87 digits of which the last holds four bits, 16 bytes are 22 of which the last holds two. The
-        // first byte is 4: `BA` and up.
+        // 65 bytes are 87 digits, the last of which holds four bits; 16 bytes are 22 digits, the last of which holds
+        // two. The first byte is 4: the digits start with `BA` to `BP`.
         let p256dh =
             "B\(random.digits(1, of: Array("ABCDEFGHIJKLMNOP".utf8)))\(random.base64URL(84))\(random.hexLast(4))"
         let auth = "\(random.base64URL(21))\(random.hexLast(2))"
-        return made { () throws(WebPushKeys.InvalidKeys) in try WebPushKeys(p256dh: p256dh, auth: auth) }
+        return mustSucceed { () throws(WebPushKeys.InvalidKeys) in try WebPushKeys(p256dh: p256dh, auth: auth) }
     }
 }
 
@@ -56,7 +56,7 @@ extension FleetRandom {
         digits(count, of: Self.base64URLDigits)
     }
 
-    /// A last digit of base64url in which only the upper `bits` of six are used.
+    /// A last digit of base64url that uses only the upper `bits` of its six bits.
     fileprivate mutating func hexLast(_ bits: Int) -> String {
         String(UnicodeScalar(Self.base64URLDigits[below(1 << bits) << (6 - bits)]))
     }

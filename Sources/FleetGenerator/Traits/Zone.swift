@@ -8,7 +8,7 @@ struct Zone: Sendable {
     let latitude: Double
     let longitude: Double
 
-    /// The zones of each region, ISO 3166 in upper case.
+    /// The zones of each region, by ISO 3166 code in upper case.
     static let byRegion: [String: WeightedChoice<Zone>] = Dictionary(
         uniqueKeysWithValues: ZoneWeights.lines.split(separator: "\n").map { line in
             let items = line.split(separator: " ")
@@ -19,12 +19,12 @@ struct Zone: Sendable {
         let fields = item.split(separator: ",").map(String.init)
         guard fields.count == 5, let offset = Int32(fields[1]), let latitude = Double(fields[2]),
             let longitude = Double(fields[3]), let weight = Int(fields[4])
-        else { preconditionFailure("no time zone: \(item)") }
+        else { preconditionFailure("not a time zone: \(item)") }
         return (Zone(id: fields[0], offset: offset, latitude: latitude, longitude: longitude), weight)
     }
 
-    /// Somewhere around the city, as far as a suburb or the next town.
-    func place(_ random: inout FleetRandom) -> Location? {
+    /// A random location around the city, as far as a suburb or the next town.
+    func randomLocation(_ random: inout FleetRandom) -> Location? {
         Location(
             latitude: latitude + (random.fraction() - 0.5) / 2, longitude: longitude + (random.fraction() - 0.5) / 2)
     }

@@ -1,9 +1,9 @@
-/// How common a locale is on each system, in hundred-thousandths.
+/// The frequency of each locale on each system, in hundred-thousandths.
 ///
-/// Computed from the populations, languages and coverage levels of Unicode CLDR (unicode-org/cldr-json, 2025-12;
-/// © Unicode, Inc., Unicode License v3, SPDX `Unicode-3.0`) times each country's share of iOS in mobile web use by
-/// caniuse-lite (browserslist/caniuse-lite, 2026-07, after StatCounter; CC-BY-4.0). Countries of much web use per head
-/// come out too light, and second-language English counts a tenth by estimate.
+/// Computed from the populations, languages and coverage levels of Unicode CLDR (unicode-org/cldr-json, 2025-12; ©
+/// Unicode, Inc., Unicode License v3, SPDX `Unicode-3.0`) times each country's share of iOS in mobile web use by
+/// caniuse-lite (browserslist/caniuse-lite, 2026-07, after StatCounter; CC-BY-4.0). Countries with much web use per
+/// head get too little weight, and second-language English is weighted with a tenth (estimated).
 enum LocaleWeights {
     static let ios = WeightedChoice(
         """

@@ -1,9 +1,9 @@
-/// The time zones of a region, one region a line: `region zone,offset,latitude,longitude,weight …`. The offset is
-/// what a device there sends in January 2026, in seconds east of UTC; the place is the zone's city; weights are within
-/// the region.
+/// The time zones of a region, one region a line: `region zone,offset,latitude,longitude,weight …`. The offset is the
+/// one that a device there sends in January 2026, in seconds east of UTC; the coordinates are those of the zone's city;
+/// weights are relative within the region.
 ///
-/// Names, regions and places are tzdata's `zone.tab` (public domain). Inside large countries zones are split by rough
-/// population, an estimate.
+/// Names, regions and coordinates are from tzdata's `zone.tab` (public domain). In large countries the weights of the
+/// zones are estimated from the population.
 enum ZoneWeights {
     static let lines = """
         AE Asia/Dubai,14400,25.30,55.30,1000

@@ -1,12 +1,12 @@
-/// What the server serves. Each event loop has one of its own, made on that loop, so that its handlers may keep state
-/// that lives there: a connection pool, a coalescer.
+/// What the server serves. Each event loop has its own, created on that loop, so that handlers may keep state there: a
+/// connection pool, a coalescer.
 public struct Application: Sendable {
     public var router: Router
 
-    /// Makes the answer of a problem that the protocol, the router or a handler reports.
+    /// Renders a problem that the protocol, the router or a handler reports.
     public var renderProblem: @Sendable (Problem, RequestID) -> ServerResponse
 
-    /// Told about every request, for access logs and metrics.
+    /// Notified of every request, for access logs and metrics.
     public var observer: (any RequestObserver)?
 
     public init(
@@ -18,7 +18,7 @@ public struct Application: Sendable {
         self.renderProblem = renderProblem
     }
 
-    /// A problem as one line of text.
+    /// Renders a problem as one line of text.
     @Sendable public static func renderPlainly(_ problem: Problem, _ requestID: RequestID) -> ServerResponse {
         var response = ServerResponse.text("\(problem.code): \(problem.detail)\n", status: problem.status)
         response.fields.append(contentsOf: problem.fields)

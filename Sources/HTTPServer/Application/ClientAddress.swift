@@ -2,8 +2,8 @@ import HTTPTypes
 import HTTPWire
 
 extension HTTPServerConfiguration {
-    /// The address a request comes from: the peer's, unless the peer is a trusted proxy. Then it is the last one in
-    /// `X-Forwarded-For` that no trusted proxy has; what stands before that could be anybody's invention.
+    /// The address a request comes from: the peer's, unless the peer is a trusted proxy. Then it is the last address in
+    /// `X-Forwarded-For` that is not a trusted proxy's; a client can forge the ones before it.
     func clientAddress(_ head: RequestHead, peer: IPAddress) -> IPAddress {
         guard isTrusted(peer), let list = head[.xForwardedFor] else { return peer }
         var client = peer

@@ -1,7 +1,8 @@
-/// Does work that takes long on another thread, and comes back: on an event loop all its connections would wait for it.
+/// Runs long work on another thread and returns its result. On an event loop all of the loop's connections would wait
+/// for it.
 ///
-/// A handler's task prefers its loop, and so does all that the handler calls, `@concurrent` functions included
-/// (SE-0417). A detached task does not; it is awaited here, and cancelled with the one that waits.
+/// A handler's task prefers its loop, and so does everything the handler calls, `@concurrent` functions included
+/// (SE-0417). A detached task does not. It is awaited here, and cancelled with the calling task.
 public func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () async throws(Failure) -> Value
 ) async throws(Failure) -> Value {

@@ -1,14 +1,14 @@
 public import HTTPTypes
 public import HTTPWire
 
-/// A response other than success, as the protocol or a handler found it; rendered by the application.
+/// A response that reports an error of the protocol or of a handler; the application renders it.
 ///
-/// What it carries is shown to the client: no secret and no internal detail belongs in it.
+/// The client sees all of it, so it must not contain secrets or internal details.
 public struct Problem: Error {
     public var status: HTTPResponse.Status
-    /// What was wrong, as a stable kebab-case code.
+    /// What is wrong, as a stable kebab-case code.
     public var code: String
-    /// One sentence for the client's developer.
+    /// One sentence for the developer of the client.
     public var detail: String
     /// Further header fields of the response: `Allow`, `Retry-After`.
     public var fields: HTTPFields
@@ -26,7 +26,7 @@ public struct Problem: Error {
 }
 
 extension Problem {
-    static let notFound = Problem(.notFound, code: "not-found", detail: "There is nothing at this path.")
+    static let notFound = Problem(.notFound, code: "not-found", detail: "No resource has this path.")
 
     static func methodNotAllowed(allow: String) -> Problem {
         Problem(
@@ -44,11 +44,11 @@ extension Problem {
         .requestTimeout, code: "body-timeout", detail: "The body of the request did not arrive in time.")
 
     static let handlerTimeout = Problem(
-        .serviceUnavailable, code: "handler-timeout", detail: "The response took too long to make.",
+        .serviceUnavailable, code: "handler-timeout", detail: "The handler did not respond in time.",
         fields: [.retryAfter: "1"])
 
     static let overloaded = Problem(
-        .serviceUnavailable, code: "overloaded", detail: "More is under way than can be held. Try again.",
+        .serviceUnavailable, code: "overloaded", detail: "The server's memory for requests is used up. Try again.",
         fields: [.retryAfter: "1"])
 
     static let tooManyConnections = Problem(

@@ -1,27 +1,26 @@
 public import HTTPTypes
 public import HTTPWire
 
-/// Hears about each request when its answer is written, or has failed. Called on the connection's loop, between
-/// requests: it must be quick and must not wait.
+/// Notified of each request when its response is sent or has failed. Called on the connection's loop between requests,
+/// so it must be quick and must not block.
 public protocol RequestObserver: Sendable {
     func didFinish(_ request: FinishedRequest)
 }
 
-/// What there is to say about a request once it is over. It refers to no secret: the head's values are for those who
-/// ask for one by name.
+/// A finished request. Its head may contain secrets, which a caller reads only by the name of their field.
 public struct FinishedRequest: Sendable {
-    /// Nil if what came was no request.
+    /// Nil if the input was not a request.
     public let head: RequestHead?
-    /// The route's pattern, nil if none was found: a label that no client can choose.
+    /// The route's pattern; nil if no route was found. Safe as a label, because a client cannot choose it.
     public let routePattern: String?
     public let requestID: RequestID
     public let clientAddress: IPAddress
-    /// Nil if there was no answer.
+    /// Nil if there was no response.
     public let status: HTTPResponse.Status?
-    /// From the end of the head to the end of the answer.
+    /// From the end of the head to the end of the response.
     public let duration: Duration
     public let requestBodyBytes: Int
     public let responseBodyBytes: Int
-    /// Whether the whole answer was given to the system to send; false if the client went away before.
+    /// Whether the whole response was handed to the system to send; false if the client went away earlier.
     public let isComplete: Bool
 }

@@ -1,23 +1,23 @@
 public import HTTPTypes
 
-/// Makes the response to a request, on the loop of its connection.
+/// Responds to a request, on the loop of its connection.
 ///
-/// It may throw a `Problem`, which becomes the response; any other error is logged and becomes a 500 that says nothing.
+/// It may throw a `Problem`, which becomes the response. Any other error is logged and becomes a 500 without details.
 /// Its task is cancelled when its client goes away and when its deadline passes.
 public typealias Handler = @Sendable (ServerRequest) async throws -> ServerResponse
 
-/// Wraps a handler: sees the request before it and the response behind it.
+/// Wraps a handler: sees the request before the handler, and the response after it.
 public typealias Middleware = @Sendable (ServerRequest, Handler) async throws -> ServerResponse
 
-/// What responds to one method of one path.
+/// The handler of one method at one path.
 public struct Route: Sendable {
     public let method: HTTPRequest.Method
-    /// `/v1/apps/{app}/installations/{installId}`: a name in braces captures one whole segment, which is never empty.
+    /// `/v1/apps/{app}/installations/{installId}`: a name in braces captures one whole, non-empty segment.
     public let pattern: String
     /// The largest body that is kept for the handler.
     public let bodyBytesMax: Int
-    /// Judges the head of a request whose body is still on its way: a response of status 100 lets the body come, any
-    /// other is the final one, and the body is not read. A body that comes along with its head is not judged so.
+    /// Checks the head of a request whose body has not arrived yet. A response of status 100 means that the body is
+    /// read. Any other is the final response, and the body is not read. Not called if the body arrives with the head.
     public let admit: Handler?
     public let handler: Handler
 
@@ -32,13 +32,13 @@ public struct Route: Sendable {
         self.handler = handler
     }
 
-    /// The route with bodies only for requests that `admit` lets pass, if it takes bodies at all.
+    /// The route, with `admit` as the check of heads if it accepts bodies at all.
     public func admitting(_ admit: @escaping Handler) -> Route {
         guard bodyBytesMax > 0 else { return self }
         return Route(method, pattern, bodyBytesMax: bodyBytesMax, admit: admit, handler: handler)
     }
 
-    /// The route with `middleware` around its handler and its judge of heads, the first outermost.
+    /// The route with `middleware` around `handler` and `admit`; the first one is outermost.
     public func wrapped(in middleware: [Middleware]) -> Route {
         Route(
             method, pattern, bodyBytesMax: bodyBytesMax, admit: admit.map { Self.wrap($0, middleware) },

@@ -1,11 +1,12 @@
 import HTTPTypes
 import HTTPWire
 
-/// Finds the route of a request: a tree of path segments, walked over the bytes of the path.
+/// Finds the route of a request: a tree of path segments, matched against the bytes of the path.
 ///
 /// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment. A
-/// written segment wins over a capture; if what follows it does not fit, the capture has its turn. Where there is a
-/// GET, HEAD is answered by it; OPTIONS and wrong methods are answered with what there is (`Allow`).
+/// literal segment takes precedence over a capture; if the rest of the path does not match, the capture is tried. A GET
+/// route also serves HEAD. The router responds to OPTIONS and to unsupported methods with the list of methods
+/// (`Allow`).
 public struct Router: Sendable {
     private struct Node: Sendable {
         var literals: [(segment: [UInt8], node: Int)] = []
@@ -48,7 +49,7 @@ public struct Router: Sendable {
 
     private static func allow(_ endpoints: [Endpoint]) -> String { allow(endpoints.map(\.method)) }
 
-    /// What `Allow` says of a resource with routes for these methods.
+    /// The value of `Allow` for a resource with routes for these methods.
     static func allow(_ routed: [HTTPRequest.Method]) -> String {
         var methods = Set(routed.map(\.rawValue))
         if methods.contains("GET") { methods.insert("HEAD") }
@@ -89,7 +90,7 @@ extension Router {
         return method == .head ? node.endpoints.first { $0.method == .get } : nil
     }
 
-    /// The node of the path from the slash at `start`, or nil. `captures` then holds the captures on the way.
+    /// The node for the path from the slash at `start`, or nil. `captures` collects the captured segments.
     private func find(
         _ path: ArraySlice<UInt8>, from start: Int, in node: Int, _ captures: inout [String]
     ) throws(WireError) -> Int? {
@@ -125,7 +126,7 @@ extension Router {
     }
 }
 
-/// A route as the router keeps it.
+/// A route in the form that the router stores.
 final class Endpoint: Sendable {
     enum Segment {
         case literal([UInt8])
@@ -140,7 +141,7 @@ final class Endpoint: Sendable {
     let captureNames: [String]
 
     init(_ route: Route) {
-        precondition(route.pattern.hasPrefix("/"), "a route's pattern starts with a slash: \(route.pattern)")
+        precondition(route.pattern.hasPrefix("/"), "a route's pattern must start with a slash: \(route.pattern)")
         method = route.method
         pattern = route.pattern
         bodyBytesMax = route.bodyBytesMax

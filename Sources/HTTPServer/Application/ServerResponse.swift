@@ -10,7 +10,8 @@ public struct ServerResponse: Sendable {
         case none
         case bytes([UInt8])
         /// A body of any length, sent as it is produced. The producer runs in the request's task, on the connection's
-        /// loop; if it throws, the connection is reset, so that a proper end is the end. It does not run for HEAD.
+        /// loop. If it throws, the connection is reset, so that the client can see that the body is incomplete. It does
+        /// not run for HEAD.
         case stream(@Sendable (ResponseBodyWriter) async throws -> Void)
     }
 
@@ -26,10 +27,10 @@ public struct ServerResponse: Sendable {
     }
 }
 
-/// Where the producer of a streamed response writes.
+/// The destination of a streamed response's producer.
 ///
-/// A middleware that changes bodies on their way, by compression say, gives the producer a writer of its own, made of
-/// its own functions around those of the writer it was given.
+/// A middleware that changes bodies, for example by compression, passes the producer its own writer, which wraps the
+/// one it was given.
 public struct ResponseBodyWriter: Sendable {
     private let writeBytes: @Sendable ([UInt8]) async throws -> Void
     private let flushBytes: @Sendable () async throws -> Void
@@ -42,7 +43,7 @@ public struct ResponseBodyWriter: Sendable {
         flushBytes = flush
     }
 
-    /// Appends to the body; waits while the client is slow to read. Small pieces are collected and sent together. One
+    /// Appends to the body, and waits while the client reads slowly. Small pieces are collected and sent together. One
     /// call at a time.
     ///
     /// - Throws: `ConnectionClosed` once the client is gone; `ConcurrentWrite` while another call is under way.
@@ -50,7 +51,7 @@ public struct ResponseBodyWriter: Sendable {
         try await writeBytes(bytes)
     }
 
-    /// Sends what was collected so far: for a feed whose next piece may take a while.
+    /// Sends the collected pieces at once. Use it if the next piece may take a while.
     public func flush() async throws {
         try await flushBytes()
     }
@@ -61,5 +62,5 @@ public struct ConnectionClosed: Error {
     public init() {}
 }
 
-/// A stream was written to while an earlier call was under way: its pieces have one writer at a time.
+/// A stream was written to while an earlier call had not returned: only one writer is allowed at a time.
 public struct ConcurrentWrite: Error {}

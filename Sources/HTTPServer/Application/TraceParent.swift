@@ -1,18 +1,18 @@
 import HTTPTypes
 public import HTTPWire
 
-/// The caller's place in a distributed trace: `traceparent` of W3C Trace Context, level 1.
+/// The caller's position in a distributed trace: `traceparent` of W3C Trace Context, level 1.
 public struct TraceParent: Sendable, Hashable {
     /// 32 lower-case hexadecimal digits.
     public let traceID: String
 
-    /// Nil if the field is missing or malformed, which the specification has servers ignore.
+    /// Nil if the field is missing or malformed; the specification says to ignore it then.
     public init?(_ head: RequestHead) {
         guard let value = head.bytes(of: .traceparent) else { return nil }
         self.init(value)
     }
 
-    /// Reads `version "-" trace-id "-" parent-id "-" trace-flags`; higher versions may append to it.
+    /// Reads `version "-" trace-id "-" parent-id "-" trace-flags`; later versions may append to it.
     init?(_ value: ArraySlice<UInt8>) {
         let parts = value.split(separator: UInt8(ascii: "-"), maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count >= 4, zip(parts, [2, 32, 16, 2]).allSatisfy({ $0.isLowerHex(count: $1) }) else { return nil }

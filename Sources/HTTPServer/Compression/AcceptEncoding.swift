@@ -1,4 +1,4 @@
-/// What a client says about content codings: `Accept-Encoding` of RFC 9110, section 12.5.3.
+/// The content codings that a client accepts: `Accept-Encoding` of RFC 9110, section 12.5.3.
 struct AcceptEncoding {
     /// Weights in thousandths by lower-case coding.
     private var weights: [String: Int] = [:]
@@ -8,23 +8,23 @@ struct AcceptEncoding {
         for element in values.flatMap({ $0.utf8.split(separator: UInt8(ascii: ",")) }) {
             let parts = element.split(separator: UInt8(ascii: ";")).map(\.trimmedLowerCase)
             guard let coding = parts.first, !coding.isEmpty else { continue }
-            // Of a coding named twice, the first counts.
+            // If a coding is named twice, the first one counts.
             if weights[coding] == nil { weights[coding] = Self.weight(parts.dropFirst()) }
         }
     }
 
-    /// Whether to send gzip: only to who asks for it, as clients that know nothing of codings send no field at all.
+    /// Whether to send gzip. Only if the client asks: clients that do not know codings send no such field.
     var prefersGzip: Bool {
         let gzip = weights["gzip"] ?? weights["x-gzip"] ?? weights["*"] ?? 0
         return gzip > 0 && gzip >= weights["identity"] ?? 0
     }
 
-    /// Whether an answer without a coding is fine, which it is unless it is ruled out in so many words.
+    /// Whether a response without a coding is acceptable; it is unless the client excludes it explicitly.
     var acceptsIdentity: Bool {
         weights["identity"] ?? weights["*"] ?? 1 > 0
     }
 
-    /// The weight among a coding's parameters, 1 without one. One that is malformed rules its coding out.
+    /// The weight among a coding's parameters, 1 by default. A malformed weight excludes its coding.
     private static func weight(_ parameters: ArraySlice<String>) -> Int {
         guard let parameter = parameters.first(where: { $0.hasPrefix("q=") }) else { return 1_000 }
         return thousandths(parameter.dropFirst(2)) ?? 0

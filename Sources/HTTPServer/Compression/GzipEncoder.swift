@@ -1,12 +1,12 @@
 import CZlib
 
-/// Makes one gzip member (RFC 1952): the owner of a `z_stream`, which must not move in memory and costs 270 KB.
+/// Encodes one gzip member (RFC 1952). Owns a `z_stream`, which must not move in memory and costs 270 KB.
 struct GzipEncoder: ~Copyable {
-    /// What follows the bytes of a call.
+    /// What follows the input of a call.
     enum Continuation {
-        /// More bytes: what they have in common with these may wait for them.
+        /// More input follows; output may be withheld (Z_NO_FLUSH).
         case more
-        /// Perhaps nothing for a while: all bytes so far can be read from the output so far.
+        /// Perhaps nothing for a while: the output so far decompresses to all input so far.
         case pause
         /// Nothing; the member is complete.
         case end
@@ -20,30 +20,30 @@ struct GzipEncoder: ~Copyable {
         }
     }
 
-    /// What zlib reported, `Z_MEM_ERROR` being the one to expect.
+    /// An error code of zlib; `Z_MEM_ERROR` is the one to expect.
     struct Failure: Error {
         let code: CInt
     }
 
-    /// Speed before size: a loop that compresses serves nobody else meanwhile, and tokens are random, so that all a
-    /// higher level could find in them is little.
+    /// The fastest level: small pieces are compressed on the loop, and tokens are random, so that a higher level would
+    /// save little.
     private static let level = Z_BEST_SPEED
 
-    /// zlib's largest window, and 16 more for gzip's header and trailer in place of its own.
+    /// zlib's largest window; 16 more selects gzip's header and trailer.
     private static let windowBits: CInt = MAX_WBITS + 16
 
-    /// zlib's default, the best compromise of speed and memory according to its manual.
+    /// zlib's default, according to its manual the best compromise of speed and memory.
     private static let memoryLevel: CInt = 8
 
-    private static let spaceBytes = 16 * 1024
+    private static let outputBufferBytes = 16 * 1024
 
     private let stream: UnsafeMutablePointer<z_stream>
-    private let space: UnsafeMutableBufferPointer<UInt8>
+    private let outputBuffer: UnsafeMutableBufferPointer<UInt8>
 
     init() throws(Failure) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        space = .allocate(capacity: Self.spaceBytes)
+        outputBuffer = .allocate(capacity: Self.outputBufferBytes)
         // deflateInit2 is a macro around this.
         let code = deflateInit2_(
             stream, Self.level, Z_DEFLATED, Self.windowBits, Self.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
@@ -52,19 +52,19 @@ struct GzipEncoder: ~Copyable {
     }
 
     deinit {
-        // Of a stream that was never set up this is a no-op.
+        // Does nothing for a stream that was never set up.
         deflateEnd(stream)
         stream.deallocate()
-        space.deallocate()
+        outputBuffer.deallocate()
     }
 
     /// Compresses `bytes`.
     ///
-    /// - Returns: what is ready of the output; it is hardly longer than all bytes whose output is still due.
+    /// - Returns: the output that is ready. It is hardly longer than the input that was still pending.
     mutating func encode(_ bytes: ArraySlice<UInt8>, then next: Continuation) throws(Failure) -> [UInt8] {
         var output: [UInt8] = []
         let code = bytes.withUnsafeBufferPointer { input in
-            // zlib reads its input only; the type lacks the const.
+            // zlib only reads its input; the C type lacks the const.
             stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
             stream.pointee.avail_in = CUnsignedInt(input.count)
             return drain(next.flushMode, into: &output)
@@ -73,15 +73,15 @@ struct GzipEncoder: ~Copyable {
         return output
     }
 
-    /// Has zlib work until it leaves some of its space unused, which means that it has no more to give.
+    /// Runs zlib until it leaves some of the buffer unused, which means that it has no more output.
     private mutating func drain(_ flushMode: CInt, into output: inout [UInt8]) -> CInt {
         repeat {
-            stream.pointee.next_out = space.baseAddress
-            stream.pointee.avail_out = CUnsignedInt(space.count)
+            stream.pointee.next_out = outputBuffer.baseAddress
+            stream.pointee.avail_out = CUnsignedInt(outputBuffer.count)
             let code = deflate(stream, flushMode)
-            // Z_BUF_ERROR says that there was nothing to do, which is none: a second flush, say.
+            // Z_BUF_ERROR means that there was nothing to do, for example at a second flush. It is not an error.
             guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { return code }
-            output.append(contentsOf: space[..<(space.count - Int(stream.pointee.avail_out))])
+            output.append(contentsOf: outputBuffer[..<(outputBuffer.count - Int(stream.pointee.avail_out))])
         } while stream.pointee.avail_out == 0
         return Z_OK
     }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Compresses what a producer writes, on its way to the client, on another thread than the connection's loop.
+/// Compresses a producer's output on its way to the client, off the connection's loop.
 ///
-/// It has one writer at a time, as the writer behind it.
+/// One caller may write at a time, as with the underlying writer.
 final class GzipWriter: Sendable {
-    /// Bytes compressed in one go, about a millisecond's work.
+    /// Bytes compressed at once: about a millisecond's work.
     static let pieceBytes = 64 * 1024
-    /// What is compressed on the loop: going to another thread and back costs as much.
+    /// Input up to this size is compressed on the loop: moving to another thread and back would cost as much.
     static let loopBytesMax = 512
 
     private let writer: ResponseBodyWriter
@@ -25,7 +25,7 @@ final class GzipWriter: Sendable {
         }
     }
 
-    /// Sends what was written so far, such that it can be decompressed.
+    /// Sends what was written so far in a form that can be decompressed.
     func flush() async throws {
         try await encode([], then: .pause)
         try await writer.flush()

@@ -1,17 +1,17 @@
 import HTTPTypes
 import HTTPWire
 
-/// gzip for streamed answers. Answers made at once stay as they are: they are small.
+/// gzip for streamed responses. Responses with a fixed body stay as they are: they are small.
 public enum StreamCompression {
-    /// Compresses a streamed answer if its client prefers that, and says in `Vary` that this depends on the client.
+    /// Compresses a streamed response if its client prefers gzip, and names `Accept-Encoding` in `Vary`.
     ///
-    /// The answer to HEAD has the fields that the one to GET would have. A client that wants neither gzip nor the
-    /// plain body gets a 406.
+    /// The response to HEAD has the fields that the response to GET would have. A client that accepts neither gzip nor
+    /// the plain body gets a 406.
     public static let middleware: Middleware = { request, next in
         try apply(to: try await next(request), for: request)
     }
 
-    /// The same, for a middleware that has the response anyway: each layer around a handler costs.
+    /// The same as a function, for a middleware that already has the response: each middleware layer has a cost.
     public static func apply(to response: ServerResponse, for request: ServerRequest) throws -> ServerResponse {
         guard case .stream(let produce) = response.body, response.fields[.contentEncoding] == nil else {
             return response
@@ -41,12 +41,12 @@ extension ServerResponse {
 }
 
 extension HTTPFields {
-    /// Adds a request field to those that the answer depends on.
+    /// Adds a request field to the list of fields that the response depends on.
     mutating func vary(by name: String) {
         self[.vary] = self[.vary].map { "\($0), \(name)" } ?? name
     }
 
-    /// A strong validator promises the same bytes, which another coding has not (RFC 9110, section 8.8.1).
+    /// A strong validator promises identical bytes, which a compressed body does not have (RFC 9110, section 8.8.1).
     fileprivate mutating func weakenETag() {
         guard let tag = self[.eTag], tag.hasPrefix("\"") else { return }
         self[.eTag] = "W/" + tag
@@ -56,5 +56,5 @@ extension HTTPFields {
 extension Problem {
     fileprivate static let noAcceptableEncoding = Problem(
         .notAcceptable, code: "no-acceptable-encoding",
-        detail: "Accept-Encoding rules out both gzip and a body without a coding.")
+        detail: "Accept-Encoding excludes both gzip and an uncompressed body.")
 }

@@ -1,14 +1,14 @@
-/// The deadlines of one connection, as a value: what it waits for and until when, and how fast its client reads. Time
-/// is passed in.
+/// The deadlines of one connection, as a value: its current wait, the end of that wait, and the client's reading rate.
+/// The caller passes the time in.
 struct ConnectionDeadlines {
     typealias Instant = ContinuousClock.Instant
 
-    /// What a connection waits for, each with a deadline of its own.
+    /// What a connection waits for. Each wait has its own deadline.
     enum Wait {
         case handshake, idle, idleDrain, head, body, memory, handler, halfClosed, producer, reader, linger
     }
 
-    /// An interval in which the client has to read some of the bytes that wait for it.
+    /// An interval over which the client's reading rate is measured.
     private struct ReadingWindow {
         let start: Instant
         let end: Instant
@@ -20,7 +20,7 @@ struct ConnectionDeadlines {
     private var end: Instant?
     private var window: ReadingWindow?
 
-    /// When the first of them passes.
+    /// The earlier of the two deadlines.
     var next: Instant? {
         guard let end else { return window?.end }
         return window.map { min($0.end, end) } ?? end
@@ -32,21 +32,21 @@ struct ConnectionDeadlines {
         self.end = end
     }
 
-    /// The present wait is over. The next one begins anew, even if it is for the same.
+    /// Ends the current wait. The next wait starts a new deadline, even if it is of the same kind.
     mutating func endWait() { wait = nil }
 
-    /// The wait whose deadline has passed, once.
+    /// Returns the wait whose deadline has passed, once.
     mutating func passedWait(now: Instant) -> Wait? {
         guard let end, end <= now else { return nil }
         self.end = nil
         return wait.take()
     }
 
-    /// Bytes wait for the client.
+    /// Starts to measure the client's reading rate, because bytes wait for it.
     ///
     /// - Parameters:
-    ///   - acknowledged: the bytes that the client has acknowledged until now.
-    ///   - duration: of a window.
+    ///   - acknowledged: the bytes that the client has acknowledged so far.
+    ///   - duration: the length of a window.
     mutating func watchReader(now: Instant, acknowledged: @autoclosure () -> Int, for duration: Duration) {
         guard window == nil else { return }
         window = ReadingWindow(start: now, end: now + duration, acknowledged: acknowledged())
@@ -54,7 +54,7 @@ struct ConnectionDeadlines {
 
     mutating func stopWatchingReader() { window = nil }
 
-    /// How many bytes a second the client has read in the window that ends now; nil while none ends.
+    /// The bytes a second that the client read in the window that ends now; nil if no window ends now.
     mutating func readingRate(now: Instant, acknowledged: @autoclosure () -> Int) -> Double? {
         guard let window, window.end <= now else { return nil }
         self.window = nil

@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// What a connection may take and for how long: the part of the configuration that its decisions need. All connections
+/// The limits and timeouts of a connection: the part of the configuration that `ConnectionState` needs. All connections
 /// of a loop share one.
 final class ConnectionRules: Sendable {
     let wire: WireLimits

@@ -1,36 +1,36 @@
 import HTTPTypes
 import HTTPWire
 
-/// The decisions of one connection, as a value: it hears what happened and says what to do. It knows no socket, no
-/// clock and no task.
+/// The decisions of one connection, as a value: events in, actions out. It has no socket, no clock and no task.
 ///
-/// Each event is a function. After an event the driver carries out what ``next()`` returns until it returns nil, and
-/// then calls ``settle(now:unacknowledged:)`` and obeys ``interest`` and ``nextDeadline``. Requests are served one
-/// after another, in order.
+/// Each event is a function. After an event the driver performs what ``next()`` returns until it returns nil. Then it
+/// calls ``updateDeadlines(now:unacknowledged:)`` and applies ``interest`` and ``nextDeadline``. Requests are served
+/// one after another, in order.
 ///
-/// The phases, what each waits for at most how long (`Deadlines`), and what ends it:
+/// The phases, their timeouts (`Deadlines`) and their transitions:
 ///
-/// - **receiving**: the next request is on its way, or none is. Waits: `handshake`, `idle` (`idleDrain` while
-///   draining) before its first byte, `head` from there (408), `body` from the end of the head (408), `memory` while
-///   the loop holds too much and this connection may not be read (503). A head leads to *routing*, a complete request
-///   to *responding*. A request that breaks a rule gets its response and leads to *finishing*.
-/// - **routing**: the driver finds the route, at once; back to *receiving*.
-/// - **admitting**: the body is still on its way and the route judges the head: `handler` (503). Nothing is read.
-///   Admission leads back to *receiving*, a refusal is the response and leads to *finishing*.
-/// - **responding**: the handler runs: `handler` (503), `halfClosed` once the client has stopped sending. Reads
-///   ahead, up to `unreadBytesMax`. Its response leads to *receiving* or *finishing*, the head of a streamed one to
-///   *streaming*.
-/// - **streaming**: the response has begun. Its producer may be silent for `handler` at most; this and every other
-///   failure resets the connection, as nothing may be written behind a response that has begun. Its end leads to
-///   *receiving* or *finishing*.
-/// - **refusing**: the driver renders the connection's last response, at once; leads to *finishing*.
+/// - **receiving**: waits for the next request or reads it. Timeouts: `handshake`; `idle` (`idleDrain` while draining)
+///   before the first byte; `head` from the first byte (408); `body` from the end of the head (408); `memory` while the
+///   loop's memory is exhausted and this connection may not be read (503). A head leads to *routing*, a complete
+///   request to *responding*. A malformed request gets its response and leads to *finishing*.
+/// - **routing**: the driver finds the route at once; back to *receiving*.
+/// - **admitting**: the body has not arrived yet and the route checks the head. Timeout: `handler` (503). Nothing is
+///   read. Admission leads back to *receiving*; a refusal is the response and leads to *finishing*.
+/// - **responding**: the handler runs. Timeouts: `handler` (503), `halfClosed` once the client has stopped sending. Up
+///   to `unreadBytesMax` are read ahead. The response leads to *receiving* or *finishing*, the head of a streamed
+///   response to *streaming*.
+/// - **streaming**: a streamed response has begun. Timeout between two writes of its producer: `handler`. This and
+///   every other failure resets the connection, because no other response may follow. Its end leads to *receiving* or
+///   *finishing*.
+/// - **refusing**: the driver renders the connection's last response at once; leads to *finishing*.
 /// - **finishing**: the last response is being sent. Nothing is read. Once it is sent: *lingering*.
-/// - **lingering**: all is sent; what the client still sends is dropped until it closes, for `linger`: closing now
-///   would send RST, which could destroy the response on its way (RFC 9112 section 9.6).
-/// - **closed**: the descriptor is closed. No action follows but the reports of what was cut.
+/// - **lingering**: all is sent. Input is dropped until the client closes. Timeout: `linger`. Closing now would send
+///   RST, which could destroy the response in flight (RFC 9112 section 9.6).
+/// - **closed**: the descriptor is closed. The only actions that follow report the exchanges that were cut.
 ///
-/// In every phase: while bytes wait for the client it must take `readBytesPerSecondMin` in each `write`, else the
-/// connection is reset. No request begins while `unsentBytesMax` wait. A transport that breaks leads to *closed*.
+/// In every phase, while bytes wait for the client, it must read `readBytesPerSecondMin` on average in each `write`
+/// interval, else the connection is reset. No request begins while `unsentBytesMax` wait. A broken transport leads to
+/// *closed*.
 struct ConnectionState: ~Copyable {
     typealias Instant = ContinuousClock.Instant
 
@@ -38,45 +38,46 @@ struct ConnectionState: ~Copyable {
         case receiving, routing, admitting, responding, streaming, refusing, finishing, lingering, closed
     }
 
-    /// What the driver has to do.
+    /// What the driver must do.
     enum Action {
-        /// Read from the transport once, and report it: `received`, `readNothing`, `inputEnded` or `broke`.
+        /// Read from the transport once, and report the result: `received`, `readWouldBlock`, `inputEnded` or
+        /// `transportFailed`.
         case read
-        /// Send what `output` holds, as far as the transport takes it, and report it: `sent` or `broke`.
+        /// Send `output`, as much as the transport accepts, and report it: `sent` or `transportFailed`.
         case send
-        /// Find the route of the request and report it: `begin`.
+        /// Find the route of the request, and report it: `begin`.
         case route(RequestHead)
-        /// Have the route judge the head: `admitted`, or `respond` with the refusal.
+        /// Let the route check the head, and report `admitted`, or `respond` with the refusal.
         case admit(Exchange)
-        /// Have the request answered: `respond`, or `beginStream` and so on.
+        /// Run the handler, and report `respond`, or `beginStream` and what follows.
         case run(Exchange)
-        /// Render the problem as the connection's last response: `respondLast`.
+        /// Render the problem as the connection's last response, and report `respondLast`.
         indirect case refuse(Problem, Exchange?)
-        /// The handler runs in vain: cancel it.
+        /// Cancel the handler: its response is not needed any more.
         case cancel(Exchange)
-        /// The exchange is over: tell the observer.
+        /// The exchange is over: notify the observer.
         case finished(Exchange)
-        /// The producer of the stream waits and may go on.
+        /// The producer of the stream waits and may continue.
         case resumeStream
-        /// A response could not be written as the handler made it; a 500 went out in its place.
+        /// The handler's response could not be encoded; a 500 was sent in its place.
         indirect case reportUnsendable(Exchange, ResponseError)
-        /// Tell the peer that nothing follows.
+        /// Tell the peer that nothing more follows.
         case finishWriting
-        /// Close the descriptor; with `reset` the peer learns that the response is not complete.
+        /// Close the descriptor; `reset` tells the peer that the response is incomplete.
         case close(reset: Bool)
     }
 
-    /// Reads from a connection before others have their turn. With a full buffer each, it is 256 KiB.
+    /// Reads from a connection before others get their turn. With a full buffer each, that is 256 KiB.
     static let readsPerTurnMax = 4
 
     let rules: ConnectionRules
     private(set) var phase = Phase.receiving
     private(set) var output = OutputBuffer()
-    /// The request in work, until its response is written.
+    /// The request being handled, until its response is written.
     private(set) var exchange: Exchange?
-    /// The loop holds as much as it may: only little is read until it is less. Set by the driver.
+    /// The loop's memory is exhausted: each connection may hold only `heldBytesFree`. Set by the driver.
     var isMemoryShort = false
-    /// The handshake of TLS is under way. Set by the driver.
+    /// The TLS handshake is not complete. Set by the driver.
     var isHandshaking = false
 
     private var parser: RequestParser
@@ -84,17 +85,17 @@ struct ConnectionState: ~Copyable {
     private var isStreamKeepAlive = false
     private var isStreamWaiting = false
     private var isDraining = false
-    /// The client sends no more.
+    /// The client has stopped sending.
     private var inputHasEnded = false
     private var isReadable = false
     private var isWritable = true
-    /// The transport holds bytes of its own that the socket did not take.
-    private var isHeldBack = false
+    /// The transport holds bytes that the socket did not accept.
+    private var transportHasUnsentBytes = false
     private var readsLeft = readsPerTurnMax
-    /// The exchanges whose responses are written and not yet sent, in order.
+    /// The exchanges whose responses are written but not sent yet, in order: a list linked by `following`.
     private var firstSending: Exchange?
     private var lastSending: Exchange?
-    /// Actions that no state implies.
+    /// Actions that do not follow from the other properties.
     private var queued: [Action] = []
 
     private var deadlines = ConnectionDeadlines()
@@ -109,7 +110,7 @@ struct ConnectionState: ~Copyable {
 // MARK: - What to do
 
 extension ConnectionState {
-    /// The next action, nil until something happens.
+    /// The next action; nil if there is nothing to do until the next event.
     mutating func next() -> Action? {
         if !queued.isEmpty { return queued.removeFirst() }
         if phase == .closed { return nil }
@@ -128,16 +129,17 @@ extension ConnectionState {
         return nil
     }
 
-    /// What the socket is to be polled for.
+    /// The readiness to poll the socket for.
     var interest: (readable: Bool, writable: Bool) { (wantsInput, hasOutput && phase != .closed) }
 
-    /// Whether there is more to read now, of which no poller tells: the driver has to come back after the others' turn.
+    /// Whether there is more to read that no poller reports: the driver must continue after the other connections'
+    /// turn.
     var hasMoreToRead: Bool { isReadable && wantsInput }
 
-    /// Between requests, with nothing of the next one.
+    /// Between requests, with no byte of the next one.
     var isIdle: Bool { phase == .receiving && exchange == nil && !hasOutput && parser.phase == .idle }
 
-    /// The bytes that the connection holds of requests and responses.
+    /// The bytes of requests and responses that the connection holds.
     var heldByteCount: Int {
         var count = parser.unreadByteCount + output.count + (exchange?.body.count ?? 0)
         var sending = firstSending
@@ -148,10 +150,12 @@ extension ConnectionState {
         return count
     }
 
-    private var hasOutput: Bool { !output.isEmpty || isHeldBack }
+    private var hasOutput: Bool { !output.isEmpty || transportHasUnsentBytes }
 
     private mutating func popSent() -> Exchange? {
-        guard let exchange = firstSending, exchange.outputEnd <= output.sentTotal, !isHeldBack else { return nil }
+        guard !transportHasUnsentBytes, let exchange = firstSending, exchange.outputEnd <= output.sentTotal else {
+            return nil
+        }
         firstSending = exchange.following
         exchange.following = nil
         if firstSending == nil { lastSending = nil }
@@ -165,7 +169,7 @@ extension ConnectionState {
         return .finishWriting
     }
 
-    /// Whether to read on: unread input is limited, and TCP makes the client wait.
+    /// Whether to read on. Unread input is limited; TCP then slows the client down.
     var wantsInput: Bool {
         guard !inputHasEnded else { return false }
         switch phase {
@@ -176,14 +180,14 @@ extension ConnectionState {
         }
     }
 
-    /// The connection has what each may hold while the loop's memory is short.
+    /// The connection holds as much as it may while the loop's memory is exhausted.
     private var isStalled: Bool { isMemoryShort && heldByteCount >= rules.heldBytesFree }
 }
 
 // MARK: - From bytes to requests
 
 extension ConnectionState {
-    /// Takes requests from what has arrived, as far as the client, the handler and the reader let it.
+    /// Parses requests from the input, unless a request is being handled or too much output waits.
     private mutating func parse() -> Action? {
         while phase == .receiving, output.count < rules.unsentBytesMax {
             do {
@@ -191,14 +195,14 @@ extension ConnectionState {
                 case .head(let head):
                     phase = .routing
                     return .route(head)
-                case .body(let bytes): take(bytes)
+                case .body(let bytes): appendToBody(bytes)
                 case .end: return run()
                 case nil:
                     if let exchange, !exchange.isAdmitted {
                         phase = .admitting
                         return .admit(exchange)
                     }
-                    // What the transport still holds comes before the end of the input.
+                    // Input that the transport still holds comes before the end of the input.
                     guard inputHasEnded || parser.phase == .closed else { return nil }
                     try parser.finish()
                     phase = .finishing
@@ -210,8 +214,8 @@ extension ConnectionState {
         return nil
     }
 
-    /// A body beyond its limit goes to the handler as such, which may refuse the request for another reason first;
-    /// anything else is answered by the protocol. Either way nothing behind it is read as a request.
+    /// A body beyond its limit goes to the handler, which may refuse the request for another reason first. Any other
+    /// error gets its response here. In both cases the rest of the input is not parsed as a request.
     private mutating func receivingFailed(_ error: WireError) -> Action? {
         guard error.reason == .bodyTooLarge, let exchange else {
             refuse(Problem(error))
@@ -227,7 +231,7 @@ extension ConnectionState {
         return exchange.map(Action.run)
     }
 
-    /// The request of a `route` action, with its route.
+    /// Starts the exchange of a `route` action; it has its target now.
     mutating func begin(_ exchange: Exchange) {
         guard phase == .routing, let head = exchange.head else { return }
         self.exchange = exchange
@@ -250,7 +254,7 @@ extension ConnectionState {
         }
     }
 
-    /// The route lets the body come.
+    /// The route accepts the head, so the body is read.
     mutating func admitted(_ exchange: Exchange) {
         guard phase == .admitting, self.exchange === exchange else { return }
         exchange.isAdmitted = true
@@ -258,7 +262,7 @@ extension ConnectionState {
         if exchange.head?.expectsContinue == true { ResponseEncoder.encodeContinue(into: &output.bytes) }
     }
 
-    private mutating func take(_ bytes: ArraySlice<UInt8>) {
+    private mutating func appendToBody(_ bytes: ArraySlice<UInt8>) {
         guard let exchange else { return }
         exchange.bodyByteCount += bytes.count
         if exchange.bodyByteCount > exchange.bodyBytesMax {
@@ -276,7 +280,7 @@ extension ConnectionState {
 // MARK: - Events of the transport
 
 extension ConnectionState {
-    /// The poller says that there is something to read; or the driver comes back to read on.
+    /// The poller reports that there is something to read, or the driver continues reading.
     mutating func becameReadable() {
         isReadable = true
         readsLeft = Self.readsPerTurnMax
@@ -284,7 +288,7 @@ extension ConnectionState {
 
     mutating func becameWritable() { isWritable = true }
 
-    /// - Parameter hasMore: the transport holds more that no poller tells of.
+    /// - Parameter hasMore: the transport holds more input, which no poller reports.
     mutating func received(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) {
         isReadable = hasMore
         switch phase {
@@ -293,32 +297,32 @@ extension ConnectionState {
         }
     }
 
-    mutating func readNothing() { isReadable = false }
+    mutating func readWouldBlock() { isReadable = false }
 
-    /// The client finished sending. It may still want its responses.
+    /// The client has stopped sending. It may still want its responses.
     mutating func inputEnded() {
         isReadable = false
         inputHasEnded = true
         if phase == .lingering { close(reset: false) }
     }
 
-    /// The transport took `count` bytes of the output.
+    /// The transport accepted `count` bytes of the output.
     ///
-    /// - Parameter isHeldBack: it holds bytes that the socket did not take.
-    mutating func sent(_ count: Int, isHeldBack: Bool) {
+    /// - Parameter transportHasUnsentBytes: the transport holds bytes that the socket did not accept.
+    mutating func sent(_ count: Int, transportHasUnsentBytes: Bool) {
         output.remove(count)
-        self.isHeldBack = isHeldBack
+        self.transportHasUnsentBytes = transportHasUnsentBytes
         if hasOutput { isWritable = false }
     }
 
-    /// The transport itself has bytes to send, such as those of a handshake.
-    mutating func holdBack(_ isHeldBack: Bool) {
-        self.isHeldBack = isHeldBack
-        if isHeldBack { isWritable = false }
+    /// The transport may have bytes of its own to send, such as those of a handshake.
+    mutating func updateTransport(hasUnsentBytes: Bool) {
+        transportHasUnsentBytes = hasUnsentBytes
+        if hasUnsentBytes { isWritable = false }
     }
 
     /// The transport failed, or the peer reset the connection.
-    mutating func broke() { close(reset: false) }
+    mutating func transportFailed() { close(reset: false) }
 }
 
 // MARK: - Responses
@@ -333,10 +337,10 @@ extension ConnectionState {
         }
     }
 
-    /// Gives the output memory to write into, where it has none.
+    /// Gives the output buffer memory, if it has none.
     mutating func adoptBuffer(_ spare: inout [UInt8]) { output.adopt(&spare) }
 
-    /// Memory of the output that is not needed any more.
+    /// Returns the output buffer's memory once it is not needed any more.
     mutating func releaseBuffer() -> [UInt8]? { output.release() }
 
     /// Writes the whole response of the exchange.
@@ -344,17 +348,18 @@ extension ConnectionState {
     /// - Parameter date: the value of the field Date.
     mutating func respond(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
         guard isCurrent(exchange), phase != .streaming, let head = exchange.head else { return }
-        // Of a body that nobody reads the rest would be taken for the next request.
+        // The rest of an unread body would be parsed as the next request.
         let canGoOn = phase == .responding && isParserOpen && !isDraining
-        let encoder = ResponseEncoder(answering: head, isKeepAlive: canGoOn)
+        let encoder = ResponseEncoder(for: head, isKeepAlive: canGoOn)
         let isWhole = write(response, encoder, exchange, date)
         end(exchange, isKeepAlive: isWhole && encoder.isKeepAlive)
     }
 
-    /// Writes the connection's last response; `exchange` is the present one, or stands for what was no request.
+    /// Writes the connection's last response. `exchange` is the current one, or a stand-in if the input was not a
+    /// request.
     mutating func respondLast(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
         guard phase == .refusing else { return }
-        let encoder = exchange.head.map { ResponseEncoder(answering: $0, isKeepAlive: false) } ?? .closing
+        let encoder = exchange.head.map { ResponseEncoder(for: $0, isKeepAlive: false) } ?? .closing
         _ = write(response, encoder, exchange, date)
         end(exchange, isKeepAlive: false)
     }
@@ -367,7 +372,7 @@ extension ConnectionState {
         if !isKeepAlive { parser.close() }
     }
 
-    /// The response is written; it is over once it is sent.
+    /// The response is written; the exchange ends once it is sent.
     private mutating func finish(_ exchange: Exchange) {
         exchange.outputEnd = output.end
         if let lastSending { lastSending.following = exchange } else { firstSending = exchange }
@@ -399,7 +404,7 @@ extension ConnectionState {
         }
     }
 
-    /// Ends the connection with a response, if none has begun.
+    /// Ends the connection with a response, unless one has begun.
     private mutating func refuse(_ problem: Problem) {
         switch phase {
         case .receiving, .routing, .admitting, .responding:
@@ -415,12 +420,12 @@ extension ConnectionState {
 // MARK: - Streamed responses
 
 extension ConnectionState {
-    /// Writes the head of a response of unknown length. It leaves at once.
+    /// Writes the head of a response of unknown length; it is sent at once.
     ///
-    /// - Returns: whether its body may follow.
+    /// - Returns: whether the body may follow.
     mutating func beginStream(of exchange: Exchange, _ response: ServerResponse, date: [UInt8]) -> Bool {
         guard isCurrent(exchange), phase == .responding, let head = exchange.head else { return false }
-        var encoder = ResponseEncoder(answering: head, isKeepAlive: isParserOpen && !isDraining)
+        var encoder = ResponseEncoder(for: head, isKeepAlive: isParserOpen && !isDraining)
         do {
             stream = try encoder.encodeStream(
                 response.status, response.fields, date: date, more: { exchange.writeOwnFields(to: &$0) },
@@ -443,16 +448,16 @@ extension ConnectionState {
         stream?.encode(bytes, into: &output.bytes)
     }
 
-    /// The producer has made something, be it that it is not sent yet: it is not silent.
+    /// The producer wrote something, possibly not sent yet. Restarts its timeout.
     mutating func producerActed() { if deadlines.wait == .producer { deadlines.endWait() } }
 
-    /// Whether the producer has to wait for the reader; `resumeStream` ends the wait.
+    /// Whether the producer must wait for the reader; `resumeStream` ends the wait.
     mutating func streamMustWait(_ exchange: Exchange) -> Bool {
         isStreamWaiting = isCurrent(exchange) && output.count >= streamBytesMax
         return isStreamWaiting
     }
 
-    /// A stream that waited goes on when half of what it may have unsent is sent.
+    /// A waiting stream continues once half of `streamBytesMax` is sent.
     private var isStreamFull: Bool { output.count > streamBytesMax / 2 }
 
     private var streamBytesMax: Int { isMemoryShort ? rules.heldBytesFree : rules.unsentBytesMax }
@@ -464,7 +469,7 @@ extension ConnectionState {
         end(exchange, isKeepAlive: isStreamKeepAlive && !isDraining)
     }
 
-    /// A missing end tells the client that the response is not complete.
+    /// Resets the connection: the missing end tells the client that the response is incomplete.
     mutating func failStream(of exchange: Exchange) {
         if isCurrent(exchange) { close(reset: true) }
     }
@@ -473,16 +478,17 @@ extension ConnectionState {
 // MARK: - The end
 
 extension ConnectionState {
-    /// The connection is not wanted: the problem is its only response.
+    /// Refuses the connection: the problem is its only response.
     mutating func refuseAll(_ problem: Problem) { refuse(problem) }
 
-    /// The server stops: what is in flight is answered, an idle connection has a moment to send what is on its way.
+    /// The server stops: requests in flight get their responses, and an idle connection may still send a request that
+    /// is on its way, for `idleDrain`.
     mutating func drain() { isDraining = true }
 
     /// Ends the connection at once.
     mutating func abort() { close(reset: true) }
 
-    /// Makes room for another connection, if this one is idle.
+    /// Closes the connection if it is idle, to make room for another.
     mutating func evict() { if isIdle { close(reset: false) } }
 
     private mutating func close(reset: Bool) {
@@ -512,14 +518,14 @@ extension ConnectionState {
 // MARK: - Deadlines
 
 extension ConnectionState {
-    /// When `timePassed` must be called at the latest.
+    /// The latest time at which `timePassed` must be called.
     var nextDeadline: Instant? { deadlines.next }
 
-    /// Derives the deadlines from the state. A deadline begins when its wait does, so that trickling bytes do not
-    /// move it.
+    /// Derives the deadlines from the state. A deadline starts when its wait starts, so that a client that sends byte
+    /// by byte does not move it.
     ///
-    /// - Parameter unacknowledged: the bytes that the system took and the peer has not acknowledged.
-    mutating func settle(now: Instant, unacknowledged: @autoclosure () -> Int) {
+    /// - Parameter unacknowledged: the bytes that the system accepted and the peer has not acknowledged.
+    mutating func updateDeadlines(now: Instant, unacknowledged: @autoclosure () -> Int) {
         guard phase != .closed else { return }
         let wait = nextWait
         if wait != deadlines.wait { deadlines.begin(wait, until: deadline(of: wait, from: now)) }
@@ -579,7 +585,7 @@ extension ConnectionState {
         return isDraining ? .idleDrain : .idle
     }
 
-    /// Nil for a wait without a deadline of its own: the rate at which the client reads bounds it.
+    /// Nil for a wait that is bounded by the client's reading rate only.
     private func deadline(of wait: ConnectionDeadlines.Wait, from now: Instant) -> Instant? {
         let deadlines = rules.deadlines
         return switch wait {
@@ -587,7 +593,7 @@ extension ConnectionState {
         case .idle: now + deadlines.idle
         case .idleDrain: now + deadlines.idleDrain
         case .head: now + deadlines.head
-        // From the end of the head, whatever the connection waited for meanwhile.
+        // Counted from the end of the head, whatever the connection waited for since.
         case .body: (exchange?.start ?? now) + deadlines.body
         case .memory: now + deadlines.memory
         case .handler, .producer: now + deadlines.handler
@@ -599,7 +605,7 @@ extension ConnectionState {
 }
 
 extension RequestHead {
-    /// Whether the body, as far as its length is known, is one of at most `length` bytes.
+    /// Whether the body, as far as its length is known, has at most `length` bytes.
     fileprivate func hasBody(within length: Int) -> Bool {
         switch bodyFraming {
         case .none: true
@@ -610,7 +616,7 @@ extension RequestHead {
 }
 
 extension Exchange {
-    /// The fields that the server adds to every response beside those of the protocol.
+    /// The fields that the server adds to every response, besides those of the protocol.
     fileprivate func writeOwnFields(to bytes: inout [UInt8]) {
         bytes.append(contentsOf: "X-Request-Id: ".utf8)
         requestID.write(to: &bytes)

@@ -1,17 +1,17 @@
 import HTTPTypes
 import HTTPWire
 
-/// One request of a connection, from its head until its response is sent, or the client is gone. Used on its loop
-/// only; what a handler reads of it (`ServerRequest`) does not change any more when the handler begins.
+/// One request of a connection, from its head until its response is sent or the client is gone. Used on its loop only.
+/// The parts that a handler reads (`ServerRequest`) do not change after the handler begins.
 final class Exchange: @unchecked Sendable {
-    /// What makes the response.
+    /// What produces the response.
     enum Target {
         case endpoint(Endpoint, captures: [String])
         case options(allow: String)
         case problem(Problem)
     }
 
-    /// Nil if what came was no request.
+    /// Nil if the input was not a request.
     let head: RequestHead?
     let requestID: RequestID
     let target: Target
@@ -20,24 +20,24 @@ final class Exchange: @unchecked Sendable {
     let start: ContinuousClock.Instant
 
     var body: [UInt8] = []
-    /// The bytes of the body so far, those that were dropped included.
+    /// The bytes of the body received so far, dropped ones included.
     var bodyByteCount = 0
-    /// The body went beyond what the route keeps: the rest is dropped.
+    /// The body exceeds the route's limit: the rest is dropped.
     var isBodyTooLarge = false
-    /// The route has judged the head, or has nothing to judge.
+    /// The route has accepted the head, or accepts every head.
     var isAdmitted: Bool
 
     /// Nil until the head of the response is written.
     var status: HTTPResponse.Status?
     var responseBodyByteCount = 0
-    /// Whether all of the response was handed to the system to send.
+    /// Whether the whole response was handed to the system to send.
     var isComplete = false
-    /// Where the response ends in the connection's output.
+    /// The position in the connection's output where the response ends.
     var outputEnd = 0
-    /// The exchange whose response follows in the connection's output.
+    /// The next exchange of which the response is being sent.
     var following: Exchange?
 
-    /// The task that runs the handler, while it does.
+    /// The task that runs the handler, while the handler runs.
     private var task: UnsafeCurrentTask?
     private(set) var isCancelled = false
 
@@ -57,7 +57,7 @@ final class Exchange: @unchecked Sendable {
         if case .endpoint(let endpoint, _) = target { endpoint } else { nil }
     }
 
-    /// The largest body that is kept.
+    /// The largest body that is kept for the handler.
     var bodyBytesMax: Int { endpoint?.bodyBytesMax ?? 0 }
 }
 
@@ -71,7 +71,7 @@ extension Exchange {
         self.task = nil
     }
 
-    /// The handler, if it runs or is about to, runs in vain.
+    /// Cancels the handler, whether it runs or is about to.
     func cancel() {
         isCancelled = true
         task?.cancel()

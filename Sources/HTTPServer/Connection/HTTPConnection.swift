@@ -3,9 +3,9 @@ import HTTPTypes
 import HTTPWire
 import Logging
 
-/// One client's connection: carries out what its ``ConnectionState`` decides, and decides nothing itself.
+/// One client's connection: performs what its ``ConnectionState`` decides, and decides nothing itself.
 ///
-/// Used on its loop only. Everything that happens ends with `advance`.
+/// Used on its loop only. The handling of every event ends with `advance`.
 final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
     let context: LoopContext
     let address: SocketAddress
@@ -15,7 +15,7 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
     private var state: ConnectionState
     private var stream: ResponseStream?
     private var isAdvancing = false
-    /// The bytes that the loop's budget is charged with.
+    /// The bytes charged to the loop's memory budget.
     private var chargedByteCount = 0
     private var waitsForMemory = false
 
@@ -23,8 +23,8 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
     private var interest: Readiness = .readable
     private var timer: LoopTimer?
     private var timerDeadline: ContinuousClock.Instant?
-    /// Its place among the idle connections of the loop.
-    var idlePlace = IdleConnections.Place()
+    /// Its link in the loop's list of idle connections.
+    var idleLink = IdleConnections.Link()
 
     init(
         _ transport: any Transport, address: SocketAddress, context: LoopContext,
@@ -44,7 +44,7 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
             return advance()
         }
         self.watch = watch
-        settle()
+        updateInterestAndTimer()
     }
 
     func descriptorIsReady(_ readiness: Readiness) {
@@ -52,8 +52,8 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         if readiness.contains(.readable), state.wantsInput {
             state.becameReadable()
         } else if !readiness.isDisjoint(with: .failed) {
-            // A connection that is not read is told nothing else, again and again.
-            state.broke()
+            // Without this a connection that is not read would be reported again in every round.
+            state.transportFailed()
         }
         advance()
     }
@@ -70,32 +70,32 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         advance()
     }
 
-    /// Closes the connection, if it is idle.
+    /// Closes the connection if it is idle.
     func evict() {
         state.evict()
         advance()
     }
 
-    /// The loop holds less than it may.
-    func memoryIsBack() {
+    /// The loop's memory budget has room again.
+    func memoryIsAvailable() {
         waitsForMemory = false
         advance()
     }
 }
 
-// MARK: - Carrying out
+// MARK: - Performing actions
 
 extension HTTPConnection {
     private func advance() {
         guard !isAdvancing else { return }
         isAdvancing = true
         state.isMemoryShort = context.memory.isSpent
-        while let action = state.next() { carryOut(action) }
+        while let action = state.next() { perform(action) }
         isAdvancing = false
-        settle()
+        updateInterestAndTimer()
     }
 
-    private func carryOut(_ action: ConnectionState.Action) {
+    private func perform(_ action: ConnectionState.Action) {
         switch action {
         case .read: read()
         case .send: send()
@@ -110,7 +110,7 @@ extension HTTPConnection {
         case .reportUnsendable(let exchange, let error): context.report(error, of: exchange)
         case .finishWriting:
             transport.finishWriting()
-            state.holdBack(transport.hasUnsentBytes)
+            state.updateTransport(hasUnsentBytes: transport.hasUnsentBytes)
         case .close(let reset): close(reset: reset)
         }
     }
@@ -120,18 +120,18 @@ extension HTTPConnection {
         case .bytes(let count):
             let bytes = UnsafeRawBufferPointer(rebasing: context.readBuffer[..<count])
             state.received(bytes, hasMore: transport.hasUnreadBytes)
-        case .blocked: state.readNothing()
+        case .blocked: state.readWouldBlock()
         case .end: state.inputEnded()
-        case .failed: return state.broke()
+        case .failed: return state.transportFailed()
         }
-        state.holdBack(transport.hasUnsentBytes)
+        state.updateTransport(hasUnsentBytes: transport.hasUnsentBytes)
         state.isHandshaking = transport.isHandshaking
     }
 
     private func send() {
-        guard let count = state.output.withUnsentBytes({ transport.write($0) }) else { return state.broke() }
-        state.sent(count, isHeldBack: transport.hasUnsentBytes)
-        if let spent = state.releaseBuffer() { context.giveBack(spent) }
+        guard let count = state.output.withUnsentBytes({ transport.write($0) }) else { return state.transportFailed() }
+        state.sent(count, transportHasUnsentBytes: transport.hasUnsentBytes)
+        if let spent = state.releaseBuffer() { context.recycle(spent) }
     }
 
     private func close(reset: Bool) {
@@ -143,15 +143,15 @@ extension HTTPConnection {
         context.idle.remove(self)
         context.memory.charge(before: chargedByteCount, now: 0)
         chargedByteCount = 0
-        if waitsForMemory { context.memory.forget(self) }
+        if waitsForMemory { context.memory.stopWaiting(self) }
         onClose(self)
     }
 
-    /// Waits for what the state waits for.
-    private func settle() {
+    /// Applies the state's interest and deadlines to the poller and the timer.
+    private func updateInterestAndTimer() {
         guard let watch else { return }
         let now = context.loop.now
-        state.settle(now: now, unacknowledged: transport.unacknowledgedByteCount)
+        state.updateDeadlines(now: now, unacknowledged: transport.unacknowledgedByteCount)
         let wanted = state.interest
         let interest: Readiness =
             wanted.readable
@@ -162,8 +162,8 @@ extension HTTPConnection {
             context.loop.change(watch, to: interest)
         }
         if state.nextDeadline != timerDeadline { setTimer(state.nextDeadline) }
-        settleMemory()
-        settleIdleness()
+        updateMemoryCharge()
+        updateIdleList()
         if state.hasMoreToRead { readOnLater() }
     }
 
@@ -180,7 +180,7 @@ extension HTTPConnection {
         advance()
     }
 
-    private func settleMemory() {
+    private func updateMemoryCharge() {
         let held = state.heldByteCount
         if held != chargedByteCount {
             let before = chargedByteCount
@@ -193,9 +193,9 @@ extension HTTPConnection {
         }
     }
 
-    private func settleIdleness() {
+    private func updateIdleList() {
         let isIdle = state.isIdle
-        guard isIdle || idlePlace.isTaken else { return }
+        guard isIdle || idleLink.isLinked else { return }
         context.idle.remove(self)
         guard isIdle else { return }
         context.idle.append(self)
@@ -249,8 +249,8 @@ extension HTTPConnection {
         state.respond(to: exchange, with: response, date: context.date.value())
     }
 
-    /// Runs the handler of the call's route, or has it judge the head. In a task of `HandlerTasks`.
-    func carryOut(_ call: HandlerTasks.Call) async {
+    /// Runs the call's handler, or the route's check of the head. Runs in a task of `HandlerTasks`.
+    func perform(_ call: HandlerTasks.Call) async {
         let exchange = call.exchange
         guard state.isCurrent(exchange), let endpoint = exchange.endpoint else { return }
         let response = await response(to: exchange, by: call.isAdmission ? endpoint.admit : endpoint.handler)
@@ -274,7 +274,7 @@ extension HTTPConnection {
         } catch let error as WireError {
             return context.render(Problem(error), exchange.requestID)
         } catch {
-            // A handler that was cancelled throws in vain.
+            // The error of a cancelled handler is not logged.
             if state.isCurrent(exchange) { context.logFailure(error, of: exchange) }
             return context.render(.internalError, exchange.requestID)
         }
@@ -305,7 +305,7 @@ extension HTTPConnection {
         advance()
     }
 
-    /// Whether the exchange waits for its response, or for the rest of it.
+    /// Whether the exchange still waits for its response, or for the rest of it.
     func isCurrent(_ exchange: Exchange) -> Bool { state.isCurrent(exchange) }
 
     func producerActed(_ exchange: Exchange) { state.producerActed() }
@@ -317,6 +317,6 @@ extension HTTPConnection {
         advance()
     }
 
-    /// Whether the producer has to wait for the reader; `resume` of its stream ends the wait.
+    /// Whether the producer must wait for the reader; `resume` of its stream ends the wait.
     func streamMustWait(_ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
 }

@@ -1,10 +1,10 @@
 import EventLoop
 import HTTPWire
 
-/// The owner of one streamed response: collects the pieces of its producer, hands them on as chunks, and has the
-/// producer wait for a slow reader. It has one writer at a time, in whichever task.
+/// The owner of one streamed response: collects the producer's pieces, passes them on as chunks, and suspends the
+/// producer while the client reads slowly. Any task may write, but only one at a time.
 actor ResponseStream {
-    /// Pieces are collected up to here before they leave as one chunk.
+    /// Pieces are collected up to this size before they are sent as one chunk.
     static let chunkBytes = 16 * 1024
 
     nonisolated let loop: EventLoop
@@ -22,12 +22,12 @@ actor ResponseStream {
         self.exchange = exchange
     }
 
-    /// What the producer writes to.
+    /// The writer for the producer.
     nonisolated var writer: ResponseBodyWriter {
         ResponseBodyWriter(write: { try await self.write($0) }, flush: { try await self.flush() })
     }
 
-    /// The client has taken enough, or is gone.
+    /// Ends the producer's wait: the client has read enough, or is gone.
     func resume() {
         waiter?.resume()
         waiter = nil
@@ -52,7 +52,7 @@ actor ResponseStream {
         try await sendCollected()
     }
 
-    /// Two writers would have their pieces mixed, and the second would take the place of the first where it waits.
+    /// Two concurrent writers would mix their pieces, and the second would overwrite the continuation of the first.
     private func beginWriting() throws {
         guard connection.isCurrent(exchange) else { throw ConnectionClosed() }
         guard !isWriting else { throw ConcurrentWrite() }
@@ -68,11 +68,11 @@ actor ResponseStream {
     private func waitForReader() async throws {
         if connection.streamMustWait(exchange) {
             await withUnsafeContinuation { continuation in
-                // On the way to this await others may have run.
+                // Other tasks may have run between the check and this point, so the condition is checked again.
                 if connection.streamMustWait(exchange) { waiter = continuation } else { continuation.resume() }
             }
         } else {
-            // A producer that never waits would keep the loop for itself.
+            // Without this a producer that never waits would block the loop.
             await Task.yield()
         }
         guard connection.isCurrent(exchange) else { throw ConnectionClosed() }

@@ -1,11 +1,11 @@
-/// A block of IP addresses in CIDR notation: `10.0.0.0/8`, `fd00::/8`, or one address.
+/// A block of IP addresses in CIDR notation: `10.0.0.0/8`, `fd00::/8`, or a single address.
 public struct AddressRange: Hashable, Sendable {
     private let first: IPAddress
-    /// Leading bits that an address shares with `first`, counted in the mapped form of IPv4: 96 more than written
-    /// there.
+    /// The number of leading bits that all addresses share. An IPv4 prefix counts in its IPv6-mapped form, so it is 96
+    /// more than written.
     private let prefixLength: Int
 
-    /// Nil for what is not an address with an optional prefix length.
+    /// Nil if the text is not an address with an optional prefix length.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }

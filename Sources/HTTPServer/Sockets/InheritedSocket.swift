@@ -3,26 +3,26 @@ import Glibc
 
 /// A listening socket that the parent process opened and keeps open: systemd's socket activation (sd_listen_fds(3)).
 ///
-/// While no process serves it, clients wait in its queue rather than being refused; so a service can be restarted
+/// While no process serves it, clients wait in its queue instead of being refused, so that a service can be restarted
 /// without a failed connection.
 public struct InheritedSocket: Hashable, Sendable {
-    /// The descriptor of the first; the others follow it (`SD_LISTEN_FDS_START`).
+    /// The first inherited descriptor; the others follow it (`SD_LISTEN_FDS_START`).
     private static let firstDescriptor: CInt = 3
-    /// More of them are a mistake.
+    /// A larger count is taken for a mistake.
     private static let countMax = 256
     private static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
 
     let descriptor: CInt
-    /// What the starter calls it, `unknown` where it says nothing.
+    /// The name that the parent process gave it, else `unknown`.
     public let name: String
 
-    /// Takes the sockets that were passed to this very process, none as a rule. Child processes neither inherit them
-    /// nor hear of them: the variables are gone afterwards.
+    /// Adopts the sockets that were passed to this process; usually there are none. Child processes do not inherit
+    /// them: the descriptors get close-on-exec and the variables are removed.
     ///
-    /// Call it once, before there is anybody else who reads the environment.
+    /// Call it once, before any other thread reads the environment.
     ///
-    /// - Throws: `InheritedSocketError` for a descriptor that is no listening TCP socket.
-    public static func takeAll() throws -> [InheritedSocket] {
+    /// - Throws: `InheritedSocketError` if a descriptor is not a listening TCP socket.
+    public static func adoptAll() throws -> [InheritedSocket] {
         let values = variables.map { getenv($0).map { String(cString: $0) } }
         for name in variables { unsetenv(name) }
         let sockets = announced(values[0], count: values[1], names: values[2], processID: getpid())
@@ -30,7 +30,7 @@ public struct InheritedSocket: Hashable, Sendable {
         return sockets
     }
 
-    /// What the three variables announce to the process of this id: others' sockets are not its own.
+    /// The sockets that the three variables announce for this process id; none if they were meant for another process.
     static func announced(
         _ announcedProcessID: String?, count: String?, names: String?, processID: pid_t
     ) -> [InheritedSocket] {
@@ -45,16 +45,16 @@ public struct InheritedSocket: Hashable, Sendable {
         }
     }
 
-    /// Makes the descriptor this process's alone, and non-blocking.
+    /// Sets the descriptor to close-on-exec and non-blocking.
     ///
-    /// - Throws: `InheritedSocketError` for one that is no listening TCP socket.
+    /// - Throws: `InheritedSocketError` if it is not a listening TCP socket.
     func adopt() throws {
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
             throw InheritedSocketError(self, String(cString: strerror(errno)))
         }
         guard option(SO_TYPE) == CInt(SOCK_STREAM.rawValue), option(SO_ACCEPTCONN) == 1, address != nil else {
             throw InheritedSocketError(
-                self, "it is no listening TCP socket (ListenStream= with an IP address or a port)")
+                self, "it is not a listening TCP socket (ListenStream= with an IP address or a port)")
         }
         let flags = fcntl(descriptor, F_GETFL)
         guard fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else {
@@ -67,7 +67,7 @@ public struct InheritedSocket: Hashable, Sendable {
         return getsockopt(descriptor, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
     }
 
-    /// Where it listens; nil for families other than IP.
+    /// The address it listens at; nil for families other than IP.
     var address: SocketAddress? {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -76,7 +76,7 @@ public struct InheritedSocket: Hashable, Sendable {
     }
 }
 
-/// A descriptor that was passed to the process is of no use to it.
+/// An inherited descriptor cannot be used.
 public struct InheritedSocketError: Error, CustomStringConvertible {
     private let socket: InheritedSocket
     private let reason: String

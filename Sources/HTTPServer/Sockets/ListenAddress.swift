@@ -1,10 +1,10 @@
 import Glibc
 
-/// Where to listen: a host and a port, as an operator writes them.
+/// A host and a port to listen at, as an operator writes them.
 public struct ListenAddress: Hashable, Sendable {
-    /// A name or an address; empty for every address of the machine.
+    /// A name or an address; empty for all addresses of the machine.
     public let host: String
-    /// 0 lets the system choose; `HTTPServer.addresses` then tells which.
+    /// 0 lets the system choose; `HTTPServer.addresses` then has the port.
     public let port: UInt16
 
     public init(host: String, port: UInt16) {
@@ -31,7 +31,7 @@ extension ListenAddress: CustomStringConvertible {
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// Why the server cannot listen at an address.
+/// The reason why the server cannot listen at an address.
 public struct ListenError: Error, CustomStringConvertible {
     public let address: ListenAddress
     /// The step that failed, with the system's reason.

@@ -3,13 +3,13 @@ import EventLoop
 import Glibc
 import Logging
 
-/// Takes the connections of one listening socket, on one loop.
+/// Accepts the connections of one listening socket, on one loop.
 ///
-/// Where there is no room for another, no descriptor is left (`EMFILE`) or no memory, and no idle connection can make
-/// room, the socket is not polled until a connection has closed or a moment has passed: a level-triggered set would
-/// report it for ever.
+/// At the connection limit, or if descriptors (`EMFILE`) or memory are exhausted, and no idle connection can be closed,
+/// the listener stops polling until a connection closes or `retryDelay` has passed: the level-triggered poller would
+/// otherwise report the socket in every round.
 actor Listener: ReadinessHandler {
-    /// What the listener tells its server.
+    /// What the listener reports to its server.
     enum Event {
         case accepted(CInt, SocketAddress)
         /// Another connection waits; the event's result says whether there is room for it now.
@@ -20,16 +20,17 @@ actor Listener: ReadinessHandler {
     static let acceptsPerTurnMax = 64
     /// On an inherited socket all loops accept from one queue; one per turn spreads connections.
     static let sharedAcceptsPerTurnMax = 1
-    /// Until a listener that ran out of something tries again.
+    /// Delay before a paused listener retries.
     static let retryDelay: Duration = .milliseconds(100)
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// How long handshakes that have begun may take to complete once the listener stops: a slow client's round trip.
+    /// How long the listener still accepts connections whose handshakes had begun when it stopped: one round trip of a
+    /// slow client.
     static let stopDelay: Duration = .milliseconds(100)
 
-    /// Between two warnings of the same trouble.
+    /// Interval between two warnings about the same problem.
     static let warningInterval: Duration = .seconds(10)
 
     private let limits: ConnectionLimits
@@ -76,8 +77,8 @@ actor Listener: ReadinessHandler {
         loop.change(watch, to: .readable)
     }
 
-    /// Begins no further connection, takes those that have begun, and then closes the socket. The queue of an inherited
-    /// socket stays for the process that serves it next.
+    /// Refuses new handshakes, accepts connections that have begun, and then closes the socket. The queue of an
+    /// inherited socket stays for the process that serves it next.
     func stop(then onStop: @escaping @Sendable () -> Void) {
         self.onStop = onStop
         guard let socket, !socket.isInherited else { return close() }
@@ -88,7 +89,7 @@ actor Listener: ReadinessHandler {
         stopTimer?.set(after: Self.stopDelay)
     }
 
-    /// Closes the socket; what was not accepted is reset.
+    /// Closes the socket; the kernel resets connections that were not accepted.
     func close() {
         guard let watch else { return }
         loop.unwatch(watch)
@@ -111,14 +112,14 @@ actor Listener: ReadinessHandler {
         }
     }
 
-    /// Whether the next accept would succeed: nobody is closed for somebody who is not there.
+    /// Whether the next accept would succeed. Checked before an idle connection is closed to make room.
     private var isConnectionWaiting: Bool {
         guard let socket else { return false }
         var polled = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&polled, 1, 0) == 1
     }
 
-    /// - Returns: false when there are no more for now.
+    /// - Returns: false if no more connections can be accepted now.
     private func acceptConnection() -> Bool {
         guard let socket else { return false }
         var storage = sockaddr_storage()
@@ -134,12 +135,12 @@ actor Listener: ReadinessHandler {
         return true
     }
 
-    /// accept(2): errors of the connection that is being accepted are no reason to stop.
+    /// accept(2): an error that concerns only the connection being accepted does not stop the listener.
     private func canGoOn(after code: CInt) -> Bool {
         switch code {
         case EAGAIN, EWOULDBLOCK: return false
         case EMFILE, ENFILE:
-            // accept(2) looks for a descriptor first, and for a connection afterwards.
+            // accept(2) allocates a descriptor before it looks for a connection.
             guard isConnectionWaiting else { return false }
             guard !onEvent(.needsRoom) else { return true }
             pause(String(cString: strerror(code)))

@@ -3,31 +3,31 @@ import Glibc
 
 /// The owner of one listening TCP socket.
 ///
-/// Several may listen at one address, one for each event loop: the kernel spreads new connections over them by a hash
-/// of the peer's address (socket(7), `SO_REUSEPORT`).
+/// Several may listen at one address, one for each event loop: the kernel distributes new connections by a hash of the
+/// peer's address (socket(7), `SO_REUSEPORT`).
 final class ListeningSocket: Sendable {
-    /// Connections the kernel completes ahead of `accept`; it caps this at `net.core.somaxconn`.
+    /// Connections that the kernel completes before `accept`; it caps this at `net.core.somaxconn`.
     static let backlog: CInt = 4_096
 
     let descriptor: CInt
     let address: SocketAddress
-    /// Whether all loops take connections from one queue, which another process holds too and which outlives this one.
+    /// Whether all loops accept from one queue. Another process holds the queue too, and it outlives this process.
     let isInherited: Bool
 
     private init(descriptor: CInt, address: SocketAddress, isInherited: Bool = false) {
         self.descriptor = descriptor
         self.address = address
         self.isInherited = isInherited
-        // Accepted connections inherit it (tcp(7)): a response leaves at once, whatever of the last one is
-        // unacknowledged.
+        // Accepted connections inherit it (tcp(7)): a response is sent at once, even if the last one is not
+        // acknowledged.
         setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
     }
 
     deinit { close(descriptor) }
 
-    /// Opens `count` sockets at each of the addresses that the host has: `localhost` may be two.
+    /// Opens `count` sockets at each address of the host: `localhost` may have two.
     ///
-    /// - Returns: the sockets by address.
+    /// - Returns: the sockets, grouped by address.
     static func open(_ address: ListenAddress, count: Int) throws -> [[ListeningSocket]] {
         var port = address.port
         return try Resolution.all(address).map { resolved in
@@ -42,7 +42,7 @@ final class ListeningSocket: Sendable {
         }
     }
 
-    /// `count` descriptors of one inherited socket, which stays open in the process that passed it.
+    /// Returns `count` descriptors of one inherited socket, which stays open in the parent process.
     static func share(_ inherited: InheritedSocket, count: Int) throws -> [ListeningSocket] {
         guard let address = inherited.address else { throw InheritedSocketError(inherited, "it has no IP address") }
         return try (0..<count).map { _ in
@@ -52,8 +52,8 @@ final class ListeningSocket: Sendable {
         }
     }
 
-    /// The port to use, once nobody else is found to have it: bound without `SO_REUSEPORT`, so that a second server at
-    /// the same address is refused rather than given half of the connections.
+    /// Returns the port to use after checking that it is free. The check binds without `SO_REUSEPORT`, so that a second
+    /// server at the same address fails to start instead of getting half of the connections.
     private static func probe(_ resolved: Resolution, port: UInt16, _ address: ListenAddress) throws -> UInt16 {
         try bound(resolved, port: port, address, isShared: false).address.port
     }
@@ -78,17 +78,17 @@ final class ListeningSocket: Sendable {
 }
 
 extension ListeningSocket {
-    /// Begins no further connection, while those begun can be completed and accepted. Closing at once would reset the
-    /// ones in between, whose clients think they are connected and may have sent a request.
+    /// Refuses new handshakes, while those that have begun can be completed and accepted. Closing at once would reset
+    /// the connections in between, whose clients believe they are connected and may have sent a request.
     ///
-    /// A socket filter drops what carries SYN (socket(7), `SO_ATTACH_FILTER`; a TCP socket's filter sees the TCP header
-    /// first). The client tries again a second later, and finds another server or none.
+    /// A socket filter drops segments with SYN (socket(7), `SO_ATTACH_FILTER`; the filter of a TCP socket sees the TCP
+    /// header first). The client retries a second later, and finds another server or none.
     func dropHandshakes() {
         var program: [FilterInstruction] = [
-            FilterInstruction(code: 0x30, k: 13),  // load the byte of flags
-            FilterInstruction(code: 0x45, otherwise: 1, k: 0x02),  // SYN?
+            FilterInstruction(code: 0x30, k: 13),  // load the flags byte
+            FilterInstruction(code: 0x45, otherwise: 1, k: 0x02),  // is SYN set?
             FilterInstruction(code: 0x06, k: 0),  // drop
-            FilterInstruction(code: 0x06, k: .max),  // take
+            FilterInstruction(code: 0x06, k: .max),  // accept
         ]
         program.withUnsafeMutableBufferPointer { instructions in
             var filter = Filter(length: UInt16(instructions.count), instructions: instructions.baseAddress)
@@ -117,13 +117,14 @@ func setOption(_ descriptor: CInt, _ level: CInt, _ option: CInt) {
     setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<CInt>.size))
 }
 
-/// What getaddrinfo(3) made of a host. Blocks for names, so it is done before any loop has work.
+/// One result of getaddrinfo(3), which blocks for names. So it is called before any loop has work.
 private struct Resolution {
     let family: CInt
     let length: socklen_t
     private var storage = sockaddr_storage()
 
-    /// Every address of the host; of an empty one the address that takes IPv6 and IPv4 alike, if there is IPv6.
+    /// Every address of the host. For an empty host, the address that accepts IPv6 and IPv4 if the machine has IPv6,
+    /// else IPv4's.
     static func all(_ address: ListenAddress) throws -> [Resolution] {
         guard address.host.isEmpty else { return try all(address, host: address.host) }
         let both = try all(address, host: "::")
@@ -149,7 +150,7 @@ private struct Resolution {
         }
     }
 
-    /// Whether the system has the address at all.
+    /// Whether the system has this address.
     private var isAvailable: Bool {
         let descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -157,7 +158,7 @@ private struct Resolution {
         return descriptor >= 0 && anyPort.withSockaddr { bind(descriptor, $0, length) } == 0
     }
 
-    /// The address with `port`, which both families keep at the same place.
+    /// The address with `port`, which both families store at the same offset.
     func storage(port: UInt16) -> sockaddr_storage {
         var copy = storage
         withUnsafeMutableBytes(of: &copy) { $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self) }

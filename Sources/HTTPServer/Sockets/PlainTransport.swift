@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The owner of an accepted socket, whose bytes are those of HTTP.
+/// Plain HTTP over an accepted socket, which it owns.
 final class PlainTransport: Transport {
-    /// -1 once it is closed: its number may be another socket's by then, and no call here may reach that one.
+    /// -1 once closed. The kernel may give the number to another socket, which no call here may reach.
     private(set) var descriptor: CInt
 
     init(descriptor: CInt) {
@@ -56,6 +56,6 @@ final class PlainTransport: Transport {
 }
 
 extension CInt {
-    /// Whether a call on a non-blocking descriptor failed with this `errno` only for now.
+    /// Whether a call on a non-blocking descriptor can be retried after this `errno`.
     fileprivate var isTemporary: Bool { self == EAGAIN || self == EWOULDBLOCK || self == EINTR }
 }

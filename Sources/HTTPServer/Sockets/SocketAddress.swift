@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// An IP address without a port. IPv4 addresses that arrive mapped into IPv6 are IPv4 again.
+/// An IP address without a port. An IPv4 address mapped into IPv6 is treated as IPv4.
 public struct IPAddress: Hashable, Sendable {
-    /// The address in network byte order as two words; an IPv4 address is kept in its mapped form, `::ffff:a.b.c.d`.
+    /// The address as two words in host byte order; an IPv4 address in its mapped form, `::ffff:a.b.c.d`.
     let high: UInt64
     let low: UInt64
 
-    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else, host names included.
+    /// Reads `192.0.2.1` or `2001:db8::1`; nil for any other text, host names included.
     public init?(_ text: String) {
         var (v4, v6) = (in_addr(), in6_addr())
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -40,8 +40,8 @@ public struct IPAddress: Hashable, Sendable {
 
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-    /// What is limited together: an IPv4 address alone, an IPv6 address with all of its /64, among which one host may
-    /// choose.
+    /// The unit of per-client limits: one IPv4 address, or the /64 of an IPv6 address, because one host can use all of
+    /// it.
     public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }
 }
 
@@ -72,7 +72,7 @@ public struct SocketAddress: Hashable, Sendable {
 }
 
 extension SocketAddress {
-    /// Takes the address a socket call filled in; nil for families other than IP.
+    /// Reads the address that a socket call filled in; nil for families other than IP.
     init?(_ storage: sockaddr_storage) {
         var storage = storage
         switch CInt(storage.ss_family) {
@@ -93,12 +93,12 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension sockaddr_storage {
-    /// The same bytes as another socket address type, all of which fit in this one.
+    /// The same bytes as another socket address type; all of them fit into this one.
     fileprivate mutating func reinterpreted<Address>(as type: Address.Type) -> Address {
         withUnsafeBytes(of: &self) { $0.load(as: type) }
     }
 
-    /// Lends the address to a socket call in the form C asks for.
+    /// Lends the address to a socket call in the form that C requires.
     mutating func withSockaddr<Result>(_ body: (UnsafeMutablePointer<sockaddr>) -> Result) -> Result {
         withUnsafeMutableBytes(of: &self) { body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self)) }
     }

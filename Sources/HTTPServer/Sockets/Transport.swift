@@ -1,44 +1,44 @@
-/// How a connection's bytes travel: in the clear, or through TLS. Used on its loop only; nothing here waits.
+/// How a connection's bytes travel: plain, or through TLS. Used on its loop only; no call blocks.
 protocol Transport: AnyObject {
     var descriptor: CInt { get }
 
-    /// Takes what has arrived, up to the size of `buffer`.
+    /// Reads what has arrived, up to the size of `buffer`.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult
 
-    /// Whether bytes were taken from the socket that `read` has not given out: no poller reports them.
+    /// Whether the transport holds received bytes that `read` has not returned yet; no poller reports them.
     var hasUnreadBytes: Bool { get }
 
-    /// Whether the two sides still agree on how to talk.
+    /// Whether the TLS handshake is not complete yet.
     var isHandshaking: Bool { get }
 
-    /// Takes bytes to send, from the front of `bytes`.
+    /// Sends bytes from the front of `bytes`.
     ///
-    /// - Returns: how many were taken. Fewer than all, or `hasUnsentBytes` afterwards, means: go on when the descriptor
-    ///   is writable. Nil if the connection is broken.
+    /// - Returns: how many bytes were accepted. If fewer than all, or if `hasUnsentBytes` is true afterwards, continue
+    ///   when the descriptor is writable. Nil if the connection is broken.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int?
 
-    /// Whether bytes that `write` took, or the transport's own, still wait for the socket.
+    /// Whether bytes accepted by `write`, or the transport's own, still wait for the socket.
     var hasUnsentBytes: Bool { get }
 
-    /// The bytes that the system took and that the peer has not acknowledged: they are on their way, or wait for it.
+    /// The bytes that the system accepted and the peer has not acknowledged yet.
     var unacknowledgedByteCount: Int { get }
 
-    /// Gives up memory that an idle connection does not need.
+    /// Frees memory that an idle connection does not need.
     func releaseBuffers()
 
-    /// Tells the peer that nothing more will be sent. What it still sends can be read.
+    /// Tells the peer that nothing more will be sent. The peer may still send.
     func finishWriting()
 
-    /// Closes the descriptor at once; afterwards every call does nothing. With `reset` the peer learns that the
-    /// response is not complete, if nothing else told it.
+    /// Closes the descriptor at once; all later calls do nothing. `reset` sends RST, which tells the peer that the
+    /// response is incomplete.
     func close(reset: Bool)
 }
 
 enum ReadResult {
     case bytes(Int)
-    /// Nothing now.
+    /// Nothing to read now.
     case blocked
-    /// The peer finished sending.
+    /// The peer has finished sending.
     case end
     case failed
 }

@@ -2,20 +2,20 @@ import COpenSSL
 import Foundation
 import Logging
 
-/// The owner of an `SSL_CTX`: a certificate, its key, the rules of the protocol and the sessions to resume.
+/// The owner of an `SSL_CTX`: a certificate, its key, the protocol settings and the resumable sessions.
 ///
-/// All loops share one, so that a session resumes on whichever it comes back to; libssl locks what it must.
+/// All loops share one context, so that a session can resume on any loop; libssl does the locking.
 final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// - Throws: `TLSError` naming the file that is wrong, and why.
+    /// - Throws: `TLSError` that names the faulty file and the reason.
     init(_ files: TLSFiles) throws {
         pointer = try Self.make()
         try setRules()
         try load(files)
     }
 
-    /// With the certificate and key of `other`, and with keys for session tickets of its own.
+    /// Uses the certificate and key of `other`, with new keys for session tickets.
     init(copying other: TLSContext) throws {
         pointer = try Self.make()
         try setRules()
@@ -32,22 +32,22 @@ final class TLSContext: @unchecked Sendable {
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// What a ClientHello can make the loop's thread compute takes a fraction of a millisecond with these. OpenSSL
-    /// offers finite fields of up to 8,192 bits too, of which one exponentiation takes tens of them (CVE-2002-20001).
+    /// With these groups a ClientHello costs the loop a fraction of a millisecond. OpenSSL also offers finite fields of
+    /// up to 8,192 bits, where one exponentiation takes tens of milliseconds (CVE-2002-20001).
     private static let groups = "X25519:P-256:P-384"
 
-    /// TLS 1.2 with forward secrecy and authenticated ciphers only, or 1.3; HTTP/1.1 by ALPN.
+    /// TLS 1.3, or 1.2 with forward secrecy and authenticated ciphers only; HTTP/1.1 by ALPN.
     private func setRules() throws {
-        // libssl's own order of suites begins with 256 bits, which no request here needs.
+        // OpenSSL's default order begins with AES-256, which no request here needs.
         let suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
         guard SSL_CTX_set_min_proto_version_(pointer, TLS1_2_VERSION) == 1,
             SSL_CTX_set_cipher_list(pointer, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1,
             SSL_CTX_set_ciphersuites(pointer, suites) == 1,
             SSL_CTX_set1_groups_list_(pointer, Self.groups) == 1
         else { throw TLSError(doing: "set the versions, ciphers and groups of TLS") }
-        // A client comes back with one session; the second ticket that libssl would send costs it bytes for nothing.
+        // A client resumes with one ticket, so the second one that libssl sends by default is wasted.
         SSL_CTX_set_num_tickets(pointer, 1)
-        // A record is taken from memory in one piece, not its header first.
+        // Read a whole record from the BIO at once, instead of its header first.
         _ = SSL_CTX_set_read_ahead_(pointer, 1)
         let options = SSL_OP_NO_RENEGOTIATION_ | SSL_OP_NO_COMPRESSION_ | SSL_OP_CIPHER_SERVER_PREFERENCE_
         _ = SSL_CTX_set_options(pointer, options | SSL_OP_PRIORITIZE_CHACHA_)
@@ -74,12 +74,12 @@ final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// The certificate and key in use, which can be exchanged while the server runs.
+/// The certificate and key in use. They can be replaced while the server runs.
 ///
-/// The keys that seal session tickets are its context's and live as long: a session that resumes with a ticket has
-/// forward secrecy from their end on only. So the context is replaced from time to time.
+/// The context holds the keys that encrypt session tickets. A resumed session has forward secrecy only from the end of
+/// these keys on, so the context is replaced from time to time.
 final class ReloadableTLSContext: @unchecked Sendable {
-    /// How long tickets of one key are accepted. A client that comes later shakes hands in full.
+    /// How long tickets of one key are accepted. A client that comes later makes a full handshake.
     static let ticketKeyLifetime = Duration.seconds(8 * 3_600)
 
     private let files: TLSFiles
@@ -95,7 +95,7 @@ final class ReloadableTLSContext: @unchecked Sendable {
         since = now
     }
 
-    /// What a new connection uses. Those under way keep what they began with.
+    /// The context for a new connection. Open connections keep theirs.
     func context(now: ContinuousClock.Instant) -> TLSContext {
         lock.withLock {
             if now - since >= Self.ticketKeyLifetime { replaceTicketKeys(now) }
@@ -108,7 +108,7 @@ final class ReloadableTLSContext: @unchecked Sendable {
         do {
             current = try TLSContext(copying: current)
         } catch {
-            logger.error("the keys of TLS session tickets stay in use", metadata: ["error": "\(error)"])
+            logger.error("the keys of TLS session tickets could not be replaced", metadata: ["error": "\(error)"])
         }
     }
 
@@ -118,7 +118,7 @@ final class ReloadableTLSContext: @unchecked Sendable {
     }
 }
 
-/// RFC 7301 section 3.2: a client that offers protocols, but not ours, is told so by an alert.
+/// RFC 7301 section 3.2: a client whose ALPN list lacks our protocol gets an alert.
 private func selectHTTP11(
     _ out: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ outLength: UnsafeMutablePointer<UInt8>?,
     _ offered: UnsafePointer<UInt8>?, _ offeredLength: UInt32

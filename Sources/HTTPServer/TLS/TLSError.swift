@@ -1,15 +1,15 @@
 import COpenSSL
 
-/// Why TLS cannot be offered.
+/// The reason why TLS cannot be offered.
 public struct TLSError: Error, CustomStringConvertible {
-    /// What was tried: `use the private key in key.pem`.
+    /// The step that failed: `use the private key in key.pem`.
     public let step: String
     /// libssl's reason.
     public let reason: String
 
     public var description: String { "cannot \(step): \(reason)" }
 
-    /// An error with the first reason in libssl's queue of this thread, which is emptied.
+    /// Takes the first reason from this thread's libssl error queue, and empties the queue.
     init(doing step: String) {
         let code = ERR_get_error()
         ERR_clear_error()

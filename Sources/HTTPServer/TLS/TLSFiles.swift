@@ -1,6 +1,6 @@
-/// Where the server's certificate and key are, as PEM files.
+/// The server's certificate and key, as PEM files.
 public struct TLSFiles: Sendable {
-    /// The certificate, followed by those of the authorities between it and the root.
+    /// The certificate, followed by the intermediate certificates between it and the root.
     public var certificateChain: String
     public var privateKey: String
 

@@ -2,13 +2,14 @@ import COpenSSL
 
 /// TLS over a socket: the owner of one `SSL`.
 ///
-/// libssl sees memory only (two BIOs); the socket is read and written here, so that records leave together and nothing
-/// in libssl can wait. Its error queue belongs to the thread and is emptied before each call that is judged by it.
+/// libssl reads and writes memory only (two BIOs). This type reads and writes the socket, so that records are sent
+/// together and libssl never blocks. libssl's error queue belongs to the thread and is emptied before each call whose
+/// result depends on it.
 final class TLSTransport: Transport {
-    /// Plain bytes encrypted before the result is sent.
+    /// Plaintext bytes encrypted before the ciphertext is sent.
     private static let writeBytesMax = 32 * 1024
-    /// The largest memory BIO that an idle connection keeps: enough for small requests. They grow as needed and do not
-    /// shrink.
+    /// The largest memory BIO that an idle connection keeps; enough for small requests. A BIO grows as needed and never
+    /// shrinks.
     private static let idleBufferBytesMax = 4 * 1024
 
     private let socket: PlainTransport
@@ -21,7 +22,7 @@ final class TLSTransport: Transport {
     /// After a fatal error `ssl` may only be freed.
     private var hasFailed = false
 
-    /// Takes over the descriptor. Nil if there is no memory left.
+    /// Takes over the descriptor. Nil if memory is exhausted.
     init?(descriptor: CInt, context: TLSContext) {
         socket = PlainTransport(descriptor: descriptor)
         guard let ssl = SSL_new(context.pointer) else { return nil }
@@ -39,7 +40,7 @@ final class TLSTransport: Transport {
     var isHandshaking: Bool { SSL_is_init_finished(ssl) == 0 }
     var hasUnreadBytes: Bool { !hasFailed && (SSL_has_pending(ssl) == 1 || BIO_ctrl_pending(incoming) > 0) }
 
-    /// What libssl has decrypted already comes first; `buffer` serves for the ciphertext too.
+    /// Returns bytes that libssl has already received first. `buffer` also serves as the buffer for ciphertext.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
         guard !hasFailed else { return .failed }
         if hasUnreadBytes {
@@ -53,7 +54,7 @@ final class TLSTransport: Transport {
         return decrypt(into: buffer)
     }
 
-    /// Decrypts one record, or goes on with the handshake, whose answers are sent at once.
+    /// Decrypts one record, or continues the handshake and sends its messages at once.
     private func decrypt(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
         guard !hasFailed else { return .failed }
         forgetOldErrors()
@@ -93,7 +94,7 @@ final class TLSTransport: Transport {
         return taken
     }
 
-    /// Sends what libssl has encrypted, as far as the socket takes it.
+    /// Sends encrypted bytes, as many as the socket takes.
     ///
     /// - Returns: false if the connection is broken.
     private func sendCiphertext() -> Bool {
@@ -121,7 +122,7 @@ final class TLSTransport: Transport {
 
     var unacknowledgedByteCount: Int { socket.unacknowledgedByteCount + unsent.count - unsentStart }
 
-    /// The memory of the two BIOs, full or not.
+    /// The capacity of the two BIOs, whether used or not.
     var bufferByteCount: Int { BIO_get_mem_capacity_(incoming) + BIO_get_mem_capacity_(outgoing) }
 
     func releaseBuffers() {
@@ -140,7 +141,7 @@ final class TLSTransport: Transport {
         }
     }
 
-    /// Says `close_notify`: what was sent before is then known to be all (RFC 8446 section 6.1).
+    /// Sends `close_notify`, which tells the peer that the data is complete (RFC 8446 section 6.1).
     func finishWriting() {
         if !hasFailed, !isHandshaking {
             forgetOldErrors()

@@ -1,4 +1,4 @@
-/// How the end of a request's body is found (RFC 9112 section 6.3).
+/// How the end of a request's body is determined (RFC 9112 section 6.3).
 public enum BodyFraming: Sendable, Hashable {
     /// There is no body.
     case none
@@ -9,8 +9,8 @@ public enum BodyFraming: Sendable, Hashable {
 }
 
 extension BodyFraming {
-    /// `Content-Length = 1*DIGIT` (RFC 9110 section 8.6), one number: a list of equal ones, which the RFC lets a server
-    /// fold, is refused.
+    /// `Content-Length = 1*DIGIT` (RFC 9110 section 8.6), a single number. A list of equal numbers is refused, though
+    /// the RFC allows a server to accept it.
     static func contentLength(_ value: Span<UInt8>) throws(WireError) -> Int {
         guard !value.isEmpty else { throw WireError(.invalidContentLength) }
         var length = 0
@@ -25,12 +25,12 @@ extension BodyFraming {
     }
 }
 
-/// The codings of the Transfer-Encoding lines so far. Only `chunked`, once and last, is accepted in the end.
+/// The codings of the Transfer-Encoding lines so far. The message is valid only if `chunked` occurs once, as the last.
 struct TransferCodings {
     private(set) var isChunked = false
 
-    /// Adds a line's list of codings (RFC 9112 section 6.1). Empty elements, which RFC 9110 section 5.6.1 has
-    /// recipients skip, are refused: no client sends them here except to confuse.
+    /// Adds the codings of one line (RFC 9112 section 6.1). Empty list elements are refused, although RFC 9110 section
+    /// 5.6.1 has recipients skip them: clients send them here only to confuse parsers.
     mutating func add(_ value: Span<UInt8>) throws(WireError) {
         var position = 0
         while let element = value.nextListElement(&position) {
@@ -46,7 +46,7 @@ struct TransferCodings {
 }
 
 extension Span<UInt8> {
-    /// Whether it begins like a transfer coding, `token *( OWS ";" parameter )`.
+    /// Whether it starts like a transfer coding, `token *( OWS ";" parameter )`.
     fileprivate var startsWithToken: Bool {
         let nameEnd = end(of: .token, from: 0, to: count)
         let next = endOfSpace(from: nameEnd, to: count)

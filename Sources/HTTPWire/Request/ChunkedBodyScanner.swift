@@ -2,15 +2,15 @@ import ByteText
 
 /// Finds the data in a chunked body (RFC 9112 section 7.1).
 ///
-/// Chunk extensions and trailer fields are checked, bounded and thrown away: RFC 9110 section 6.5.1 forbids to merge
-/// trailers into the header unless their definition allows it, and none here does.
+/// Chunk extensions and trailer fields are validated, limited and dropped. RFC 9110 section 6.5.1 forbids merging
+/// trailers into the header unless their definition allows it, and no field used here does.
 struct ChunkedBodyScanner {
     enum Step {
-        /// So many bytes at the front are framing: drop them, then go on with what follows.
+        /// Drop `framing` bytes at the front; `length` bytes of data follow them.
         case data(framing: Int, length: Int)
-        /// The body is complete, its last framing bytes at the front.
+        /// The body is complete. Its last `framing` bytes are at the front.
         case end(framing: Int)
-        /// All bytes are framing that is still incomplete; the first of them may be dropped.
+        /// All bytes are incomplete framing. Drop the first `framing` bytes.
         case needsMore(framing: Int)
     }
 
@@ -26,7 +26,7 @@ struct ChunkedBodyScanner {
     private var extensionBytes = 0
     private var trailers: FieldSectionScanner?
 
-    /// Reads on; `bytes` begin behind what was consumed so far.
+    /// Continues; `bytes` begin after what was consumed so far.
     ///
     /// A trailer section is consumed as a whole. Everything before it is consumed as it is read.
     mutating func next(
@@ -58,7 +58,7 @@ struct ChunkedBodyScanner {
         return .needsMore(framing: position)
     }
 
-    /// `1*HEXDIG`; its digits are counted, so that leading zeros are no endless stream.
+    /// `1*HEXDIG`. The digits are counted, so that leading zeros cannot go on without end.
     private mutating func scanSize(
         _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
     ) throws(WireError) {
@@ -87,7 +87,7 @@ struct ChunkedBodyScanner {
         }
     }
 
-    /// White space after the size is for extensions only.
+    /// White space after the size is allowed only before extensions.
     private mutating func skipSpace(
         _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
     ) throws(WireError) {
@@ -99,8 +99,8 @@ struct ChunkedBodyScanner {
         phase = .extensions
     }
 
-    /// Extensions are ignored, but what ends their line is not: a bare CR or LF in them hides a request from a
-    /// proxy that takes it for the end.
+    /// Extensions are ignored, but the end of their line is checked: a bare CR or LF could hide a request from a proxy
+    /// that takes it for the end.
     private mutating func skipExtensions(
         _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
     ) throws(WireError) {
@@ -117,7 +117,7 @@ struct ChunkedBodyScanner {
         guard extensionBytes <= limits.chunkExtensionBytesMax else { throw WireError(.chunkExtensionsTooLarge) }
     }
 
-    /// Judges the body's limit before the chunk's data come.
+    /// Checks the limit of the body before the chunk's data arrive.
     private mutating func beginChunk(_ bodyBytesMax: Int) throws(WireError) {
         guard size <= bodyBytesMax - received else { throw WireError(.bodyTooLarge) }
         received += size

@@ -1,28 +1,29 @@
-/// What a connection's bytes mean, one step at a time.
+/// The events that the parser reads from a connection's bytes.
 public enum RequestEvent: Sendable {
-    /// A request begins.
+    /// A request starts.
     case head(RequestHead)
-    /// A piece of its body, decoded from its chunks, never empty; where it is cut means nothing.
+    /// A piece of its body, decoded from chunks and never empty. The boundaries of the pieces have no meaning.
     case body(ArraySlice<UInt8>)
     /// The request is complete.
     case end
 }
 
-/// The requests of one connection: bytes in, events out, no I/O (RFC 9112).
+/// Parses the requests of one connection: bytes in, events out, no I/O (RFC 9112).
 ///
-/// The connection's driver appends what it received and takes events until there are none. Bytes behind a request stay
-/// until it asks for the next one, so a driver that answers before it asks again serves pipelined requests in order.
+/// The connection's driver appends the bytes that it received, and reads events until there are none. The parser keeps
+/// the bytes after a request until the next event is requested. A driver that responds before it requests the next
+/// event thus serves pipelined requests in order.
 ///
-/// Whatever is wrong is final: the error is thrown again and again, and nothing behind it is ever taken for a request.
-/// A request that asked to close the connection is the last one too.
+/// Every error is final: it is thrown again on each call, and the bytes after it are never parsed as a request. A
+/// request that closes the connection is also the last one.
 public struct RequestParser: ~Copyable, Sendable {
-    /// What the parser waits for: each has a deadline of its own.
+    /// What the parser waits for: each phase has its own deadline.
     public enum Phase: Sendable, Hashable {
-        /// Between requests, with nothing of the next one but empty lines.
+        /// Between requests: only empty lines of the next one, if anything.
         case idle
         case head
         case body
-        /// No further request will come.
+        /// No further request follows.
         case closed
         case failed
     }
@@ -36,8 +37,8 @@ public struct RequestParser: ~Copyable, Sendable {
         case failed(WireError)
     }
 
-    /// The largest body of the present request, judged when the body is read on. Set it on `.head`, before the next
-    /// event; it falls back to ``WireLimits/bodyBytesDefault`` with each request.
+    /// The largest body of the current request, checked when the body is read. Set it after `.head`, before the next
+    /// event; each request resets it to ``WireLimits/bodyBytesDefault``.
     public var bodyBytesMax: Int
 
     private let limits: WireLimits
@@ -46,8 +47,8 @@ public struct RequestParser: ~Copyable, Sendable {
     private var chunkScanner = ChunkedBodyScanner()
     private var isKeepAlive = true
 
-    /// What was received; everything before `consumed` is spent. Shared with the heads and bodies handed out, and
-    /// given up when spent, so that an idle connection holds no buffer.
+    /// The received bytes; those before `consumed` are finished. Shared with the heads and bodies that were returned,
+    /// and released when finished, so that an idle connection has no buffer.
     private var buffer: [UInt8] = []
     private var consumed = 0
 
@@ -58,7 +59,7 @@ public struct RequestParser: ~Copyable, Sendable {
 }
 
 extension RequestParser {
-    /// The bytes received and not yet made into events.
+    /// The bytes received and not parsed yet.
     public var unreadByteCount: Int { buffer.count - consumed }
 
     public var phase: Phase {
@@ -70,7 +71,7 @@ extension RequestParser {
         }
     }
 
-    /// Takes in what was received; the bytes are copied. They are ignored once no further request can come.
+    /// Appends a copy of received bytes. They are ignored if no further request can follow.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .closed, .failed: return
@@ -83,14 +84,14 @@ extension RequestParser {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Takes in what was received; the bytes are copied.
+    /// Appends a copy of received bytes.
     public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { append($0) }
     }
 
-    /// The next event, or nil until more bytes come (and for ever once the connection's last request is complete).
+    /// The next event; nil until more bytes arrive, and always after the connection's last request.
     ///
-    /// - Throws: the error to answer, again and again. Close the connection after the answer.
+    /// - Throws: the error to respond with, again on each call. Close the connection after the response.
     public mutating func nextEvent() throws(WireError) -> RequestEvent? {
         do {
             return try step()
@@ -100,7 +101,7 @@ extension RequestParser {
         }
     }
 
-    /// The peer sends no more. Call it when all events have been taken.
+    /// Reports that the peer has finished sending. Call it after the last event.
     ///
     /// - Throws: `truncatedRequest` in the middle of a request.
     public mutating func finish() throws(WireError) {
@@ -114,8 +115,7 @@ extension RequestParser {
         }
     }
 
-    /// Yields no further request, whatever was received: the server is about to close the connection (RFC 9112
-    /// section 9.6).
+    /// Ends parsing, whatever was received: the server is about to close the connection (RFC 9112 section 9.6).
     public mutating func close() {
         if case .failed = state { return }
         state = .closed
@@ -159,7 +159,7 @@ extension RequestParser {
         }
     }
 
-    /// Content-Length is judged before the first byte of the body: a client that expects `100 Continue` gets its 413
+    /// Checks Content-Length before the first byte of the body, so that a client that expects `100 Continue` gets a 413
     /// instead.
     private mutating func nextLengthBody(_ left: Int) throws(WireError) -> RequestEvent? {
         guard left <= bodyBytesMax else { throw WireError(.bodyTooLarge) }
@@ -170,7 +170,7 @@ extension RequestParser {
         let length = min(left, unreadByteCount)
         guard length > 0 else { return nil }
         state = length == left ? .end : .lengthBody(left: left - length)
-        return .body(take(length))
+        return .body(consumeSlice(length))
     }
 
     private mutating func nextChunkedBody() throws(WireError) -> RequestEvent? {
@@ -179,7 +179,7 @@ extension RequestParser {
         switch try chunkScanner.next(unread, bodyBytesMax: bodyBytesMax, limits: limits) {
         case .data(let framing, let length):
             consume(framing)
-            return .body(take(length))
+            return .body(consumeSlice(length))
         case .end(let framing):
             consume(framing)
             finishRequest()
@@ -200,7 +200,7 @@ extension RequestParser {
         discardBuffer()
     }
 
-    private mutating func take(_ count: Int) -> ArraySlice<UInt8> {
+    private mutating func consumeSlice(_ count: Int) -> ArraySlice<UInt8> {
         let slice = buffer[consumed..<(consumed + count)]
         consume(count)
         return slice

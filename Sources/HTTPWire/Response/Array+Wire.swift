@@ -1,7 +1,7 @@
 import ByteText
 import HTTPTypes
 
-/// The pieces of a response, appended to a buffer.
+/// The parts of a response, appended to a buffer.
 extension [UInt8] {
     mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { append(contentsOf: $0) }
@@ -11,8 +11,8 @@ extension [UInt8] {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 
-    /// The version is the server's own, also for HTTP/1.0 clients (RFC 9112 section 2.3), and the reason phrase may be
-    /// empty, but not the space before it (section 4).
+    /// The version is the server's, also for HTTP/1.0 clients (RFC 9112 section 2.3). The reason phrase may be empty,
+    /// but the space before it is required (section 4).
     mutating func appendStatusLine(_ status: HTTPResponse.Status) throws(ResponseError) {
         guard (200...599).contains(status.code) else { throw .invalidStatus(status.code) }
         append("HTTP/1.1 ")
@@ -29,8 +29,8 @@ extension [UInt8] {
         append("\r\n")
     }
 
-    /// A field's name is a token by its type; its value is judged again here, on the bytes that go out: this is the
-    /// last place where a response can be kept from being split.
+    /// A field's name is a token by its type. Its value is checked here, on the bytes that are sent: this is the last
+    /// chance to prevent response splitting.
     mutating func append(_ field: HTTPField) throws(ResponseError) {
         guard !field.name.isReserved else { throw .reservedField(name: field.name.canonicalName) }
         append(contentsOf: field.name.rawName.utf8)
@@ -55,7 +55,7 @@ extension Span<UInt8> {
 }
 
 extension HTTPField.Name {
-    /// Whether the encoder alone writes it.
+    /// Whether only the encoder may write it.
     fileprivate var isReserved: Bool {
         switch canonicalName.utf8.count {
         case 4: canonicalName == "date"

@@ -4,7 +4,7 @@ import ByteText
 public struct ResponseBodyEncoder: Sendable {
     enum Framing {
         case chunked
-        /// As it is, up to the end of the connection.
+        /// Unframed, up to the end of the connection.
         case connection
         /// The response has no body: HEAD, 204, 304.
         case absent
@@ -16,7 +16,8 @@ public struct ResponseBodyEncoder: Sendable {
         self.framing = framing
     }
 
-    /// Writes a piece of the body; an empty one is nothing, as an empty chunk would be the last (RFC 9112 section 7.1).
+    /// Writes a piece of the body. Ignores an empty one, because an empty chunk would be the last (RFC 9112 section
+    /// 7.1).
     public func encode(_ piece: Span<UInt8>, into buffer: inout [UInt8]) {
         guard !piece.isEmpty else { return }
         switch framing {
@@ -30,7 +31,8 @@ public struct ResponseBodyEncoder: Sendable {
         }
     }
 
-    /// Ends the body. A stream that fails is not ended: only a missing last chunk tells the client.
+    /// Ends the body. Do not call it for a stream that failed: the missing last chunk reports the failure to the
+    /// client.
     public func encodeEnd(into buffer: inout [UInt8]) {
         if framing == .chunked { buffer.append("0\r\n\r\n") }
     }

@@ -1,18 +1,18 @@
 public import HTTPTypes
 
-/// Writes the response to one request (RFC 9112): status line, fields, body, as bytes behind those already in a
-/// buffer, so that head and body leave in one write.
+/// Encodes the response to one request (RFC 9112): appends status line, fields and body to a buffer, so that one write
+/// can send all of them.
 ///
-/// A response that is refused leaves the buffer as it was.
+/// If encoding fails, the buffer is unchanged.
 public struct ResponseEncoder: Sendable {
-    /// Whether the connection may serve another request after this response, which says so.
+    /// Whether the connection may serve another request after this response.
     public private(set) var isKeepAlive: Bool
 
     private let isHead: Bool
     private let version: HTTPVersion
 
     /// - Parameter isKeepAlive: false makes this the connection's last response, whatever the client prefers.
-    public init(answering request: RequestHead, isKeepAlive: Bool = true) {
+    public init(for request: RequestHead, isKeepAlive: Bool = true) {
         self.isKeepAlive = isKeepAlive && request.isKeepAlive
         self.isHead = request.method == .head
         self.version = request.version
@@ -24,19 +24,19 @@ public struct ResponseEncoder: Sendable {
         self.version = .http11
     }
 
-    /// For a request that could not be parsed: the last response of its connection.
+    /// The encoder for a request that could not be parsed; its response is the connection's last.
     public static var closing: ResponseEncoder { ResponseEncoder() }
 }
 
 extension ResponseEncoder {
     /// Writes a whole response.
     ///
-    /// Content-Length is that of `body`, which HEAD's response announces and leaves out (RFC 9110 section 9.3.2).
-    /// A response of status 204, 205 or 304 has no body, whatever was given.
+    /// Content-Length is the length of `body`. The response to HEAD has the same Content-Length but no body (RFC 9110
+    /// section 9.3.2). A response of status 204, 205 or 304 never has a body.
     ///
     /// - Parameters:
     ///   - date: the value of Date, an IMF-fixdate (RFC 9110 section 5.6.7) that the caller renders once a second.
-    ///   - more: appends whole field lines of the caller's, valid ones, without building fields of them.
+    ///   - more: appends the caller's own complete and valid field lines, which saves creating fields for them.
     public func encode(
         _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Span<UInt8>, date: [UInt8],
         more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
@@ -61,10 +61,10 @@ extension ResponseEncoder {
         try encode(status, fields, body: Span(), date: date, more: more, into: &buffer)
     }
 
-    /// Writes the head of a response whose length is not known yet, and returns the encoder of its body.
+    /// Writes the head of a response of unknown length, and returns the encoder of its body.
     ///
-    /// An HTTP/1.0 client knows no chunks: its body ends with the connection, so that `isKeepAlive` turns false (RFC
-    /// 9112 section 6.3).
+    /// HTTP/1.0 has no chunks: the body ends with the connection, so `isKeepAlive` becomes false (RFC 9112 section
+    /// 6.3).
     public mutating func encodeStream(
         _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], date: [UInt8],
         more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
@@ -83,14 +83,14 @@ extension ResponseEncoder {
         return ResponseBodyEncoder(isHead ? .absent : framing)
     }
 
-    /// Writes the interim response that a client waits for before it sends its body (RFC 9110 section 10.1.1).
+    /// Writes the interim response that a client expects before it sends its body (RFC 9110 section 10.1.1).
     public static func encodeContinue(into buffer: inout [UInt8]) {
         buffer.append("HTTP/1.1 100 Continue\r\n\r\n")
     }
 }
 
 extension ResponseEncoder {
-    /// All of the head but the fields that frame the body, and the empty line.
+    /// The head, without the fields that frame the body and without the empty line.
     private func encodeHead(
         _ status: HTTPResponse.Status, _ fields: HTTPFields, _ date: [UInt8], _ more: (inout [UInt8]) -> Void,
         into buffer: inout [UInt8]
@@ -110,8 +110,8 @@ extension ResponseEncoder {
         appendConnection(to: &buffer)
     }
 
-    /// RFC 9112 section 9.6: a server that will close says so. HTTP/1.0 closes by default, and has to be told that it
-    /// may stay.
+    /// RFC 9112 section 9.6: a server announces that it will close. An HTTP/1.0 client expects that by default, so it
+    /// needs `keep-alive` to continue.
     private func appendConnection(to buffer: inout [UInt8]) {
         if !isKeepAlive {
             buffer.append("Connection: close\r\n")
@@ -121,12 +121,12 @@ extension ResponseEncoder {
     }
 }
 
-/// What a status lets a response carry (RFC 9110 sections 6.4.1 and 8.6).
+/// The content that a status allows (RFC 9110 sections 6.4.1 and 8.6).
 private enum ResponseContent {
     case allowed
-    /// Nothing, and it says so: 205.
+    /// No content, with Content-Length 0: 205.
     case empty
-    /// Nothing, without a length: 204, and 304, whose length would be that of another response.
+    /// No content and no Content-Length: 204, and 304, whose length would be that of another response.
     case none
 
     init(_ status: HTTPResponse.Status) {

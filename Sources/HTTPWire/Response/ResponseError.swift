@@ -1,11 +1,11 @@
-/// A response that cannot be put on the wire as it is: a defect of the server, never the client's fault.
+/// A response that cannot be encoded: a defect of the server, never the client's fault.
 public enum ResponseError: Error, Hashable {
-    /// Only final responses are encoded so, 200 to 599.
+    /// The status is not that of a final response, 200 to 599.
     case invalidStatus(Int)
-    /// A value holds a control character; with CR and LF it would begin a second response.
+    /// A value contains a control character; CR and LF would start a second response.
     case invalidFieldValue(name: String)
-    /// Content-Length, Transfer-Encoding, Connection and Date follow from the response and are written by the encoder.
+    /// Only the encoder may write Content-Length, Transfer-Encoding, Connection and Date.
     case reservedField(name: String)
-    /// The date's bytes are not those of a field value.
+    /// The date is not a valid field value.
     case invalidDate
 }

@@ -1,6 +1,6 @@
-/// A set of ASCII bytes, as two words; a byte above 0x7F is in none.
+/// A set of ASCII bytes, as two words. It never contains a byte above 0x7F.
 ///
-/// Grammars are judged byte by byte: in a `String` a combining mark would join the delimiter before it.
+/// Grammars are checked byte by byte: in a `String` a combining mark would merge with the delimiter before it.
 struct ByteClass {
     let low: UInt64
     let high: UInt64
@@ -14,13 +14,13 @@ struct ByteClass {
     /// `tchar` of RFC 9110 section 5.6.2: methods, field names, codings.
     static var token: ByteClass { ByteClass(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE) }
 
-    /// What a request target is made of: RFC 3986 without the fragment's `#`.
+    /// The characters of a request target: RFC 3986 without the fragment's `#`.
     static var target: ByteClass { ByteClass(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFF) }
 
     /// `reg-name` of RFC 3986 section 3.2.2, IPv4 addresses included.
     static var registeredName: ByteClass { ByteClass(low: 0x2BFF_7FF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE) }
 
-    /// What may stand between the brackets of an `IP-literal`, RFC 3986 section 3.2.2.
+    /// The characters between the brackets of an `IP-literal`, RFC 3986 section 3.2.2.
     static var addressLiteral: ByteClass { ByteClass(low: 0x2FFF_7FD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE) }
 }
 
@@ -32,8 +32,8 @@ extension UInt8 {
 
     var isSpaceOrTab: Bool { self == .space || self == .tab }
 
-    /// Whether it may stand in a field value: `field-vchar`, SP and HTAB of RFC 9110 section 5.5. Bytes above 0x7F
-    /// (`obs-text`) are opaque data; every other control character, NUL, CR and LF among them, is refused.
+    /// Whether a field value may contain it: `field-vchar`, SP and HTAB of RFC 9110 section 5.5. Bytes above 0x7F
+    /// (`obs-text`) are opaque data; every other control character, including NUL, CR and LF, is refused.
     @inline(__always)
     var isFieldContent: Bool { (self >= 0x20 && self != 0x7F) || self == .tab }
 

@@ -2,10 +2,10 @@ import ByteText
 
 /// Percent-encoding of RFC 3986 section 2.1, decoded strictly.
 public enum PercentEncoding {
-    /// Decodes one part of a URI, already separated from its neighbours.
+    /// Decodes one component of a URI, after it was separated from the others.
     ///
-    /// - Throws: `invalidPercentEncoding` where `%` is not followed by two hexadecimal digits, where the result holds a
-    ///   NUL, which no store can keep, and where it is not UTF-8.
+    /// - Throws: `invalidPercentEncoding` if `%` is not followed by two hexadecimal digits, or if the result is not
+    ///   UTF-8 or contains NUL, which PostgreSQL cannot store.
     public static func decode(
         _ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false
     ) throws(WireError) -> String {
@@ -25,7 +25,7 @@ public enum PercentEncoding {
         return string
     }
 
-    /// Whether it stands for itself, as nearly all do. ASCII, so that text of such bytes alone is UTF-8.
+    /// Whether it needs no decoding, as nearly all bytes. Only ASCII, so that text of such bytes is valid UTF-8.
     private static func isPlain(_ byte: UInt8, _ plusIsSpace: Bool) -> Bool {
         byte != UInt8(ascii: "%") && byte != 0 && byte < 0x80 && !(plusIsSpace && byte == UInt8(ascii: "+"))
     }

@@ -7,8 +7,8 @@ extension Span<UInt8> {
         return index
     }
 
-    /// The first index in `start..<end` whose byte cannot stand in a field value, or `end`. Values are most of a head:
-    /// they are read a word at a time, as long as no byte needs a closer look.
+    /// The first index in `start..<end` whose byte is not allowed in a field value, or `end`. Values are most of a
+    /// head, so it reads a word at a time while all bytes are plain.
     @inline(__always)
     func endOfFieldContent(from start: Int, to end: Int) -> Int {
         var index = start
@@ -17,10 +17,10 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Whether the eight bytes at `index` are field content without HTAB: none is below 0x20, and none is 0x7F.
+    /// Whether the eight bytes at `index` are field content without HTAB: none is below 0x20 or equal to 0x7F.
     ///
-    /// Subtracting from each byte borrows into its top bit where the byte is the smaller one. A borrow from the byte
-    /// before can only report too much.
+    /// A byte that is smaller than the subtracted one borrows, which sets its top bit. A borrow from a lower byte can
+    /// only cause a false positive.
     @inline(__always)
     private func isPlainFieldContent(wordAt index: Int) -> Bool {
         let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -38,7 +38,7 @@ extension Span<UInt8> {
         return index
     }
 
-    /// `range` without the optional white space (RFC 9110 section 5.6.3) around its content.
+    /// `range` without the optional white space (RFC 9110 section 5.6.3) at both ends.
     func trimmingSpace(_ range: Range<Int>) -> Range<Int> {
         let start = endOfSpace(from: range.lowerBound, to: range.upperBound)
         var end = range.upperBound
@@ -46,10 +46,10 @@ extension Span<UInt8> {
         return start..<end
     }
 
-    /// Whether the bytes, a token, are `lowercase` in any case.
+    /// Whether the bytes, a token, equal `lowercase` in any case.
     ///
-    /// - Parameter lowercase: lower-case letters, digits and hyphens. Setting bit 5 of a `tchar` makes no other byte
-    ///   of `tchar` equal to one of these.
+    /// - Parameter lowercase: lower-case letters, digits and hyphens. Setting bit 5 of any other `tchar` never results
+    ///   in one of these.
     func isToken(_ lowercase: String) -> Bool {
         let expected = lowercase.utf8.span
         guard count == expected.count else { return false }
@@ -61,7 +61,7 @@ extension Span<UInt8> {
 
     /// The next element of a comma-separated list (RFC 9110 section 5.6.1), trimmed, possibly empty; nil at the end.
     ///
-    /// - Parameter position: where to begin; moved beyond the element and its comma.
+    /// - Parameter position: where to start; moved past the element and its comma.
     func nextListElement(_ position: inout Int) -> Range<Int>? {
         guard position <= count else { return nil }
         var end = position

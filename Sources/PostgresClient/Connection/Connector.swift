@@ -1,10 +1,10 @@
 import CPostgres
 import Foundation
 
-/// Opens connections on threads, because libpq's only call that honours `connect_timeout` and a list of hosts blocks:
+/// Opens connections on threads: the only libpq call that supports `connect_timeout` and a list of hosts is blocking:
 /// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PQCONNECTDB>.
 enum Connector {
-    /// Connects on a thread of its own, which then calls `completion` and ends. Callers bound how many run at once.
+    /// Connects on a new thread, which calls `completion` and ends. Callers must limit how many run at once.
     static func connect(
         _ configuration: PostgresConfiguration,
         completion: @escaping @Sendable (Result<ConnectionHandle, PostgresError>) -> Void

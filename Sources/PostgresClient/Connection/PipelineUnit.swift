@@ -1,4 +1,4 @@
-/// One unit under way: its statements, and their responses so far. A pure value.
+/// One unit in flight: its statements, and their responses so far. A value without I/O.
 struct PipelineUnit {
     /// A command whose response is one result, in the order sent.
     enum Step {
@@ -13,9 +13,9 @@ struct PipelineUnit {
     let deadline: ContinuousClock.Instant
     let completion: Completion
     var steps: [Step] = []
-    private var answered = 0
+    private var responseCount = 0
     private(set) var results: [PostgresResult] = []
-    /// The first failure, which the others follow from.
+    /// The first failure; it causes the later ones.
     private(set) var error: PostgresError?
 
     init(statements: [PostgresStatement], deadline: ContinuousClock.Instant, completion: Completion) {
@@ -25,30 +25,30 @@ struct PipelineUnit {
         results.reserveCapacity(statements.count)
     }
 
-    /// Changes of the connection's cache that follow from a response.
-    enum Lesson {
-        case nothing
-        case confirmed(PostgresStatement.Preparation)
-        case forgotten(PostgresStatement.Preparation)
+    /// The change of the connection's statement cache that a response causes.
+    enum CacheChange {
+        case none
+        case prepared(PostgresStatement.Preparation)
+        case invalidated(PostgresStatement.Preparation)
     }
 
-    mutating func take(_ result: ResultHandle) -> Lesson {
-        guard answered < steps.count else { return takeVerdictOfCommit(result) }
-        defer { answered += 1 }
+    mutating func receive(_ result: ResultHandle) -> CacheChange {
+        guard responseCount < steps.count else { return receiveCommitResult(result) }
+        defer { responseCount += 1 }
         let outcome = result.outcome
-        if case .failure(let error) = outcome { fail(error, steps[answered]) }
-        switch (steps[answered], outcome) {
-        case (.prepare(let index), .success): return .confirmed(statements[index].preparation)
-        case (.prepare(let index), _): return .forgotten(statements[index].preparation)
+        if case .failure(let error) = outcome { fail(error, steps[responseCount]) }
+        switch (steps[responseCount], outcome) {
+        case (.prepare(let index), .success): return .prepared(statements[index].preparation)
+        case (.prepare(let index), _): return .invalidated(statements[index].preparation)
         case (.execute(let index), .failure(let error)) where error.kind == .stalePlan:
-            return .forgotten(statements[index].preparation)
+            return .invalidated(statements[index].preparation)
         case (.execute, .success): results.append(PostgresResult(result))
         default: break
         }
-        return .nothing
+        return .none
     }
 
-    /// Steps without a response: their connection is gone.
+    /// Records a failure without a response: the connection is lost.
     mutating func fail(_ error: PostgresError) {
         self.error = self.error ?? error
     }
@@ -60,10 +60,10 @@ struct PipelineUnit {
         }
     }
 
-    /// After the last response, the Sync commits. The commit may fail by itself: a deferred constraint.
-    private mutating func takeVerdictOfCommit(_ result: ResultHandle) -> Lesson {
+    /// After the last response, the Sync commits. The commit itself may fail, for example by a deferred constraint.
+    private mutating func receiveCommitResult(_ result: ResultHandle) -> CacheChange {
         if case .failure(let error) = result.outcome { fail(error) }
-        return .nothing
+        return .none
     }
 
     func complete() {

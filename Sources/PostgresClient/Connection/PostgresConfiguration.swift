@@ -1,10 +1,10 @@
-/// Where PostgreSQL is, and how a session there begins.
+/// The address of PostgreSQL, and the settings of new sessions.
 public struct PostgresConfiguration: Sendable {
-    /// Set in every session, where the caller sets nothing else: the server notices within a second that the client of
-    /// a running query has gone, which is how this client cancels one.
+    /// Set in every session unless the caller sets other values. With the first one the server detects within a second
+    /// that the client of a running query is gone: this client cancels a query by closing the connection.
     ///
-    /// This client and its callers rely on the rest, whatever the role or the database sets: isolation read committed,
-    /// literals without backslash escapes, and durable commits.
+    /// This client and its callers rely on the others, whatever the role or the database sets: isolation READ
+    /// COMMITTED, literals without backslash escapes, and durable commits.
     public static let defaultSettings = [
         "client_connection_check_interval": "1000", "default_transaction_isolation": "read committed",
         "standard_conforming_strings": "on", "synchronous_commit": "on",
@@ -12,16 +12,23 @@ public struct PostgresConfiguration: Sendable {
 
     let connectionString: ConnectionString
     let settings: [String: String]
+    /// `SET LOCAL` statements at the start of each transaction, for a distributed engine: the settings of a session
+    /// stay on the session's node, these reach all nodes.
+    let transactionSettings: [PostgresStatement]
 
     /// - Parameters:
-    ///   - connectionString: libpq's, as key words or URI, of one host or several (`target_session_attrs`). What it
-    ///     leaves open is set: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's name.
-    ///   - settings: run-time parameters of the session, as `SET` takes them.
-    /// - Throws: `invalidConfiguration` for a string that libpq cannot read.
+    ///   - connectionString: libpq's, as keywords or URI, with one host or several (`target_session_attrs`). Defaults
+    ///     are added for missing parts: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's
+    ///     name.
+    ///   - settings: run-time parameters of the session, as for `SET`.
+    ///   - transactionSettings: `SET LOCAL` statements, for a distributed engine.
+    /// - Throws: `invalidConfiguration` if libpq cannot parse the string.
     public init(
-        _ connectionString: String, applicationName: String = "push-registry", settings: [String: String] = [:]
+        _ connectionString: String, applicationName: String = "push-registry", settings: [String: String] = [:],
+        transactionSettings: [PostgresStatement] = []
     ) throws(PostgresError) {
         self.connectionString = try ConnectionString(connectionString, applicationName: applicationName)
+        self.transactionSettings = transactionSettings
         self.settings = Self.defaultSettings.merging(settings) { _, set in set }
     }
 }

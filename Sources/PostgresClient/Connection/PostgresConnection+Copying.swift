@@ -1,19 +1,20 @@
 import EventLoop
 
-// COPY to the client: rows of any number, of which the server sends no more than are taken.
+// COPY to the client: any number of rows. The server does not send more than the caller reads.
 extension PostgresConnection {
-    /// Sends `COPY (query) TO STDOUT (FORMAT binary)` and returns; `nextCopyRows` hands out the rows. Nothing may be in
-    /// flight, and nothing else may be sent before their end.
+    /// Sends `COPY (query) TO STDOUT (FORMAT binary)` and returns; `nextCopyRows` returns the rows. Nothing may be in
+    /// flight, and nothing else may be sent before the COPY has ended.
     ///
-    /// COPY takes no placeholders, so the server is asked first to write the query's values as literals.
+    /// COPY takes no placeholders, so the server first converts the query's values to literals.
     ///
-    /// - Parameter timeout: how long all of it may take, the taking included; after it the connection is closed.
+    /// - Parameter timeout: the limit for the whole COPY, including the caller's reading; after it the connection is
+    ///   closed.
     public func beginCopy(of query: PostgresSQL, timeout: Duration) async throws(PostgresError) {
         let deadline = loop.now + timeout
         let literals = try await literals(of: query, timeout: timeout)
         guard isOpen else { throw PostgresError(.connectionLost, retry: .yes) }
         guard copy == nil, unitsInFlight == 0 else {
-            throw PostgresError(.protocolViolation, message: "a COPY needs the connection for itself")
+            throw PostgresError(.protocolViolation, message: "a COPY needs an idle connection")
         }
         copy = Copy(deadline: deadline)
         guard handle.sendCopy("COPY (\(query.text(with: literals))) TO STDOUT (FORMAT binary)") else {
@@ -23,19 +24,19 @@ extension PostgresConnection {
         setTimer(deadline)
     }
 
-    /// The next rows in the order of the query; nil after the last one. Between calls, nothing is read, and the server
-    /// waits as soon as the socket's buffers are full.
+    /// The next rows in the order of the query; nil after the last one. Between calls nothing is read, and the server
+    /// waits once the socket's buffers are full.
     ///
-    /// - Parameter bytesMax: no further row is added to so many bytes.
-    /// - Throws: `timeout` once the deadline has passed, and what the server says; the connection is closed then.
+    /// - Parameter bytesMax: once the rows have this many bytes, no further row is added.
+    /// - Throws: `timeout` if the deadline has passed, or the server's error; the connection is then closed.
     public func nextCopyRows(bytesMax: Int) async throws(PostgresError) -> PostgresCopyRows? {
         var rows = PostgresCopyRows(capacity: bytesMax + bytesMax / 8)
-        // How many there were when the socket was looked at last.
+        // The row count when the socket was last read.
         var countSeen = -1
         while true {
             guard isOpen else { throw copy?.error ?? PostgresError(.closed) }
             guard var phase = copy?.phase else { return nil }
-            let reply = handle.takeCopy(&phase, into: &rows, bytesMax: bytesMax)
+            let reply = handle.readCopy(&phase, into: &rows, bytesMax: bytesMax)
             copy?.phase = phase
             switch reply {
             case .full: return rows
@@ -58,21 +59,21 @@ extension PostgresConnection {
 
     private func waitForCopy() async {
         await withCheckedContinuation { continuation in
-            // It may have been closed on the way here.
+            // The connection may have been closed before this point was reached.
             guard isOpen, copy != nil else { return continuation.resume() }
             copy?.waiter = continuation
             pauseReports(false)
         }
     }
 
-    /// Pauses or resumes the poller's reports of arriving data: it repeats them until the data is read.
+    /// Pauses or resumes the poller's reports of incoming data, which it repeats until the data is read.
     private func pauseReports(_ isPaused: Bool) {
         guard let watch, let copy, copy.isPaused != isPaused else { return }
         self.copy?.isPaused = isPaused
         loop.change(watch, to: isPaused ? [] : .readable)
     }
 
-    /// The descriptor of a connection with a COPY is ready. If no caller waits, the data stays in the socket.
+    /// The descriptor is ready during a COPY. If no caller waits, the data stays in the socket.
     func receiveCopy(_ readiness: Readiness) {
         if isWaitingToWrite { flush() }
         if let waiter = copy?.waiter {
@@ -82,11 +83,11 @@ extension PostgresConnection {
             pauseReports(true)
         } else {
             // The poller repeats its report until the data is read.
-            close(PostgresError(.connectionLost, message: "the server has gone"))
+            close(PostgresError(.connectionLost, message: "the server closed the connection"))
         }
     }
 
-    /// The connection is closed: a waiting caller gets the error now, a later caller gets it then.
+    /// Fails the COPY of a closed connection: a waiting caller gets the error now, otherwise the next call does.
     func failCopy(_ error: PostgresError) {
         guard let copy else { return }
         self.copy?.error = copy.error ?? (copy.deadline <= loop.now ? PostgresError(.timeout) : error)
@@ -94,37 +95,37 @@ extension PostgresConnection {
         copy.waiter?.resume()
     }
 
-    /// A connection whose COPY broke off is of no use: whatever is left of it would have to be read.
+    /// A connection whose COPY failed cannot be reused: the rest of the COPY would have to be read.
     private func endCopy(_ error: PostgresError) -> PostgresError {
         close(error)
         copy = nil
         return error
     }
 
-    /// The values bound in `query`, each as SQL text that the server quoted and cast to its type.
+    /// The values bound in `query`, each as SQL text that the server has quoted and cast to its type.
     private func literals(of query: PostgresSQL, timeout: Duration) async throws(PostgresError) -> [String] {
-        guard let question = query.literals else { return [] }
-        let answers = try await execute([Self.exactTexts, question], timeout: timeout)
+        guard let statement = query.literals else { return [] }
+        let results = try await execute([Self.exactTexts, statement], timeout: timeout)
         do {
-            return try answers[1][0].decode(0)
+            return try results[1][0].decode(0)
         } catch {
             throw PostgresError(.protocolViolation, message: "\(error)")
         }
     }
 
-    /// Until the end of the transaction, times and numbers are written such that they are read back as they were.
+    /// Until the end of the transaction, times and numbers are written so that they can be parsed without loss.
     private static let exactTexts: PostgresStatement =
         "SELECT set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true)"
 
-    /// A COPY under way.
+    /// A COPY in progress.
     struct Copy {
         let deadline: ContinuousClock.Instant
         var phase = CopyPhase.beginning
-        /// The caller that waits for rows, none of which had arrived.
+        /// The caller that waits for rows to arrive.
         var waiter: CheckedContinuation<Void, Never>?
         /// Whether the poller's reports of arriving data are paused.
         var isPaused = false
-        /// Why there are no more rows.
+        /// The error that ended the COPY.
         var error: PostgresError?
     }
 }

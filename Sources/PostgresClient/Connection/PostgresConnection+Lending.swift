@@ -1,9 +1,9 @@
 import EventLoop
 
 extension PostgresConnection {
-    /// Connects, lends the connection and closes it, however `body` ends. For one connection outside a pool.
+    /// Connects, lends the connection and closes it, however `body` ends. For a single connection without a pool.
     ///
-    /// Connecting happens on a thread; it cannot be cancelled and lasts `connect_timeout` per host at most.
+    /// Connecting runs on a thread; it cannot be cancelled and takes at most `connect_timeout` per host.
     public nonisolated static func withConnection<Value>(
         _ configuration: PostgresConfiguration, on loop: EventLoop,
         _ body: (PostgresConnection) async throws -> Value
@@ -30,7 +30,7 @@ extension PostgresConnection {
         return connection
     }
 
-    /// Sends one statement as a unit of its own.
+    /// Sends one statement as a unit.
     public func execute(
         _ statement: PostgresStatement, timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> PostgresResult {

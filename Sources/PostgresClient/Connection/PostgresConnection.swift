@@ -5,14 +5,14 @@ import EventLoop
 /// One connection to PostgreSQL in pipeline mode, on an event loop:
 /// <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>.
 ///
-/// The unit of work is a list of statements ended by one Sync: an implicit transaction, which commits as a whole or not
-/// at all, unless it holds BEGIN or COMMIT itself. Units are sent as they come, in order, without waiting for earlier
-/// ones, and one that fails does not touch the next.
+/// A unit is a list of statements followed by one Sync: an implicit transaction, which commits completely or not at
+/// all, unless it contains BEGIN or COMMIT itself. Units are sent in order, without waiting for earlier ones, and a
+/// unit that fails does not affect the next.
 ///
-/// A unit that was sent is completed even where the task that waits for it is cancelled: `execute` returns when the
-/// server has answered or the deadline has passed, so nothing ever runs behind its caller's back.
+/// A sent unit is completed even if the task that waits for it is cancelled: `execute` returns when the server has
+/// responded or the deadline has passed, so no statement runs after the call has returned.
 public actor PostgresConnection {
-    /// Units in flight on one connection. More would wait in the server's socket, where this client cannot see them.
+    /// Units in flight on one connection. Further ones would wait in the server's socket, invisible to this client.
     public static let unitsMax = 64
 
     public nonisolated let loop: EventLoop
@@ -29,7 +29,7 @@ public actor PostgresConnection {
     private var timerDeadline = ContinuousClock.now
     private var onClose: (@Sendable (PostgresError) -> Void)?
 
-    /// Takes over an open connection. `start` makes it usable.
+    /// Takes over an open connection. Call `start` before use.
     init(_ handle: ConnectionHandle, on loop: EventLoop) {
         self.handle = handle
         self.loop = loop
@@ -42,18 +42,17 @@ public actor PostgresConnection {
 
     public var unitsInFlight: Int { units.count }
 
-    /// Whether others may have the connection now: it is in no transaction, and nothing is in flight where it was lent
-    /// to one borrower alone.
-    func isFit(afterExclusiveUse wasExclusive: Bool) -> Bool {
+    /// Whether the connection can be lent again: it is in no transaction, and after exclusive use nothing is in flight.
+    func isReusable(afterExclusiveUse wasExclusive: Bool) -> Bool {
         guard isOpen else { return false }
         return units.isEmpty ? handle.transactionStatus == PQTRANS_IDLE : !wasExclusive
     }
 
     /// Sends a unit and waits for its results, one per statement.
     ///
-    /// - Parameter timeout: after it the connection is closed, with everything in flight on it. libpq's way to cancel a
-    ///   query blocks, and the server notices a closed connection by itself (`client_connection_check_interval`).
-    /// - Throws: the first failure of the unit. `queueFull` when `unitsMax` are in flight.
+    /// - Parameter timeout: after it the connection is closed, with everything in flight on it. libpq's function to
+    ///   cancel a query blocks; the server detects the closed connection itself (`client_connection_check_interval`).
+    /// - Throws: the first failure of the unit. `queueFull` if `unitsMax` are in flight.
     public func execute(
         _ unit: [PostgresStatement], timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> [PostgresResult] {
@@ -72,8 +71,8 @@ public actor PostgresConnection {
 // MARK: - Opening and closing
 
 extension PostgresConnection {
-    /// Enters pipeline mode and the loop's watch. `onClose` is called once, on the loop, when the connection is closed
-    /// for whatever reason.
+    /// Enters pipeline mode and lets the loop watch the connection. `onClose` is called once, on the loop, when the
+    /// connection is closed for any reason.
     func start(onClose: @escaping @Sendable (PostgresError) -> Void) throws(PostgresError) {
         guard handle.enterPipelineMode(), let descriptor = handle.makeDescriptor() else { throw handle.lost() }
         self.onClose = onClose
@@ -97,7 +96,7 @@ extension PostgresConnection {
         onClose = nil
     }
 
-    /// Fails all that is in flight: a unit whose deadline has passed by that, the others by the connection.
+    /// Fails all units in flight: with `timeout` if a unit's deadline has passed, else with `error`.
     private func failUnits(_ error: PostgresError) {
         while var unit = units.popFirst() {
             unit.fail(unit.deadline <= loop.now ? PostgresError(.timeout) : error)
@@ -112,7 +111,7 @@ extension PostgresConnection {
     private func submit(_ unit: PipelineUnit) {
         guard isOpen else { return refuse(unit, PostgresError(.connectionLost, retry: .yes)) }
         guard copy == nil else {
-            return refuse(unit, PostgresError(.protocolViolation, message: "a COPY is under way", retry: .yes))
+            return refuse(unit, PostgresError(.protocolViolation, message: "a COPY is in progress", retry: .yes))
         }
         guard units.count < Self.unitsMax else { return refuse(unit, PostgresError(.queueFull)) }
         guard !unit.statements.isEmpty else { return unit.complete() }
@@ -156,7 +155,7 @@ extension PostgresConnection {
         units[units.count - 1].steps.append(step)
     }
 
-    /// Sends libpq's buffer, and asks for write readiness while some of it is left.
+    /// Sends libpq's buffer, and polls for writability if some of it is left.
     func flush() {
         switch handle.flush() {
         case .done: waitToWrite(false)
@@ -182,14 +181,14 @@ extension PostgresConnection: ReadinessHandler {
     private func receive(_ readiness: Readiness) {
         guard copy == nil else { return receiveCopy(readiness) }
         let isAlive = handle.consumeInput()
-        // Reads the data that arrived before the end first: it has the server's reason.
+        // First reads the data that arrived before the end: it contains the server's reason.
         drain()
         guard isAlive, !handle.isBad else { return lose() }
         if isWaitingToWrite { flush() }
     }
 
-    /// Takes the complete responses. libpq puts one NULL between the results of two commands; a second one in a row
-    /// says that it knows of no further command, while this client does.
+    /// Processes the complete responses. libpq returns one NULL between the results of two commands. A second NULL in a
+    /// row means that libpq knows of no further command, although this client does.
     private func drain() {
         var separators = 0
         while !units.isEmpty {
@@ -202,7 +201,7 @@ extension PostgresConnection: ReadinessHandler {
                 }
             case .result(let result):
                 separators = 0
-                take(result)
+                receive(result)
             case .synced:
                 separators = 0
                 completeUnit()
@@ -212,15 +211,15 @@ extension PostgresConnection: ReadinessHandler {
         isTimerSet = false
     }
 
-    private func take(_ result: ResultHandle) {
-        switch units[0].take(result) {
-        case .nothing: break
-        case .confirmed(let key): cache.confirm(key)
-        case .forgotten(let key): cache.forget(key)
+    private func receive(_ result: ResultHandle) {
+        switch units[0].receive(result) {
+        case .none: break
+        case .prepared(let key): cache.confirm(key)
+        case .invalidated(let key): cache.remove(key)
         }
     }
 
-    /// A server that became read-only is the wrong one after a failover: the next connection finds the right one.
+    /// After a failover a read-only server is the wrong one: the next connection finds the right one.
     private func completeUnit() {
         guard let unit = units.popFirst() else { return }
         unit.complete()
@@ -231,7 +230,8 @@ extension PostgresConnection: ReadinessHandler {
 // MARK: - Deadlines
 
 extension PostgresConnection {
-    /// Units mostly have the same timeout, so the timer of the oldest serves for all and is looked at when it fires.
+    /// Units usually have the same timeout, so one timer serves all: it is set for the oldest, and checks all when it
+    /// fires.
     func setTimer(_ deadline: ContinuousClock.Instant) {
         guard !isTimerSet || deadline < timerDeadline else { return }
         isTimerSet = true

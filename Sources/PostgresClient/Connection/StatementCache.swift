@@ -1,10 +1,10 @@
-/// The statements that a connection has prepared on the server, and their names. A pure value: it decides what to send,
-/// and gets the results.
+/// The prepared statements of a connection, and their names. A value: it decides what to send, and is informed of the
+/// results.
 ///
-/// A name is used by other units only when its preparation is confirmed: units already in flight behind one whose
-/// preparation fails would fail with it. Until then they go unprepared.
+/// A name is reused only after its preparation is confirmed: units sent after a preparation that fails would fail with
+/// it. Until then the statement is sent unprepared.
 struct StatementCache {
-    /// More than the product has statements; each costs the server's process some kilobytes.
+    /// More than the product's number of statements; each costs the server process some kilobytes.
     static let statementsMax = 256
 
     struct Entry {
@@ -17,7 +17,7 @@ struct StatementCache {
     enum Decision: Equatable {
         case unprepared
         case execute(name: String)
-        /// Prepare under this name, then execute; before that, deallocate the other one.
+        /// Deallocate the evicted name, prepare under the new name, then execute.
         case prepare(name: String, evicted: String?)
     }
 
@@ -30,7 +30,7 @@ struct StatementCache {
         self.statementsMax = statementsMax
     }
 
-    /// How to send a statement now.
+    /// Decides how to send a statement now.
     mutating func decide(_ statement: PostgresStatement) -> Decision {
         guard statement.preparation != .none else { return .unprepared }
         uses += 1
@@ -45,8 +45,8 @@ struct StatementCache {
         entries[key]?.isConfirmed = true
     }
 
-    /// Forgets a statement that was not prepared, or is no longer valid, so that its next execution prepares it anew.
-    mutating func forget(_ key: PostgresStatement.Preparation) {
+    /// Removes a statement whose preparation failed or is no longer valid; its next execution prepares it again.
+    mutating func remove(_ key: PostgresStatement.Preparation) {
         entries[key] = nil
     }
 
@@ -58,7 +58,7 @@ struct StatementCache {
         return .prepare(name: name, evicted: evicted)
     }
 
-    /// Makes room by the statement unused for longest. Its name leaves with it, and is never used again.
+    /// Evicts the least recently used statement. Its name is never used again.
     private mutating func evict() -> String? {
         guard entries.count >= statementsMax else { return nil }
         let oldest = entries.lazy.filter { $0.value.isConfirmed }.min { $0.value.lastUse < $1.value.lastUse }

@@ -12,7 +12,7 @@ extension PostgresError {
         sqlState = fields.sqlState.isEmpty ? nil : fields.sqlState
     }
 
-    /// The server's first line. Messages about bad data quote the value, so they end before the quotation.
+    /// The server's first line. A message about invalid data quotes the value, so it is cut before the quotation.
     private static func withoutValues(_ fields: ServerFields) -> String {
         let line = fields.message.prefix { !$0.isNewline }
         guard fields.sqlState.hasPrefix("22") else { return String(line) }
@@ -21,10 +21,10 @@ extension PostgresError {
 }
 
 extension PostgresError.Kind {
-    /// The one place that reads SQLSTATEs: <https://www.postgresql.org/docs/15/errcodes-appendix.html>.
+    /// The only place that interprets SQLSTATEs: <https://www.postgresql.org/docs/15/errcodes-appendix.html>.
     init(_ fields: PostgresError.ServerFields) {
         switch fields.sqlState {
-        // libpq's own verdict: the server said nothing, and no longer can.
+        // libpq's own error: it lost the server, which sent no error.
         case "": self = .connectionLost
         case "23505": self = .uniqueViolation(constraint: fields.constraint)
         case "23503", "23001": self = .foreignKeyViolation(constraint: fields.constraint)

@@ -1,13 +1,13 @@
 /// An error of PostgreSQL, or of the connection to it.
 ///
-/// `description` names the kind, the SQLSTATE and the constraint: safe for logs and for anybody. `debugDescription`
-/// adds the SQL's text and the server's first line. Neither shows bound values, nor the server's DETAIL, which quotes
-/// rows.
+/// `description` contains the kind, the SQLSTATE and the constraint, and is safe for logs and clients.
+/// `debugDescription` adds the SQL text and the server's first line. Neither contains bound values, or the server's
+/// DETAIL, which quotes rows.
 public struct PostgresError: Error, Sendable {
     public let kind: Kind
-    /// The five characters of the server's verdict; nil where the server did not say anything.
+    /// The five characters of the server's SQLSTATE; nil if the server sent none.
     public internal(set) var sqlState: String?
-    /// Whether the same unit may be sent again without knowing more.
+    /// Whether the same unit may be sent again, as far as the error shows.
     public internal(set) var retry: RetrySafety
     /// The text of the statement that failed, without its values.
     public internal(set) var statement: String?
@@ -25,9 +25,9 @@ extension PostgresError {
     public enum RetrySafety: Hashable, Sendable {
         /// Nothing of the unit was done.
         case yes
-        /// It would fail again: the statement or its values are at fault.
+        /// It would fail again: the statement or its values cause the error.
         case no
-        /// The unit was sent and its end is not known: a read may be repeated, a write only if it is idempotent.
+        /// The unit was sent and its outcome is unknown: a read may be repeated, a write only if it is idempotent.
         case unknownOutcome
     }
 
@@ -48,29 +48,29 @@ extension PostgresError {
         case lockTimeout
         /// `statement_timeout`, or a cancel request.
         case queryCancelled
-        /// An earlier statement of the same transaction failed, so this one, or the commit, was not done.
+        /// An earlier statement of the same transaction failed, so this one, or the commit, was not executed.
         case transactionAborted
-        /// The server is a standby, or the transaction read-only. The connection is not used again.
+        /// The server is a standby, or the transaction is read-only. The connection is closed.
         case readOnly
-        /// A prepared statement no longer fits the tables; the next execution prepares it again.
+        /// A prepared statement no longer matches the tables; the next execution prepares it again.
         case stalePlan
 
         case tooManyConnections
         case diskFull
         case outOfMemory
         case adminShutdown
-        /// The server does not accept connections yet, or not any more.
+        /// The server is starting or stopping and does not accept connections.
         case startingUp
 
-        /// The connection broke while the unit was under way.
+        /// The connection broke while the unit was in flight.
         case connectionLost
-        /// There is no connection, and none came in the short time that one waits for it.
+        /// There is no connection, and none was opened within the short wait for an unreachable server.
         case unavailable
         /// The deadline of the unit, or of the wait for a connection, has passed.
         case timeout
-        /// Too many units or tasks wait already.
+        /// Too many units are in flight, or too many tasks wait.
         case queueFull
-        /// The task was cancelled before anything was sent.
+        /// The task was cancelled before the unit was sent.
         case cancelled
         /// The client is shut down.
         case closed
@@ -123,7 +123,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension PostgresError {
-    /// The same error of a statement in a transaction that was not asked to commit yet: nothing stays behind.
+    /// The same error for a transaction that has not tried to commit: nothing of it persists, so a retry is safe.
     func beforeCommit() -> PostgresError {
         var error = self
         if error.retry == .unknownOutcome { error.retry = .yes }

@@ -1,13 +1,13 @@
 import CPostgres
 
-/// Calls that **block** until the server has responded. For threads of their own and outside pipeline mode only:
+/// Calls that **block** until the server has responded. Only for dedicated threads, and outside pipeline mode:
 /// <https://www.postgresql.org/docs/15/libpq-exec.html>.
 extension ConnectionHandle {
     func query(_ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
         try succeeded(exec(statement), statement.text)
     }
 
-    /// Runs SQL of any number of statements, as one transaction unless it says otherwise (`PQexec`).
+    /// Runs SQL with any number of statements, as one transaction unless the SQL says otherwise (`PQexec`).
     func run(script: String) throws(PostgresError) {
         guard let result = PQexec(connection, script) else { throw lost() }
         _ = try succeeded(ResultHandle(result), script)
@@ -18,7 +18,7 @@ extension ConnectionHandle {
         let result = try exec(statement)
         guard !result.isCopyIn else { return }
         _ = try succeeded(result, statement.text)
-        throw PostgresError(.protocolViolation, message: "this is no COPY … FROM STDIN").about(statement.text)
+        throw PostgresError(.protocolViolation, message: "not a COPY … FROM STDIN").about(statement.text)
     }
 
     func putCopyData(_ bytes: [UInt8]) throws(PostgresError) {
@@ -28,11 +28,11 @@ extension ConnectionHandle {
         guard sent == 1 else { throw lost() }
     }
 
-    /// Ends COPY mode; with `abort` the server drops the rows.
+    /// Ends COPY mode; with `abort` the server discards the rows.
     func endCopy(abort: Bool, _ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
-        guard PQputCopyEnd(connection, abort ? "the client gave up" : nil) == 1 else { throw lost() }
+        guard PQputCopyEnd(connection, abort ? "aborted by the client" : nil) == 1 else { throw lost() }
         guard let result = PQgetResult(connection) else { throw lost() }
-        // The NULL that ends the command.
+        // Skips the NULL that ends the command.
         while let rest = PQgetResult(connection) { PQclear(rest) }
         return try succeeded(ResultHandle(result), statement.text)
     }

@@ -1,9 +1,9 @@
 import CPostgres
 
 /// The non-blocking steps of `COPY … TO STDOUT`: <https://www.postgresql.org/docs/15/libpq-copy.html>. Pipeline mode
-/// knows no COPY, so the connection leaves it meanwhile.
+/// does not support COPY, so the connection leaves it until the COPY has ended.
 extension ConnectionHandle {
-    /// Leaves pipeline mode, in which nothing may be under way, and sends the statement.
+    /// Leaves pipeline mode and sends the statement. Nothing may be in flight.
     func sendCopy(_ text: String) -> Bool {
         PQexitPipelineMode(connection) == 1 && PQsendQuery(connection, text) == 1
     }
@@ -11,26 +11,26 @@ extension ConnectionHandle {
     enum CopyReply {
         /// Nothing more has arrived.
         case wait
-        /// The rows have their bytes.
+        /// The rows have `bytesMax` bytes.
         case full
-        /// All rows were taken, and the connection is in pipeline mode again.
+        /// All rows were read, and the connection is in pipeline mode again.
         case end
         case failure(PostgresError)
     }
 
-    /// Takes the rows that have arrived.
+    /// Reads the rows that have arrived.
     ///
-    /// - Parameter bytesMax: takes no further row once the rows have so many.
-    func takeCopy(_ phase: inout CopyPhase, into rows: inout PostgresCopyRows, bytesMax: Int) -> CopyReply {
+    /// - Parameter bytesMax: once `rows` has this many bytes, no further row is added.
+    func readCopy(_ phase: inout CopyPhase, into rows: inout PostgresCopyRows, bytesMax: Int) -> CopyReply {
         while true {
             switch phase {
             case .beginning:
                 guard PQisBusy(connection) == 0 else { return .wait }
-                if let error = verdict(expecting: PGRES_COPY_OUT) { return .failure(error) }
+                if let error = failure(unless: PGRES_COPY_OUT) { return .failure(error) }
                 phase = .rows
             case .rows:
                 guard rows.bytes.count < bytesMax else { return .full }
-                switch takeRow(into: &rows) {
+                switch readRow(into: &rows) {
                 case 0: return .wait
                 case -1: phase = .ending
                 case -2: return .failure(lost())
@@ -38,7 +38,7 @@ extension ConnectionHandle {
                 }
             case .ending:
                 guard PQisBusy(connection) == 0 else { return .wait }
-                if let error = verdict(expecting: PGRES_COMMAND_OK) { return .failure(error) }
+                if let error = failure(unless: PGRES_COMMAND_OK) { return .failure(error) }
                 phase = .ended
             case .ended:
                 // The NULL that ends the command.
@@ -51,8 +51,8 @@ extension ConnectionHandle {
         }
     }
 
-    /// - Returns: what `PQgetCopyData` returns: the bytes of a row, or why there is none.
-    private func takeRow(into rows: inout PostgresCopyRows) -> CInt {
+    /// - Returns: the result of `PQgetCopyData`: the number of bytes of a row, or a code of 0 or less.
+    private func readRow(into rows: inout PostgresCopyRows) -> CInt {
         var row: UnsafeMutablePointer<CChar>?
         let count = PQgetCopyData(connection, &row, 1)
         if count > 0 {
@@ -62,26 +62,26 @@ extension ConnectionHandle {
         return count
     }
 
-    /// Takes a result; nil where it is as it should be.
-    private func verdict(expecting status: ExecStatusType) -> PostgresError? {
+    /// Reads a result; nil if it has the expected status.
+    private func failure(unless status: ExecStatusType) -> PostgresError? {
         guard let result = PQgetResult(connection) else { return lost() }
         guard PQresultStatus(result) != status else {
             PQclear(result)
             return nil
         }
         guard case .failure(let error) = ResultHandle(result).outcome else {
-            return PostgresError(.protocolViolation, message: "this is no COPY … TO STDOUT")
+            return PostgresError(.protocolViolation, message: "not a COPY … TO STDOUT")
         }
         return error
     }
 }
 
-/// How far a COPY is.
+/// The progress of a COPY.
 enum CopyPhase {
-    /// It is sent; whether the server begins is not known yet.
+    /// The statement is sent; the server has not responded yet.
     case beginning
     case rows
-    /// The server has sent all rows, or broken off; its verdict is to come.
+    /// The server has sent all rows, or has stopped; its final result has not arrived yet.
     case ending
     case ended
 }

@@ -1,7 +1,7 @@
 import CPostgres
 
 /// The non-blocking steps of pipeline mode: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>. Each returns
-/// false where libpq gave up, which for these calls means that the connection is lost.
+/// false if libpq reports a failure, which for these calls means that the connection is lost.
 extension ConnectionHandle {
     private static let binary: CInt = 1
 
@@ -35,14 +35,14 @@ extension ConnectionHandle {
         PQsendQueryParams(connection, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, Self.binary) == 1
     }
 
-    /// Ends a unit and sends as much as the socket takes.
+    /// Ends a unit and sends as much as the socket accepts.
     func sendSync() -> Bool {
         PQpipelineSync(connection) == 1
     }
 
     enum Flush {
         case done
-        /// The socket is full; call again when it is writable, and read meanwhile.
+        /// The socket is full. Call again when it is writable, and keep reading meanwhile.
         case pending
         case failed
     }

@@ -3,21 +3,22 @@ import Glibc
 
 /// The owner of one `PGconn`: <https://www.postgresql.org/docs/15/libpq-connect.html>.
 ///
-/// Used by one thread at a time: the one that connects, then the loop that it is handed to. `deinit` closes.
+/// Used by one thread at a time: first by the one that connects, then by the loop. `deinit` closes it.
 final class ConnectionHandle: @unchecked Sendable {
     private(set) var connection: OpaquePointer?
-    /// A duplicate of libpq's descriptor, for the loop to watch; -1 before it is asked for.
+    /// A duplicate of libpq's descriptor, for the loop to watch; -1 until `makeDescriptor`.
     private var duplicate: CInt = -1
-    /// Parameters in the form that libpq takes them in, kept from statement to statement.
+    /// Parameters in libpq's form; the memory is reused for each statement.
     let parameters = ParameterArrays()
 
     private init(_ connection: OpaquePointer?) {
         self.connection = connection
-        // The default writes to the standard error, and notices may quote rows.
+        // libpq's default writes to standard error, and notices may quote rows.
         _ = PQsetNoticeProcessor(connection, { _, _ in }, nil)
     }
 
-    /// Connects and **blocks** meanwhile: DNS, every host of the string, `connect_timeout` for each (`PQconnectdb`).
+    /// Connects; **blocks** during DNS and for every host of the string, at most `connect_timeout` for each
+    /// (`PQconnectdb`).
     static func connect(_ string: ConnectionString) throws(PostgresError) -> ConnectionHandle {
         let handle = ConnectionHandle(PQconnectdb(string.text))
         guard PQstatus(handle.connection) == CONNECTION_OK else { throw handle.connectError() }
@@ -36,10 +37,11 @@ final class ConnectionHandle: @unchecked Sendable {
         duplicate = -1
     }
 
-    /// A descriptor to watch; nil where there is none left for it.
+    /// Returns a descriptor to watch; nil if no descriptor is available.
     ///
-    /// libpq closes its own as soon as the connection breaks. One that is closed while it is watched cannot be taken
-    /// out of the epoll set, and stays in there while a child process being started holds a copy: the loop would spin.
+    /// libpq closes its own descriptor as soon as the connection breaks. A watched descriptor that is closed cannot be
+    /// removed from the epoll set, and stays in it while a child process that is being started has a copy: the loop
+    /// would spin.
     func makeDescriptor() -> CInt? {
         duplicate = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0)
         return duplicate < 0 ? nil : duplicate
@@ -51,7 +53,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
     var serverProcessID: CInt { PQbackendPID(connection) }
 
-    /// libpq's message about its last failure.
+    /// libpq's message about the last failure.
     var message: String {
         guard let text = PQerrorMessage(connection) else { return "" }
         return String(String(cString: text).prefix { !$0.isNewline })
@@ -61,8 +63,8 @@ final class ConnectionHandle: @unchecked Sendable {
         PostgresError(.connectionLost, message: message)
     }
 
-    /// libpq keeps no SQLSTATE of a failed attempt, so the kind comes from the server's words, which a server with
-    /// another language hides: then it is `unavailable`, which is true as well.
+    /// libpq provides no SQLSTATE for a failed attempt, so the kind is derived from the server's message. If that is in
+    /// another language the kind is `unavailable`, which is correct too.
     private func connectError() -> PostgresError {
         let text = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
         let line = text.split(whereSeparator: \.isNewline).joined(separator: "; ")

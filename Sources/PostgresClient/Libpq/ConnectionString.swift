@@ -1,27 +1,27 @@
 import CPostgres
 
-/// A libpq connection string, key words or URI, with this client's defaults where it leaves something open:
+/// A libpq connection string, keywords or URI, with this client's defaults for missing parts:
 /// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS>.
 ///
-/// It may hold a password and so has no description.
+/// It may contain a password, so it has no description.
 struct ConnectionString: Sendable {
-    /// In the form of key words.
+    /// In keyword form.
     let text: String
 
-    /// - Throws: `invalidConfiguration`, without libpq's words, which may quote the password.
+    /// - Throws: `invalidConfiguration`, without libpq's message, which may quote the password.
     init(_ string: String, applicationName: String) throws(PostgresError) {
         guard var options = Self.parse(string) else {
-            throw PostgresError(.invalidConfiguration, message: "the connection string cannot be read")
+            throw PostgresError(.invalidConfiguration, message: "the connection string cannot be parsed")
         }
         for (key, value) in Self.defaults(applicationName) where options[key] == nil {
             options[key] = value
         }
-        // Text is UTF-8 on both sides, whatever the environment says.
+        // Text is UTF-8 on both sides, whatever the environment sets.
         options["client_encoding"] = "UTF8"
         text = options.sorted { $0.key < $1.key }.map { "\($0)=\(Self.quoted($1))" }.joined(separator: " ")
     }
 
-    /// A dead peer is noticed within about 10 seconds, while idle as well as with data under way.
+    /// A dead peer is detected within about 10 seconds, both idle and with data in flight.
     private static func defaults(_ applicationName: String) -> [String: String] {
         [
             "connect_timeout": "5",
@@ -33,7 +33,7 @@ struct ConnectionString: Sendable {
         ]
     }
 
-    /// The parameters that the string sets, by `PQconninfoParse`: nothing from the environment, no defaults.
+    /// The parameters that the string sets, by `PQconninfoParse`, without environment variables and defaults.
     static func parse(_ string: String) -> [String: String]? {
         guard let options = PQconninfoParse(string, nil) else { return nil }
         defer { PQconninfoFree(options) }

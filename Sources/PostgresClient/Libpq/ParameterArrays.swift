@@ -1,5 +1,5 @@
-/// The three arrays that `PQsendQueryPrepared` takes: values, lengths, formats. They grow and are never given back
-/// before their connection is.
+/// The arrays for `PQsendQueryPrepared` and its relatives: types, values, lengths, formats. They grow, and are freed
+/// with their connection.
 final class ParameterArrays {
     private(set) var values: UnsafeMutablePointer<UnsafePointer<CChar>?>
     private(set) var lengths: UnsafeMutablePointer<CInt>
@@ -18,7 +18,7 @@ final class ParameterArrays {
         free()
     }
 
-    /// Lends the arrays filled with `binds`; the pointers in them live as long as `body` runs.
+    /// Lends the arrays filled with `binds`; their pointers are valid while `body` runs.
     func with<Value>(_ binds: PostgresBinds, _ body: (ParameterArrays) -> Value) -> Value {
         grow(to: binds.count)
         return binds.buffer.bytes.withUnsafeBytes { bytes in

@@ -1,7 +1,7 @@
 import CPostgres
 
-/// The owner of one `PGresult`: <https://www.postgresql.org/docs/15/libpq-exec.html>. It does not change after libpq
-/// has made it, so any thread may read it.
+/// The owner of one `PGresult`: <https://www.postgresql.org/docs/15/libpq-exec.html>. It never changes after libpq has
+/// created it, so any thread may read it.
 @usableFromInline
 final class ResultHandle: @unchecked Sendable {
     private let result: OpaquePointer
@@ -38,7 +38,7 @@ final class ResultHandle: @unchecked Sendable {
 
     var commandTag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
-    /// Empty for commands that affect no rows.
+    /// 0 for commands that affect no rows.
     var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     func columnName(_ column: Int) -> String {
@@ -50,7 +50,7 @@ final class ResultHandle: @unchecked Sendable {
         PostgresType(rawValue: PQftype(result, CInt(column)))
     }
 
-    /// The bytes of a field, which live as long as this object; nil for NULL.
+    /// The bytes of a field, valid as long as this object lives; nil for NULL.
     @usableFromInline
     func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
         precondition(row < rowCount && column < columnCount, "no such field: row \(row), column \(column)")
@@ -67,7 +67,7 @@ final class ResultHandle: @unchecked Sendable {
                 column: diagnostic("c")))
     }
 
-    /// A field of the error by its letter, `PG_DIAG_…`.
+    /// A field of the error, by the letter of its `PG_DIAG_…` code.
     private func diagnostic(_ letter: Unicode.Scalar) -> String {
         PQresultErrorField(result, CInt(letter.value)).map { String(cString: $0) } ?? ""
     }

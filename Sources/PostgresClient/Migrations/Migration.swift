@@ -1,13 +1,13 @@
-/// One step of the schema, as a file holds it.
+/// One step of the schema, the contents of one file.
 public struct Migration: Hashable, Sendable {
     /// The first line of a migration that cannot run in a transaction, such as `CREATE INDEX CONCURRENTLY`. Its
-    /// statements run one by one, and so must be repeatable.
+    /// statements run one by one, so they must be repeatable.
     public static let noTransactionMark = "-- push-registry: no-transaction"
-    /// A line that ends a statement of such a migration. The migrator does not search SQL for semicolons.
+    /// A line that separates the statements of such a migration. The migrator does not search SQL for semicolons.
     public static let nextStatementMark = "-- push-registry: next-statement"
 
     public let version: Int
-    /// Such as `create_installation`.
+    /// For example `create_installation`.
     public let name: String
     public let sql: String
 
@@ -21,7 +21,7 @@ public struct Migration: Hashable, Sendable {
         lines.first?.trimmingSpaces() != Self.noTransactionMark[...]
     }
 
-    /// The pieces that are sent to the server, each in one go.
+    /// The scripts to send to the server, one at a time.
     var scripts: [String] {
         guard !isTransactional else { return [sql] }
         return lines.split { $0.trimmingSpaces() == Self.nextStatementMark[...] }.map { $0.joined(separator: "\n") }

@@ -1,14 +1,14 @@
-/// Why the schema was not brought up to date. Nothing of the migration named here stays behind, unless it runs without
-/// a transaction.
+/// Why the schema could not be updated. Nothing of the failed migration persists, unless it runs without a transaction.
 public enum MigrationError: Error, Sendable, CustomStringConvertible {
-    /// The file has another text than the one that was applied.
+    /// The file's text differs from the text that was applied.
     case changed(version: Int, name: String)
-    /// A file with a number below those applied was never applied: it came too late, or its record was removed.
+    /// A file with a lower number than the applied ones was never applied: it was added too late, or its record was
+    /// removed.
     case outOfOrder(version: Int, name: String)
-    /// Recorded, not newer than this binary's migrations, and not one of them.
+    /// Recorded in the database with a version that this binary should have, but does not have.
     case missing(version: Int, name: String)
     case failed(version: Int, name: String, PostgresError)
-    /// Another process holds the lock for too long.
+    /// Another process has held the lock for too long.
     case locked
 
     public var description: String {
@@ -22,7 +22,7 @@ public enum MigrationError: Error, Sendable, CustomStringConvertible {
         case .failed(let version, let name, let error):
             "migration \(version) \(name) failed: \(error)"
         case .locked:
-            "another process is migrating this database, or hangs while it does"
+            "another process has been migrating this database for too long"
         }
     }
 }

@@ -1,4 +1,4 @@
-/// The pending and unknown migrations of a database, from its records and the binary's migrations. A pure value.
+/// The pending and unknown migrations of a database, computed from its records and the binary's migrations.
 public struct MigrationStatus: Sendable {
     public struct Record: Hashable, Sendable {
         public let version: Int
@@ -6,18 +6,18 @@ public struct MigrationStatus: Sendable {
         let checksum: [UInt8]
     }
 
-    /// As the database records them, in their order.
+    /// As recorded in the database, ordered by version.
     public let applied: [Record]
-    /// The migrations that `migrate` would apply, in this order.
+    /// The migrations that `migrate` would apply, in order.
     public let pending: [Migration]
-    /// Recorded and newer than this binary: it runs on a database that a newer one has migrated.
+    /// Recorded, and newer than this binary's migrations: a newer binary has migrated the database.
     public let unknown: [Record]
 
     public var isUpToDate: Bool { pending.isEmpty }
 
     /// - Parameters:
-    ///   - known: the binary's, each with its checksum.
-    ///   - recorded: the database's, in order of their versions.
+    ///   - known: the binary's migrations, each with its checksum.
+    ///   - recorded: the database's records, ordered by version.
     init(known: [(migration: Migration, checksum: [UInt8])], recorded: [Record]) throws(MigrationError) {
         let known = known.sorted { $0.migration.version < $1.migration.version }
         let newestKnown = known.last?.migration.version ?? 0

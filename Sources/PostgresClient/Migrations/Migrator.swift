@@ -1,41 +1,41 @@
 import Foundation
 import Logging
 
-/// Brings a database to the schema of this binary: forward only, in the order of the versions, recorded with a SHA-256
-/// checksum in `schema_migration`.
+/// Updates a database to the schema of this binary: forward only, ordered by version, recorded with a SHA-256 checksum
+/// in `schema_migration`.
 ///
-/// Processes that start at once take turns by an advisory lock; those that come second find nothing to do.
+/// Processes that start at the same time take turns by an advisory lock; the later ones find nothing to do.
 public struct Migrator: Sendable {
     /// The key of the advisory lock: "pushregi" in ASCII. One per database.
     static let lockKey: Int64 = 0x7075_7368_7265_6769
-    /// A migration that has to wait for a lock this long would stop the traffic behind it: it gives up instead.
+    /// A migration that waits longer for a lock would block the traffic behind it, so it fails instead.
     static let lockTimeout = "10s"
-    /// The wait between two attempts to get the advisory lock.
+    /// The delay between two attempts to get the advisory lock.
     static let lockPollSeconds = 0.05
 
     private let migrations: [Migration]
-    private let turnTimeout: Duration
+    private let advisoryLockTimeout: Duration
     private let logger: Logger
 
-    /// - Parameter turnTimeout: how long to wait for another process that migrates.
-    public init(_ migrations: [Migration], turnTimeout: Duration = .seconds(600), logger: Logger) {
+    /// - Parameter advisoryLockTimeout: how long to wait for another process that migrates.
+    public init(_ migrations: [Migration], advisoryLockTimeout: Duration = .seconds(600), logger: Logger) {
         precondition(Set(migrations.map(\.version)).count == migrations.count, "two migrations have the same version")
         self.migrations = migrations
-        self.turnTimeout = turnTimeout
+        self.advisoryLockTimeout = advisoryLockTimeout
         self.logger = logger
     }
 
     /// Applies the pending migrations.
     ///
-    /// - Returns: what was applied, in order.
-    /// - Throws: `MigrationError`; `PostgresError` where the database cannot be reached or asked.
+    /// - Returns: the applied migrations, in order.
+    /// - Throws: `MigrationError`; `PostgresError` if the database cannot be reached or queried.
     public func migrate(_ configuration: PostgresConfiguration) async throws -> [Migration] {
         try await PostgresSession.withSession(configuration) { session in
-            try withTurn(session) {
-                // A role that may create nothing finds that there is nothing to do.
+            try withAdvisoryLock(session) {
+                // Checked first, so that a role without the right to create tables can find that nothing is pending.
                 if try status(session).isUpToDate { return [] }
                 try session.run(script: "SET lock_timeout = '\(Self.lockTimeout)'; SET statement_timeout = 0")
-                try session.run(script: Self.createRecords)
+                try session.run(script: Self.createTable)
                 let pending = try status(session).pending
                 for migration in pending { try apply(migration, session) }
                 return pending
@@ -51,13 +51,13 @@ public struct Migrator: Sendable {
     }
 }
 
-// MARK: - Taking turns
+// MARK: - The advisory lock
 
 extension Migrator {
-    /// Retries in place of a wait in the server: a session that waits there holds a snapshot, for which the other
-    /// process's `CREATE INDEX CONCURRENTLY` would wait in turn.
-    private func withTurn<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
-        let deadline = ContinuousClock.now + turnTimeout
+    /// Polls instead of waiting in the server: a session that waits there holds a snapshot, and the other process's
+    /// `CREATE INDEX CONCURRENTLY` would wait for that snapshot.
+    private func withAdvisoryLock<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
+        let deadline = ContinuousClock.now + advisoryLockTimeout
         while try !session.execute("SELECT pg_try_advisory_lock(\(Self.lockKey))")[0].decode(0, as: Bool.self) {
             try session.checkCancellation()
             guard ContinuousClock.now < deadline else { throw MigrationError.locked }
@@ -71,7 +71,7 @@ extension Migrator {
 // MARK: - Records
 
 extension Migrator {
-    private static let createRecords = """
+    private static let createTable = """
         SET client_min_messages = warning;
         CREATE TABLE IF NOT EXISTS schema_migration (
             version int PRIMARY KEY,
@@ -93,7 +93,7 @@ extension Migrator {
         }
     }
 
-    /// PostgreSQL computes them: it has SHA-256, and no library is needed for it here.
+    /// PostgreSQL computes them: it has SHA-256, so no library is needed here.
     private func checksums(_ session: PostgresSession) throws -> [(migration: Migration, checksum: [UInt8])] {
         let rows = try session.execute(
             """

@@ -20,7 +20,7 @@ struct PoolMeters: Sendable {
 
     /// From the wait for a connection to the last result of a unit.
     func unit(took duration: Duration) { units.record(duration: duration) }
-    /// From the wait for a connection to the end of a transaction, or of any other use of one connection alone.
+    /// From the wait for a connection to the end of a transaction or of another exclusive use.
     func transaction(took duration: Duration) { transactions.record(duration: duration) }
 
     func connections(_ count: Int) {

@@ -1,18 +1,17 @@
 import DequeModule
 
-/// The decisions of a pool, as a pure value: it gets events and returns actions. It knows no clock, no socket and no
-/// continuation.
+/// The decisions of a pool, as a value: events in, actions out. It has no clock, no socket and no continuation.
 ///
-/// One attempt to connect is under way at a time, so a server that is down costs one thread and not one per connection.
+/// Only one attempt to connect runs at a time, so an unreachable server costs one thread, not one per connection.
 struct PoolStateMachine {
     typealias ConnectionID = Int
     typealias WaiterID = Int
     typealias Instant = ContinuousClock.Instant
 
     enum Use: Hashable {
-        /// For one unit, beside the units of others.
+        /// For one unit, together with the units of others.
         case shared
-        /// For one borrower alone: a transaction.
+        /// For one borrower only: a transaction.
         case exclusive
     }
 
@@ -27,7 +26,7 @@ struct PoolStateMachine {
         case lend(ConnectionID, WaiterID, Use)
         case refuse(WaiterID, PostgresError.Kind)
         case close(ConnectionID)
-        /// Everything is closed after a shut-down.
+        /// Everything is closed after a shutdown.
         case finish
     }
 
@@ -56,7 +55,7 @@ struct PoolStateMachine {
     private var phase = Phase.new
     private(set) var connections: [Connection] = []
     private(set) var waiters: Deque<Waiter> = []
-    /// The attempt under way, or waiting for its time.
+    /// The attempt in progress, or waiting for its delay.
     private var attempt: ConnectionID?
     private var failures = 0
     private var ids = 0
@@ -65,10 +64,10 @@ struct PoolStateMachine {
         self.limits = limits
     }
 
-    /// Whether there is a connection.
+    /// Whether the pool has a connection.
     var isReachable: Bool { !connections.isEmpty }
 
-    /// When `expire` must be called at the latest.
+    /// The latest time at which `expire` must be called.
     var nextDeadline: Instant? { waiters.lazy.map(\.deadline).min() }
 }
 
@@ -77,25 +76,25 @@ struct PoolStateMachine {
 extension PoolStateMachine {
     mutating func borrow(_ use: Use, now: Instant) -> (request: Request, actions: [Action]) {
         guard phase == .new || phase == .running else { return (.refuse(.closed), []) }
-        if !mustWait(use), let id = take(use) { return (.lend(id), []) }
+        if !mustWait(use), let id = acquire(use) { return (.lend(id), []) }
         guard waiters.count < limits.waitersMax else { return (.refuse(.queueFull), []) }
         ids += 1
         waiters.append(Waiter(id: ids, use: use, deadline: now + waitTimeout))
         return (.wait(ids), open())
     }
 
-    /// A caller does not overtake callers that wait for the same, or callers that wait for the only connection.
+    /// A caller does not overtake others that wait for the same use, or for the only connection.
     private func mustWait(_ use: Use) -> Bool {
         connections.count > 1 ? waiters.contains { $0.use == use } : !waiters.isEmpty
     }
 
-    mutating func giveBack(_ id: ConnectionID, _ use: Use, isFit: Bool) -> [Action] {
+    mutating func release(_ id: ConnectionID, _ use: Use, isReusable: Bool) -> [Action] {
         guard let index = connections.firstIndex(where: { $0.id == id }) else { return [] }
         switch use {
         case .shared: connections[index].shares -= 1
         case .exclusive: connections[index].isExclusive = false
         }
-        guard isFit else {
+        guard isReusable else {
             connections.remove(at: index)
             return [.close(id)] + open() + finish()
         }
@@ -106,14 +105,14 @@ extension PoolStateMachine {
         waiters.removeAll { $0.id == waiter }
     }
 
-    /// Refuses those whose deadline has passed: `timeout` where the pool is busy, `unavailable` where it has nothing.
+    /// Refuses waiters whose deadline has passed: `timeout` if the pool is busy, `unavailable` if it has no connection.
     mutating func expire(now: Instant) -> [Action] {
         let expired = waiters.filter { $0.deadline <= now }
         waiters.removeAll { $0.deadline <= now }
         return expired.map { .refuse($0.id, connections.isEmpty ? .unavailable : .timeout) }
     }
 
-    /// While the server is away, callers wait only briefly: otherwise requests would pile up.
+    /// While the server is unreachable, callers wait only briefly: otherwise requests would pile up.
     private var waitTimeout: Duration {
         failures > 0 && connections.isEmpty ? limits.unavailableTimeout : limits.waitTimeout
     }
@@ -123,7 +122,7 @@ extension PoolStateMachine {
         var blocked = Set<Use>()
         while let index = waiters.firstIndex(where: { !blocked.contains($0.use) }) {
             let waiter = waiters[index]
-            if let id = take(waiter.use) {
+            if let id = acquire(waiter.use) {
                 actions.append(.lend(id, waiters.remove(at: index).id, waiter.use))
             } else {
                 blocked.formUnion(connections.count > 1 ? [waiter.use] : [.shared, .exclusive])
@@ -132,13 +131,14 @@ extension PoolStateMachine {
         return actions + open()
     }
 
-    /// For a shared unit: the least used connection that has room. For an exclusive borrower: a free one. A connection
-    /// with shared users is not free: a user may not have sent its unit yet, which would then run within the exclusive
-    /// borrower's transaction.
+    /// For a shared unit: the least used connection with room. For an exclusive borrower: a free connection. A
+    /// connection with shared users is not free: a user may not have sent its unit yet, which would then run within the
+    /// exclusive borrower's transaction.
     ///
-    /// `sharedConnectionsMin` are left to shared units: transactions that wait for locks must not hold up look-ups.
-    /// While an exclusive borrower waits, shared units keep to one connection, so that another becomes free.
-    private mutating func take(_ use: Use) -> ConnectionID? {
+    /// `sharedConnectionsMin` connections are reserved for shared units: transactions that wait for locks must not
+    /// delay look-ups. While an exclusive borrower waits, shared units use one connection only, so that another becomes
+    /// free.
+    private mutating func acquire(_ use: Use) -> ConnectionID? {
         let free = connections.indices.filter { !connections[$0].isExclusive }
         let byUse = { [connections] (left: Int, right: Int) in connections[left].shares < connections[right].shares }
         let isExclusiveWaiting = use == .shared && waiters.contains { $0.use == .exclusive }
@@ -156,10 +156,10 @@ extension PoolStateMachine {
     }
 }
 
-// MARK: - Connections come and go
+// MARK: - Opening and closing connections
 
 extension PoolStateMachine {
-    /// Opens connections. Ends at once where the shut-down came first: a task may be cancelled before it begins.
+    /// Opens connections. Finishes at once if the shutdown came first: a task may be cancelled before it begins.
     mutating func run() -> [Action] {
         switch phase {
         case .new:
@@ -179,8 +179,8 @@ extension PoolStateMachine {
         return serve()
     }
 
-    /// - Parameters:
-    ///   - jitter: from 0 to 1. Loops that lost the same server do not come back in step.
+    /// - Parameter jitter: random, from 0 to 1, so that loops that lost the same server do not reconnect at the same
+    ///   time.
     mutating func connectFailed(_ id: ConnectionID, jitter: Double, now: Instant) -> [Action] {
         guard attempt == id else { return [] }
         attempt = nil
@@ -189,14 +189,15 @@ extension PoolStateMachine {
         return open(jitter: jitter) + finish()
     }
 
-    /// The connection broke, or was closed by its user.
+    /// The connection broke, or its user closed it.
     mutating func lost(_ id: ConnectionID) -> [Action] {
         guard let index = connections.firstIndex(where: { $0.id == id }) else { return [] }
         connections.remove(at: index)
         return open() + finish()
     }
 
-    /// Lends nothing more. A borrowed connection is closed when it comes back, and a new one as soon as it is open.
+    /// Lends no more connections. A borrowed connection is closed when it is returned, and a new one as soon as it is
+    /// open.
     mutating func shutDown() -> [Action] {
         guard phase != .finished else { return [] }
         phase = .shuttingDown
@@ -205,8 +206,8 @@ extension PoolStateMachine {
         return refused + closeIdle()
     }
 
-    /// Closes all connections at once, the lent ones too, and ends the pool.
-    mutating func giveUp() -> [Action] {
+    /// Closes all connections at once, including lent ones, and ends the pool.
+    mutating func closeAll() -> [Action] {
         attempt = nil
         let left = connections.map { Action.close($0.id) }
         connections.removeAll()
@@ -232,8 +233,8 @@ extension PoolStateMachine {
         }
     }
 
-    /// Begins an attempt where a connection is missing: always `connectionsMin`, up to `connectionsMax` while some
-    /// wait.
+    /// Starts an attempt if a connection is missing: there are always `connectionsMin`, and up to `connectionsMax`
+    /// while callers wait.
     private mutating func open(jitter: Double = 0) -> [Action] {
         let wanted = waiters.isEmpty ? limits.connectionsMin : limits.connectionsMax
         guard phase == .running, attempt == nil, connections.count < wanted else { return [] }
@@ -242,7 +243,7 @@ extension PoolStateMachine {
         return [.connect(ids, after: backoff(jitter))]
     }
 
-    /// At once, then soon, then doubling up to the maximum, less a random part of up to a quarter.
+    /// Zero at first, then `backoffMin`, doubled up to the maximum, minus a random part of up to a quarter.
     private func backoff(_ jitter: Double) -> Duration {
         guard failures > 0 else { return .zero }
         let doubled = limits.backoffMin * (1 << min(failures - 1, 16))

@@ -1,32 +1,46 @@
 extension PostgresClient {
-    /// Lends a connection alone. One that comes back with a transaction open is closed.
+    /// Lends a connection exclusively. It is closed if it is returned with an open transaction.
     public nonisolated func withConnection<Value>(
         _ body: (PostgresConnection) async throws -> Value
     ) async throws -> Value {
         let loan = try await borrow(.exclusive)
         do {
             let value = try await body(loan.connection)
-            await giveBack(loan)
+            await release(loan)
             return value
         } catch {
-            await giveBack(loan)
+            await release(loan)
             throw error
         }
     }
 
-    /// Lends a transaction. It commits when `body` returns, unless `body` did, and is rolled back when `body` throws.
+    /// Sends a unit that is a transaction, on a connection of its own: it may wait for locks.
     ///
-    /// BEGIN goes out with the first unit and COMMIT with the last, where that is given to `commit(after:)`: a
-    /// transaction of two units costs two round trips.
+    /// A unit is an implicit transaction. On the other nodes of a distributed engine, each statement of an implicit one
+    /// would commit for itself, so the unit begins and commits there.
+    public nonisolated func commit(_ unit: [PostgresStatement]) async throws -> [PostgresResult] {
+        guard configuration.transactionSettings.isEmpty else {
+            return try await withTransaction { try await $0.commit(after: unit) }
+        }
+        return try await withConnection { try await $0.execute(unit, timeout: limits.unitTimeout) }
+    }
+
+    /// Lends a transaction. It commits when `body` returns, unless `body` has committed, and rolls back if `body`
+    /// throws.
     ///
-    /// A cancelled task sends no further unit: `execute` and `commit` throw `cancelled`, and nothing stays behind.
+    /// BEGIN is sent with the first unit, and COMMIT with the last if that is passed to `commit(after:)`: a transaction
+    /// of two units takes two round trips.
+    ///
+    /// A cancelled task sends no further unit: `execute` and `commit` throw `cancelled`, and the transaction is rolled
+    /// back.
     public nonisolated func withTransaction<Value>(
         _ mode: PostgresTransactionMode = .readCommitted, timeout: Duration? = nil,
         _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {
         let start = ContinuousClock.now
         return try await withConnection { connection in
-            let transaction = PostgresTransaction(connection, mode, timeout: timeout ?? limits.unitTimeout)
+            let transaction = PostgresTransaction(
+                connection, mode, settings: configuration.transactionSettings, timeout: timeout ?? limits.unitTimeout)
             do {
                 let value = try await body(transaction)
                 try await transaction.finish()

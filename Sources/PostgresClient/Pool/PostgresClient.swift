@@ -2,20 +2,20 @@ import EventLoop
 import Logging
 import Synchronization
 
-/// A pool of connections on one event loop, for the code that runs there.
+/// A pool of connections on one event loop, for the code that runs on that loop.
 ///
-/// - `execute` sends one unit on a connection shared with others: for everything that is done in one round trip.
-/// - `withTransaction` and `withConnection` lend one connection alone.
-/// - `run()` holds the connections: it lasts, and cancelling it closes them.
+/// - `execute` sends one unit on a shared connection: for all work of one round trip.
+/// - `withTransaction` and `withConnection` lend one connection exclusively.
+/// - `run()` keeps the connections open until its task is cancelled, which closes them.
 ///
-/// Cancelling a task that waits for a connection ends its wait. A unit that was sent is completed all the same: see
+/// Cancelling a task that waits for a connection ends its wait. A sent unit is completed anyway: see
 /// `PostgresConnection`.
 public actor PostgresClient {
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     public nonisolated let limits: PostgresPoolLimits
 
-    private let configuration: PostgresConfiguration
+    nonisolated let configuration: PostgresConfiguration
     private let logger: Logger
     private let meters: PoolMeters
     private let reachable = Atomic<Bool>(false)
@@ -42,10 +42,10 @@ public actor PostgresClient {
         state = PoolStateMachine(limits: limits)
     }
 
-    /// Whether there is a connection to the server: for `readyz`. Any thread may ask.
+    /// Whether there is a connection to the server, for `readyz`. Any thread may call it.
     public nonisolated var isReachable: Bool { reachable.load(ordering: .relaxed) }
 
-    /// Opens the connections, keeps them open, and returns when the task is cancelled and all are closed.
+    /// Opens the connections and keeps them open. Returns when the task is cancelled and all connections are closed.
     public func run() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -60,7 +60,7 @@ public actor PostgresClient {
     /// Sends a unit on a shared connection and waits for its results, one per statement. It must not leave a
     /// transaction open.
     ///
-    /// - Parameter timeout: counts from the sending; `limits.unitTimeout` by default.
+    /// - Parameter timeout: starts when the unit is sent; `limits.unitTimeout` by default.
     public func execute(
         _ unit: [PostgresStatement], timeout: Duration? = nil
     ) async throws(PostgresError) -> [PostgresResult] {
@@ -68,11 +68,11 @@ public actor PostgresClient {
         let loan = try await borrow(.shared)
         do throws(PostgresError) {
             let results = try await loan.connection.execute(unit, timeout: timeout ?? limits.unitTimeout)
-            giveBack(loan)
+            release(loan)
             meters.unit(took: loop.now - start)
             return results
         } catch {
-            giveBack(loan)
+            release(loan)
             meters.count(error)
             throw error
         }
@@ -95,10 +95,10 @@ extension PostgresClient {
         let connection: PostgresConnection
     }
 
-    /// A borrower in the state's queue. It may be served before it has come to its await: even a call within an actor
-    /// is a point at which others run.
+    /// A borrower in the state's queue. It may be served before it waits: even within an actor, other tasks may run at
+    /// an asynchronous call.
     private enum Waiter {
-        case coming
+        case registered
         case waiting(CheckedContinuation<Result<Loan, PostgresError>, Never>)
         case served(Result<Loan, PostgresError>)
     }
@@ -113,15 +113,15 @@ extension PostgresClient {
             meters.count(error)
             throw error
         case .wait(let id):
-            waiters[id] = .coming
+            waiters[id] = .registered
             return try await wait(id, actions).get()
         }
     }
 
-    /// A connection that is left in a transaction, or with something in flight, is of no use to the next.
-    func giveBack(_ loan: Loan) {
-        let isFit = loan.connection.assumeIsolated { $0.isFit(afterExclusiveUse: loan.use == .exclusive) }
-        perform(state.giveBack(loan.id, loan.use, isFit: isFit))
+    /// A connection with an open transaction, or with something in flight after exclusive use, cannot be lent again.
+    func release(_ loan: Loan) {
+        let isReusable = loan.connection.assumeIsolated { $0.isReusable(afterExclusiveUse: loan.use == .exclusive) }
+        perform(state.release(loan.id, loan.use, isReusable: isReusable))
     }
 
     private func wait(_ id: PoolStateMachine.WaiterID, _ actions: [PoolStateMachine.Action]) async
@@ -152,14 +152,14 @@ extension PostgresClient {
 
     private func serve(_ id: PoolStateMachine.WaiterID, _ result: Result<Loan, PostgresError>) {
         switch waiters.removeValue(forKey: id) {
-        case .coming: waiters[id] = .served(result)
+        case .registered: waiters[id] = .served(result)
         case .waiting(let continuation): continuation.resume(returning: result)
         case .served(let earlier): waiters[id] = .served(earlier)
         case nil: break
         }
     }
 
-    /// Does nothing to a caller that has its loan: it gives the loan back.
+    /// Does nothing if the caller has already got its loan, which it will return.
     private func abandon(_ id: PoolStateMachine.WaiterID) {
         state.abandon(id)
         serve(id, .failure(PostgresError(.cancelled)))
@@ -173,13 +173,13 @@ extension PostgresClient {
         return .success(Loan(id: id, use: use, connection: connection))
     }
 
-    /// The reason why there is no connection goes with the refusal.
+    /// Includes the reason why there is no connection.
     private func refusal(_ kind: PostgresError.Kind) -> PostgresError {
         PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil, retry: .yes)
     }
 }
 
-// MARK: - Acting on decisions
+// MARK: - Performing actions
 
 extension PostgresClient {
     private func perform(_ actions: [PoolStateMachine.Action]) {
@@ -221,13 +221,13 @@ extension PostgresClient {
         timer.set(after: deadline - loop.now)
     }
 
-    /// Stops lending, waits for lent connections, and closes them too at the deadline.
+    /// Stops lending, waits for lent connections, and closes those too at the deadline.
     private func shutDown() {
         perform(state.shutDown())
         endPause()
         guard finished != nil else { return }
         shutDownTimer = loop.makeTimer { [weak self] in
-            self?.assumeIsolated { $0.perform($0.state.giveUp()) }
+            self?.assumeIsolated { $0.perform($0.state.closeAll()) }
         }
         shutDownTimer?.set(after: limits.shutDownTimeout)
     }
@@ -248,7 +248,7 @@ extension PostgresClient {
         pause = (id, timer)
     }
 
-    /// Forgets the attempt that waits for its time.
+    /// Cancels the attempt that waits for its delay.
     private func endPause() {
         guard let (id, timer) = pause else { return }
         pause = nil
@@ -265,7 +265,7 @@ extension PostgresClient {
     private func connected(_ id: PoolStateMachine.ConnectionID, _ result: Result<ConnectionHandle, PostgresError>) {
         do throws(PostgresError) {
             connections[id] = try start(try result.get(), id)
-            if lastFailure != nil { logger.notice("PostgreSQL is back") }
+            if lastFailure != nil { logger.notice("Connected to PostgreSQL again") }
             lastFailure = nil
             perform(state.connected(id))
         } catch {
@@ -298,7 +298,7 @@ extension PostgresClient {
     private func lost(_ id: PoolStateMachine.ConnectionID, _ error: PostgresError) {
         guard connections.removeValue(forKey: id) != nil else { return }
         if error.kind != .closed {
-            logger.notice("A connection to PostgreSQL is gone", metadata: ["reason": "\(error)"])
+            logger.notice("A connection to PostgreSQL was lost", metadata: ["reason": "\(error)"])
         }
         perform(state.lost(id))
         reachable.store(state.isReachable, ordering: .relaxed)

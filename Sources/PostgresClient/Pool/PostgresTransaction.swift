@@ -1,9 +1,9 @@
-/// How a transaction begins.
+/// The isolation level of a transaction.
 public struct PostgresTransactionMode: Sendable {
     let begin: PreparedSQL
 
     public static let readCommitted = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL READ COMMITTED"))
-    /// One moment of the database, for reading only.
+    /// Reads one snapshot of the database; read-only.
     public static let snapshot = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
 }
 
@@ -19,18 +19,21 @@ public final class PostgresTransaction {
     private static let rollBackSQL = PreparedSQL("ROLLBACK")
 
     private let connection: PostgresConnection
-    private let mode: PostgresTransactionMode
+    private let first: [PostgresStatement]
     private let timeout: Duration
     private var phase = Phase.new
 
-    init(_ connection: PostgresConnection, _ mode: PostgresTransactionMode, timeout: Duration) {
+    /// - Parameter settings: `SET LOCAL` statements.
+    init(
+        _ connection: PostgresConnection, _ mode: PostgresTransactionMode, settings: [PostgresStatement],
+        timeout: Duration
+    ) {
         self.connection = connection
-        self.mode = mode
+        first = [PostgresStatement(mode.begin)] + settings
         self.timeout = timeout
     }
 
-    /// Sends a unit and waits for its results. Whatever fails, nothing is committed yet, so losing the connection here
-    /// is safe to retry.
+    /// Sends a unit and waits for its results. Nothing is committed yet, so a lost connection is safe to retry here.
     public func execute(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
         try checkOpen()
         do throws(PostgresError) {
@@ -44,16 +47,16 @@ public final class PostgresTransaction {
         try await execute([statement])[0]
     }
 
-    /// Sends the last unit with COMMIT behind it, which is not executed when one of the unit's statements fails.
+    /// Sends the last unit followed by COMMIT, which is not executed if one of the unit's statements fails.
     ///
-    /// - Throws: with `unknownOutcome` if the connection was lost before the response came.
+    /// - Throws: with `unknownOutcome` if the connection was lost before the response arrived.
     @discardableResult
     public func commit(after unit: [PostgresStatement] = []) async throws(PostgresError) -> [PostgresResult] {
         try checkOpen()
         guard phase == .open || !unit.isEmpty else { return [] }
         var results = try await send(unit + [PostgresStatement(Self.commitSQL)])
         phase = .ended
-        // COMMIT of a transaction that has failed is answered with ROLLBACK, and with no error.
+        // The server responds to COMMIT of a failed transaction with ROLLBACK, without an error.
         guard results.removeLast().commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
         return results
     }
@@ -61,8 +64,8 @@ public final class PostgresTransaction {
     private func send(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
         guard phase == .new else { return try await connection.execute(unit, timeout: timeout) }
         phase = .open
-        let results = try await connection.execute([PostgresStatement(mode.begin)] + unit, timeout: timeout)
-        return Array(results.dropFirst())
+        let results = try await connection.execute(first + unit, timeout: timeout)
+        return Array(results.dropFirst(first.count))
     }
 
     private func checkOpen() throws(PostgresError) {
@@ -70,13 +73,13 @@ public final class PostgresTransaction {
         guard !Task.isCancelled else { throw PostgresError(.cancelled) }
     }
 
-    /// After `body` returned.
+    /// Called after `body` has returned.
     func finish() async throws(PostgresError) {
         guard phase == .open else { return }
         try await commit()
     }
 
-    /// After `body` threw. Where it cannot be rolled back the connection is not clean and the pool closes it.
+    /// Called after `body` has thrown. If the rollback fails, the pool closes the connection.
     func rollBack() async {
         guard phase == .open else { return }
         phase = .ended

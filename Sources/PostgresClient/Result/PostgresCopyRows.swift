@@ -1,7 +1,7 @@
-/// Rows of a `COPY … TO STDOUT (FORMAT binary)`, one behind the other as the server sent them:
+/// Rows of a `COPY … TO STDOUT (FORMAT binary)`, concatenated as the server sent them:
 /// <https://www.postgresql.org/docs/15/sql-copy.html#id-1.9.3.55.9.4>.
 ///
-/// Each is the number of its fields (two bytes) and then, for each field, its length (four bytes, -1 for NULL) and its
+/// Each row has the number of its fields (two bytes), and for each field its length (four bytes, -1 for NULL) and its
 /// bytes in PostgreSQL's binary form. Numbers are big-endian.
 public struct PostgresCopyRows: Sendable {
     public private(set) var bytes: [UInt8] = []
@@ -9,7 +9,7 @@ public struct PostgresCopyRows: Sendable {
     public private(set) var count = 0
 
     private static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0]
-    /// The signature, the flags and the length of an extension, which no server has sent so far.
+    /// The signature, the flags and the length of the extension, which no server has used so far.
     private static let headerBytes = signature.count + 8
     private static let trailer: [UInt8] = [0xFF, 0xFF]
 
@@ -17,7 +17,7 @@ public struct PostgresCopyRows: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Appends one message of the server: the header with the first row or the trailer, a row, or the trailer.
+    /// Appends one message of the server, which contains a row or the trailer. The header precedes the first of them.
     mutating func append(_ message: UnsafeRawBufferPointer) {
         let row = message.starts(with: Self.signature) ? message.dropFirst(Self.headerBytes) : message[...]
         guard !row.elementsEqual(Self.trailer) else { return }

@@ -1,6 +1,6 @@
-/// A value that arrays may be decoded to.
+/// A value that can be an element of a decoded array.
 public protocol PostgresDecodableElement: PostgresDecodable {
-    /// Reads the field that an array is. The default reads the form of an SQL array.
+    /// Decodes the field of an array. The default decodes the binary form of an SQL array.
     static func decodeArray(_ bytes: RawSpan, type: PostgresType) -> [Self]?
 }
 
@@ -14,7 +14,7 @@ extension String: PostgresDecodableElement {}
 extension PostgresTimestamp: PostgresDecodableElement {}
 extension Optional: PostgresDecodableElement where Wrapped: PostgresDecodableElement {}
 
-/// `bytea` is decoded as an array of bytes.
+/// A `bytea` is decoded as an array of bytes.
 extension UInt8: PostgresDecodableElement {
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> UInt8? {
         Int16.decode(bytes, type: type).flatMap { UInt8(exactly: $0) }
@@ -51,7 +51,7 @@ extension PostgresDecodableElement {
     }
 }
 
-/// Walks the form that `array_send` writes. Each step checks the number of bytes that are left.
+/// Reads the format of `array_send`. Each step checks the number of remaining bytes.
 private struct ArrayReader {
     private var offset = 0
     private var type = PostgresType.unknown
@@ -64,7 +64,7 @@ private struct ArrayReader {
         type = PostgresType(rawValue: UInt32(bitPattern: element))
         guard dimensions == 1 else { return dimensions == 0 ? 0 : nil }
         guard let count = readInt32(bytes), readInt32(bytes) != nil, count >= 0 else { return nil }
-        // An element has a length at least.
+        // Each element has at least a length.
         return Int(count) <= (bytes.byteCount - offset) / 4 ? Int(count) : nil
     }
 

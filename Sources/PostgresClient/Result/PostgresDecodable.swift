@@ -1,9 +1,9 @@
-/// A value that a column can be decoded as.
+/// A value that a column can be decoded to.
 public protocol PostgresDecodable {
-    /// Reads the binary form; nil where `type` or the bytes do not fit.
+    /// Decodes the binary form; nil if `type` or the bytes do not fit.
     static func decode(_ bytes: RawSpan, type: PostgresType) -> Self?
 
-    /// The value for NULL; nil if NULL is an error, which is the default.
+    /// The value for NULL. Nil means that NULL is an error, which is the default.
     static func fromNull() -> Self?
 }
 
@@ -24,7 +24,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 }
 
 extension RawSpan {
-    /// A big-endian number; nil where the width is another.
+    /// A big-endian number; nil if the bytes have another width.
     @inlinable
     func bigEndian<Integer: FixedWidthInteger & BitwiseCopyable>(_ type: Integer.Type) -> Integer? {
         guard byteCount == MemoryLayout<Integer>.size else { return nil }
@@ -99,11 +99,11 @@ extension PostgresTimestamp: PostgresDecodable {
 }
 
 extension String: PostgresDecodable {
-    /// Text of any kind, JSON, and the labels of enums (whose types a database numbers by itself).
+    /// Text of any type, JSON, and labels of enums (each database assigns its own type numbers to those).
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> String? {
         switch type {
         case .text, .varchar, .bpchar, .name, .char, .json, .unknown: text(bytes)
-        // Binary jsonb begins with its version, 1.
+        // Binary jsonb starts with its version, 1.
         case .jsonb: bytes.byteCount > 1 ? text(bytes.extracting(droppingFirst: 1)) : nil
         default: type.isOfDatabase ? text(bytes) : nil
         }

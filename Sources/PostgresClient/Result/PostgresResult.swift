@@ -1,4 +1,4 @@
-/// The result of one statement: its rows and its command tag. Everything is in libpq's memory until it is decoded.
+/// The result of one statement: its rows and its command tag. libpq's memory holds it until it is decoded.
 public struct PostgresResult: Sendable {
     let handle: ResultHandle
     public let count: Int
@@ -8,7 +8,7 @@ public struct PostgresResult: Sendable {
         count = handle.rowCount
     }
 
-    /// Such as `UPDATE 3`.
+    /// For example `UPDATE 3`.
     public var commandTag: String { handle.commandTag }
 
     /// Rows inserted, updated, deleted or selected; 0 for other commands.
@@ -16,7 +16,7 @@ public struct PostgresResult: Sendable {
 
     public var columnNames: [String] { (0..<handle.columnCount).map(handle.columnName) }
 
-    /// Where the column of this name is: looked up once per result, before its rows are walked.
+    /// The index of the column with this name. Look it up once per result, before reading the rows.
     public func column(_ name: String) throws(PostgresDecodeError) -> Int {
         for column in 0..<handle.columnCount where handle.columnName(column) == name { return column }
         throw PostgresDecodeError(.noSuchColumn, column: name)
@@ -33,12 +33,12 @@ extension PostgresResult: RandomAccessCollection {
     }
 }
 
-/// One row of a result. It keeps the whole result in memory, so decode it and let it go.
+/// One row of a result. It keeps the whole result in memory, so decode it and release it.
 public struct PostgresRow: Sendable {
     @usableFromInline let handle: ResultHandle
     @usableFromInline let index: Int
 
-    /// The value of a column as a type that fits it.
+    /// Decodes the value of a column.
     @inlinable
     public func decode<Value: PostgresDecodable>(
         _ column: Int, as type: Value.Type = Value.self
@@ -53,7 +53,7 @@ public struct PostgresRow: Sendable {
         return value
     }
 
-    /// The same by the column's name, which is searched for: for rows that come alone.
+    /// The same by the column's name, which is looked up: for single rows.
     public func decode<Value: PostgresDecodable>(
         _ name: String, as type: Value.Type = Value.self
     ) throws(PostgresDecodeError) -> Value {
@@ -76,13 +76,13 @@ public struct PostgresRow: Sendable {
     }
 }
 
-/// A column is not of the type that the code expects: a fault of the code or of a migration, never of a caller.
+/// A column does not have the type that the code expects: a defect of the code or of a migration, never of a caller.
 public struct PostgresDecodeError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
         case noSuchColumn
-        /// NULL where the type is not optional.
+        /// NULL, and the type is not optional.
         case null
-        /// Another type, or bytes that are no value of it.
+        /// Another type, or invalid bytes.
         case mismatch
     }
 

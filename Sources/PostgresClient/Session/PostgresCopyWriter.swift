@@ -1,7 +1,7 @@
 /// The rows of a COPY in binary form, lent by `PostgresSession.copyIn`:
 /// <https://www.postgresql.org/docs/15/sql-copy.html#id-1.9.3.55.9.4>.
 public final class PostgresCopyWriter {
-    /// Bytes that are collected before libpq gets them: a few network packets.
+    /// Bytes that are collected before they are passed to libpq: a few network packets.
     private static let chunkBytes = 64 * 1_024
     /// The signature, no flags, no header extension.
     private static let header: [UInt8] =
@@ -25,7 +25,7 @@ public final class PostgresCopyWriter {
         if buffer.bytes.count >= Self.chunkBytes { try flush() }
     }
 
-    /// Writes one row of many columns: `bind` binds them in their order.
+    /// Writes one row with many columns: `bind` binds them in order.
     public func write(bind: (inout PostgresBinds) -> Void) throws(PostgresError) {
         var binds = PostgresBinds()
         bind(&binds)

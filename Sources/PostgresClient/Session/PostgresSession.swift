@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session that **blocks**, on a thread of its own: for scripts, COPY and the migrator. Never on a loop.
+/// A **blocking** session on its own thread: for scripts, COPY and the migrator. Never use it on a loop.
 public final class PostgresSession {
     private let handle: ConnectionHandle
     private let cancellation: Cancellation
@@ -10,9 +10,9 @@ public final class PostgresSession {
         self.cancellation = cancellation
     }
 
-    /// Starts a thread, connects there, lends the session to `body`, which runs there too, and closes it.
+    /// Starts a thread, connects, runs `body` there and closes the session.
     ///
-    /// Cancelling the task lets `body` end at its next `checkCancellation`; a statement under way is not interrupted.
+    /// Cancelling the task makes `checkCancellation` throw; a running statement is not interrupted.
     public static func withSession<Value: Sendable>(
         _ configuration: PostgresConfiguration,
         _ body: @escaping @Sendable (PostgresSession) throws -> Value
@@ -45,20 +45,20 @@ public final class PostgresSession {
         try handle.query(statement)
     }
 
-    /// Runs SQL of any number of statements, as one transaction unless it says otherwise. For SQL from files that the
-    /// product carries; there are no values.
+    /// Runs SQL with any number of statements, as one transaction unless the SQL says otherwise. For SQL from files of
+    /// the product; it takes no values.
     public func run(script: String) throws(PostgresError) {
         try handle.run(script: script)
     }
 
-    /// Commits when `body` returns and rolls back when it throws.
+    /// Commits if `body` returns and rolls back if it throws.
     ///
-    /// - Throws: what `body` throws; `transactionAborted` if a statement of it had failed, so that COMMIT rolled back.
+    /// - Throws: what `body` throws; `transactionAborted` if a statement in it failed, so that COMMIT rolled back.
     public func withTransaction<Value>(_ body: () throws -> Value) throws -> Value {
         try run(script: "BEGIN ISOLATION LEVEL READ COMMITTED")
         do {
             let value = try body()
-            // COMMIT of a transaction that has failed is answered with ROLLBACK, and with no error.
+            // The server responds to COMMIT of a failed transaction with ROLLBACK, without an error.
             guard try execute("COMMIT").commandTag == "COMMIT" else { throw PostgresError(.transactionAborted) }
             return value
         } catch {
@@ -74,13 +74,13 @@ public final class PostgresSession {
 }
 
 extension PostgresSession {
-    /// Sends rows in binary form: <https://www.postgresql.org/docs/15/sql-copy.html>. All of them are there afterwards,
+    /// Sends rows in binary form: <https://www.postgresql.org/docs/15/sql-copy.html>. Either all of them are inserted
     /// or none.
     ///
     /// - Parameters:
-    ///   - statement: `COPY table (columns) FROM STDIN (FORMAT binary)`; the columns' types must be those that the
-    ///     values bind as, or enums for text.
-    ///   - produce: writes the rows; what it throws ends the COPY without a row.
+    ///   - statement: `COPY table (columns) FROM STDIN (FORMAT binary)`. The columns must have the types that the
+    ///     values bind as, or be enums for text.
+    ///   - produce: writes the rows. If it throws, no row is inserted.
     /// - Returns: the number of rows.
     public func copyIn(
         _ statement: PostgresStatement, produce: (PostgresCopyWriter) throws -> Void
@@ -98,7 +98,8 @@ extension PostgresSession {
     }
 }
 
-/// Whether the task that waits for a session was cancelled. A lock and not an atomic, for Thread Sanitizer's sake.
+/// Whether the task that waits for a session was cancelled. A lock instead of an atomic, because Thread Sanitizer
+/// understands it.
 final class Cancellation: @unchecked Sendable {
     private let lock = NSLock()
     private var isSet = false

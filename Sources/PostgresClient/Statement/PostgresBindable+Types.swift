@@ -93,7 +93,7 @@ extension String: PostgresArrayElement {
     }
 }
 
-/// An array of bytes is a `bytea`; one byte alone is a `smallint`.
+/// An array of bytes is a `bytea`; a single byte is a `smallint`.
 extension UInt8: PostgresArrayElement {
     public static var postgresType: PostgresType { .int2 }
     public static var postgresArrayType: PostgresType { .bytea }

@@ -1,5 +1,5 @@
-/// A value that can stand at a placeholder of a statement. It is sent in binary, under the type named here, so that
-/// PostgreSQL never guesses.
+/// A value for a placeholder of a statement. It is sent in binary form with the type given here, so that PostgreSQL
+/// never infers a type.
 public protocol PostgresBindable {
     static var postgresType: PostgresType { get }
 
@@ -7,16 +7,16 @@ public protocol PostgresBindable {
     func encodeField(into buffer: inout PostgresBuffer)
 }
 
-/// A value that can stand in a one-dimensional array.
+/// A value that can be an element of a one-dimensional array.
 public protocol PostgresArrayElement: PostgresBindable {
     static var postgresArrayType: PostgresType { get }
-    /// Whether a field may be NULL.
+    /// Whether an element may be NULL.
     static var isNullable: Bool { get }
 
-    /// Appends the fields of an array. The default appends one after the other.
+    /// Appends the elements of an array. The default appends them one by one.
     static func encodeFields(_ elements: [Self], into buffer: inout PostgresBuffer)
 
-    /// Appends the field that an array is. The default is the form of an SQL array.
+    /// Appends the field of a whole array. The default writes the binary form of an SQL array.
     static func encodeArray(_ elements: [Self], into buffer: inout PostgresBuffer)
 }
 
@@ -29,8 +29,8 @@ extension PostgresArrayElement {
         for element in elements { element.encodeField(into: &buffer) }
     }
 
-    /// The form that `array_recv` reads: dimensions, whether there may be NULLs, the elements' type, then per dimension
-    /// its length and lower bound, then the fields. An empty array has no dimension.
+    /// The format that `array_recv` reads: number of dimensions, whether there may be NULLs, element type, for each
+    /// dimension its length and lower bound, then the fields. An empty array has no dimension.
     @inlinable
     public static func encodeArray(_ elements: [Self], into buffer: inout PostgresBuffer) {
         buffer.appendField { buffer in

@@ -1,8 +1,8 @@
-/// The values of a statement, `$1` first, encoded as they were bound.
+/// The values of a statement, from `$1` on, in encoded form.
 public struct PostgresBinds: Sendable {
     struct Parameter: Sendable {
         let type: PostgresType
-        /// Where the field begins in the buffer: its length, then its bytes.
+        /// The offset of the field in the buffer: its length, then its bytes.
         var offset: Int
     }
 
@@ -25,7 +25,7 @@ public struct PostgresBinds: Sendable {
         parameters.append(Parameter(type: type, offset: buffer.bytes.count))
     }
 
-    /// Appends the other's values behind these.
+    /// Appends the values of `other` after these.
     mutating func append(_ other: PostgresBinds) {
         let shift = buffer.bytes.count
         buffer.append(contentsOf: other.buffer.bytes)

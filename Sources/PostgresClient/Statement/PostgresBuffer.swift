@@ -1,6 +1,6 @@
-/// Bytes in PostgreSQL's binary format: big-endian numbers, fields with their length before them.
+/// Bytes in PostgreSQL's binary format: big-endian numbers, fields preceded by their length.
 ///
-/// One buffer takes all values of a statement, so that a set-based statement of 45 arrays of 100 elements costs a few
+/// All values of a statement share one buffer, so that a statement of 45 arrays of 100 elements costs a few
 /// reallocations and not thousands.
 public struct PostgresBuffer: Sendable {
     @usableFromInline var bytes: [UInt8] = []
@@ -28,14 +28,14 @@ public struct PostgresBuffer: Sendable {
         withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// Appends the length of a field of fixed width and the field.
+    /// Appends the length of a field of fixed width, and the field.
     @inlinable
     public mutating func appendField<Integer: FixedWidthInteger & BitwiseCopyable>(_ integer: Integer) {
         append(Int32(MemoryLayout<Integer>.size))
         append(integer)
     }
 
-    /// Appends a field of a width not known before `encode` has written it.
+    /// Appends a field whose length is known only after `encode` has written it.
     @inlinable
     public mutating func appendField(_ encode: (inout PostgresBuffer) -> Void) {
         let start = bytes.count
@@ -44,7 +44,7 @@ public struct PostgresBuffer: Sendable {
         patch(Int32(bytes.count - start - 4), at: start)
     }
 
-    /// Appends text. Its length is known before its bytes are copied, which they are in one go.
+    /// Appends text. Its length is known in advance, so its bytes are copied at once.
     @inlinable
     mutating func appendField(utf8: String.UTF8View) {
         let isCopied: Void? = utf8.withContiguousStorageIfAvailable { text in
@@ -54,13 +54,13 @@ public struct PostgresBuffer: Sendable {
         if isCopied == nil { appendField { $0.bytes.append(contentsOf: utf8) } }
     }
 
-    /// Appends SQL's NULL: a length of -1 and nothing after it.
+    /// Appends SQL's NULL: a length of -1.
     @inlinable
     public mutating func appendNull() {
         append(Int32(-1))
     }
 
-    /// Appends fields of one fixed width, each with its length, in one go.
+    /// Appends fields of one fixed width, each with its length.
     @inlinable
     mutating func appendFields<Element, Integer: FixedWidthInteger & BitwiseCopyable>(
         _ elements: [Element], _ integer: (Element) -> Integer
@@ -78,7 +78,7 @@ public struct PostgresBuffer: Sendable {
         }
     }
 
-    /// Empties the buffer and keeps its memory.
+    /// Empties the buffer, but keeps its memory.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
     }

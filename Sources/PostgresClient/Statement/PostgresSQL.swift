@@ -1,11 +1,11 @@
-/// A piece of SQL with the values bound in it: dynamic SQL is composed of such pieces.
+/// A fragment of SQL with its bound values; dynamic SQL is composed of fragments.
 ///
 ///     let condition: PostgresSQL = "locale = \(locale)"
 ///     let statement: PostgresStatement = "SELECT count(*) FROM installation WHERE \(sql: condition)"
 ///
-/// Literal text is SQL and an interpolated value is a placeholder; a `String` at run time never becomes SQL.
+/// Literal text is SQL, and an interpolated value becomes a placeholder. A run-time `String` never becomes SQL.
 public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
-    /// The text around the placeholders: always one more than values are bound.
+    /// The text around the placeholders: one part more than bound values.
     private(set) var parts: [String] = [""]
     private(set) var binds = PostgresBinds()
 
@@ -19,7 +19,7 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         self = interpolation.sql
     }
 
-    /// SQL that the program composed of its own literals: names of columns, casts, numbers of parameters. Never of a
+    /// SQL that the program composed of its own literals: names of columns, casts, numbers of parameters. Never pass a
     /// value from outside.
     package init(trusted sql: String) {
         parts = [sql]
@@ -31,21 +31,21 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return sum
     }
 
-    /// The name of a table, column or the like, quoted.
+    /// The name of a table or column, quoted.
     public init(identifier: String) {
         parts = [Self.quoted(identifier, with: "\"")]
     }
 
-    /// A value in the text, quoted: for the few statements that take no placeholder, such as `CREATE TABLE … FOR
+    /// A value as a quoted literal, for the few statements that take no placeholder, such as `CREATE TABLE … FOR
     /// VALUES`.
     ///
-    /// It counts on `standard_conforming_strings`, which every connection of this client has on.
+    /// It relies on `standard_conforming_strings`, which every connection of this client turns on.
     public init(literal: String) {
         parts = [Self.quoted(literal, with: "'")]
     }
 
     private static func quoted(_ text: String, with quote: Unicode.Scalar) -> String {
-        precondition(!text.utf8.contains(0), "PostgreSQL's text holds no NUL")
+        precondition(!text.utf8.contains(0), "PostgreSQL's text cannot contain NUL")
         var result = String.UnicodeScalarView()
         result.append(quote)
         for scalar in text.unicodeScalars {
@@ -56,7 +56,7 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return String(result)
     }
 
-    /// The SQL as it is sent, with `$1`, `$2`, … at the bound values.
+    /// The SQL as it is sent, with `$1`, `$2`, … for the bound values.
     public var text: String {
         var text = parts[0]
         for (index, part) in parts.dropFirst().enumerated() {
@@ -66,16 +66,15 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return text
     }
 
-    /// Asks the server for the bound values as literals, each cast to its type: one row with one array. Nil where none
-    /// is bound.
+    /// A statement that returns the bound values as literals, each cast to its type: one row with one array. Nil if no
+    /// value is bound.
     var literals: PostgresStatement? {
         guard binds.count > 0 else { return nil }
         let values = (1...binds.count).map { "format('%L::%s', $\($0), pg_typeof($\($0)))" }
         return PostgresStatement(text: "SELECT ARRAY[\(values.joined(separator: ", "))]", binds: binds)
     }
 
-    /// The SQL with literals, as `literals` returns them, in place of placeholders: for the few statements that take
-    /// none.
+    /// The SQL with `literals` in place of the placeholders, for the few statements that take no placeholder.
     func text(with literals: [String]) -> String {
         zip(literals, parts.dropFirst()).reduce(into: parts[0]) { $0 += $1.0 + $1.1 }
     }
@@ -110,7 +109,7 @@ extension PostgresSQL {
             sql.append(value: value)
         }
 
-        /// NULL where there is no value. (A parameter that says that it is optional: the compiler warns otherwise.)
+        /// NULL for nil. (With a non-optional parameter the compiler would warn.)
         public mutating func appendInterpolation<Value: PostgresBindable>(_ value: Value?) {
             sql.append(value: value)
         }

@@ -1,11 +1,11 @@
-/// One SQL statement with its values, ready to be sent.
+/// One SQL statement with its values, ready to send.
 ///
 ///     let rows = try await client.execute("SELECT name FROM app WHERE id = \(id)")
 ///
-/// Values are bound, never pasted. A statement that runs often is a `PreparedSQL`; one that is seldom or never repeated
-/// is `unprepared`.
+/// Values are bound, never inserted into the text. Use `PreparedSQL` for a statement that runs often, and
+/// `unprepared()` for one that is rarely repeated.
 public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// How a connection knows that it has prepared this SQL before.
+    /// How a connection recognizes SQL that it has prepared.
     enum Preparation: Hashable, Sendable {
         case none
         case byID(Int)
@@ -37,7 +37,7 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         self.init(prepared, binds: binds)
     }
 
-    /// For statements of many values: `bind` is called once and binds `$1`, `$2`, … in this order.
+    /// For statements with many values: `bind` is called once and binds `$1`, `$2`, … in order.
     @inlinable
     public init(_ prepared: PreparedSQL, bind: (inout PostgresBinds) -> Void) {
         var binds = PostgresBinds()
@@ -52,17 +52,17 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         preparation = .byID(prepared.id)
     }
 
-    /// Parsed at each execution and forgotten.
+    /// Parsed at each execution; the connection does not cache it.
     init(text: String, binds: PostgresBinds) {
         self.text = text
         self.binds = binds
         preparation = .none
     }
 
-    /// The types of `$1`, `$2`, … as they are bound.
+    /// The types of the bound values `$1`, `$2`, ….
     package var parameterTypes: [PostgresType] { binds.parameters.map(\.type) }
 
-    /// The same statement, parsed at each execution and forgotten: DDL, and SQL that hardly comes twice.
+    /// The same statement, parsed at each execution and not cached: for DDL, and for SQL that is rarely repeated.
     public func unprepared() -> PostgresStatement {
         var statement = self
         statement.preparation = .none

@@ -7,10 +7,10 @@ public struct PostgresTimestamp: Hashable, Comparable, Sendable {
         self.microsecondsSince1970 = microsecondsSince1970
     }
 
-    /// From 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
+    /// From 1970-01-01 to 2000-01-01, PostgreSQL's epoch.
     @usableFromInline static let epochMicroseconds: Int64 = 946_684_800_000_000
 
-    /// The value on the wire. PostgreSQL's infinities are the ends of the range, and stay so.
+    /// The value on the wire. PostgreSQL's infinities are the limits of the range and are not shifted.
     @inlinable
     var microsecondsSince2000: Int64 {
         switch microsecondsSince1970 {

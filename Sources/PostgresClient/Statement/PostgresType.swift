@@ -1,4 +1,4 @@
-/// A type of PostgreSQL by its object identifier (`pg_type.oid`, fixed for the built-in ones).
+/// A type of PostgreSQL by its object identifier (`pg_type.oid`, which is fixed for built-in types).
 public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -35,7 +35,7 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let float8Array = PostgresType(rawValue: 1022)
     public static let timestamptzArray = PostgresType(rawValue: 1185)
 
-    /// The first identifier of types that a database defines itself: enums, domains, extensions
+    /// The first identifier of the types that a database defines itself: enums, domains, extensions
     /// (`FirstNormalObjectId`).
     static let firstOfDatabase: UInt32 = 16_384
 

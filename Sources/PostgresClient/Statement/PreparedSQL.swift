@@ -1,20 +1,20 @@
 import Synchronization
 
-/// SQL that runs often, as a `static let`: a connection finds its prepared statement by the number given here once,
+/// SQL that runs often, as a `static let`: it gets a number once, by which a connection finds its prepared statement
 /// without hashing the text at each execution.
 public struct PreparedSQL: Sendable {
     private static let created = Atomic<Int>(0)
 
     public let text: String
-    /// The caller and the effect of the statement, in one line, for readers of a list. It is never sent.
+    /// The statement's caller and effect in one line, for a list of all statements. Never sent.
     public let purpose: String?
     let id: Int
 
     /// - Parameters:
-    ///   - purpose: what calls the statement, and what it does.
-    ///   - sql: one statement with the placeholders `$1`, `$2`, …; it takes its values when it is executed.
+    ///   - purpose: the caller of the statement, and its effect.
+    ///   - sql: one statement with the placeholders `$1`, `$2`, …; its values are passed at each execution.
     public init(serving purpose: String? = nil, _ sql: PostgresSQL) {
-        precondition(sql.binds.count == 0, "prepared SQL takes its values when it is executed")
+        precondition(sql.binds.count == 0, "prepared SQL takes its values at execution")
         text = sql.text
         self.purpose = purpose
         id = Self.created.wrappingAdd(1, ordering: .relaxed).newValue

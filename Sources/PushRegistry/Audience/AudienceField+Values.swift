@@ -1,10 +1,10 @@
 extension AudienceField {
-    /// Reads a value of the field from its text.
+    /// Parses a value of the field.
     ///
     /// - Parameters:
-    ///   - text: for an offset its digits, for a flag `true` or `false`.
-    ///   - links: resolve the names of time zones, as they were when installations registered.
-    /// - Throws: `InvalidValue`; for a name that is not on the field's list with the code `unknown-value`.
+    ///   - text: the digits of an offset, `true` or `false` for a flag.
+    ///   - links: resolves time zone names as a registration does.
+    /// - Throws: `InvalidValue`; with the code `unknown-value` if the field's list does not have the name.
     public func value(_ text: String, links: TimeZoneLinks) throws(InvalidValue) -> AudienceValue {
         switch kind {
         case .choice(let names): return .text(try Self.choice(text, of: names))
@@ -20,7 +20,7 @@ extension AudienceField {
         }
     }
 
-    /// - Throws: `InvalidValue` where it is no offset of a place on earth.
+    /// - Throws: `InvalidValue` unless `seconds` is within `Device.timeZoneOffsets`.
     public static func offset(_ seconds: Int64?) throws(InvalidValue) -> AudienceValue {
         guard let seconds, Device.timeZoneOffsets.contains(seconds) else {
             let (least, most) = (Device.timeZoneOffsets.lowerBound, Device.timeZoneOffsets.upperBound)
@@ -54,7 +54,7 @@ extension AudienceField {
 
     private static func time(_ text: String) throws(InvalidValue) -> Timestamp {
         guard let time = Timestamp(text) else {
-            throw InvalidValue(code: "invalid-time", detail: "This must be a time of RFC 3339 with its offset.")
+            throw InvalidValue(code: "invalid-time", detail: "This must be an RFC 3339 time with an offset.")
         }
         return time
     }

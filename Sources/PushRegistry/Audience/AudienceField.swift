@@ -1,4 +1,4 @@
-/// What a filter may ask of an installation, by the names of the API.
+/// The fields of an installation that a filter can test, by their API names.
 public enum AudienceField: String, CaseIterable, Hashable, Sendable {
     case provider, locale, language, region, timeZone, utcOffset, systemName, osVersion, appVersion, deviceModel
     case carrier, appStore
@@ -9,30 +9,30 @@ public enum AudienceField: String, CaseIterable, Hashable, Sendable {
     case lastSeenAt, createdAt, localTime, location
 }
 
-/// What a condition does with its values.
+/// How a condition compares a field with its values.
 public enum AudienceOperator: String, CaseIterable, Hashable, Sendable {
     case eq, ne, `in`, nin, gt, gte, lt, lte, exists, within, between, near
 }
 
 extension AudienceField {
-    /// What the values of a field are.
+    /// The type of a field's values.
     public enum Kind: Hashable, Sendable {
         /// One of a closed list of names; `unknown` is one of them.
         case choice([String])
         /// Any text, compared exactly.
         case text
-        /// A locale, which lies in wider ones.
+        /// A locale matches itself and the more general ones: `de_AT` also matches `de`.
         case locale
         case timeZone
         case flag
         case version
         /// Seconds east of UTC.
         case offset
-        /// A moment.
+        /// A point in time.
         case time
-        /// Nothing but whether there is one.
+        /// Only whether a value exists.
         case presence
-        /// The time of day where the device is.
+        /// The time of day in the device's time zone.
         case localTime
         case location
     }
@@ -59,7 +59,7 @@ extension AudienceField {
         }
     }
 
-    /// The operators that a condition on the field may have.
+    /// The operators that the field supports.
     public var operators: Set<AudienceOperator> {
         switch kind {
         case .choice, .text, .locale, .timeZone, .flag: [.eq, .ne, .in, .nin, .exists]
@@ -71,7 +71,7 @@ extension AudienceField {
         }
     }
 
-    /// Whether installations can be grouped by the field: it has few values, and none that tells who somebody is.
+    /// Whether a breakdown can group by the field: it has few values, and none identifies a person.
     public var isDiscrete: Bool {
         switch kind {
         case .choice, .text, .locale, .timeZone, .flag, .version, .offset: true

@@ -1,38 +1,40 @@
-/// Which installations are meant: a tree of conditions, each of which is true or false of an installation and never
-/// anything else (R16). `ne`, `nin` and `exists: false` are the negations of their positive twins.
+/// A tree of conditions that selects installations. Each condition is either true or false of an installation, never
+/// unknown (R16): `ne`, `nin` and `exists: false` negate `eq`, `in` and `exists: true`.
 public indirect enum AudienceFilter: Hashable, Sendable {
-    /// All must hold; of none, everybody.
+    /// All parts are true. An empty list selects every installation.
     case all([AudienceFilter])
-    /// One must hold; of none, nobody.
+    /// At least one part is true. An empty list selects no installation.
     case any([AudienceFilter])
     case not(AudienceFilter)
-    /// False of an installation that has no value of the field.
-    case condition(AudienceField, AudienceTest)
-    /// Whatever is saved under the name.
+    /// False of an installation without a value of the field.
+    case condition(AudienceField, FieldPredicate)
+    /// The filter that is saved under the name.
     case segment(SegmentReference)
 
     /// How deep filters nest: the root is 1, each `all`, `any` and `not` one more.
     public static let depthMax = 8
     /// How many values a filter has, those of its segments included.
-    public static let widthMax = 1_000
+    public static let valuesMax = 1_000
 
+    /// Selects every installation.
     public static let everybody = AudienceFilter.all([])
+    /// Selects no installation.
     public static let nobody = AudienceFilter.any([])
 }
 
-/// What a condition asks of a field's value.
-public enum AudienceTest: Hashable, Sendable {
+/// The test that a condition applies to a field's value.
+public enum FieldPredicate: Hashable, Sendable {
     /// There is a value.
     case exists
-    /// The value is one of these, or lies in one of these locales. Of none, nobody.
+    /// The value is one of these, or a locale within one of these. An empty list is false of every installation.
     case oneOf([AudienceValue])
     case ordered(AudienceOrder, AudienceValue)
-    /// Not longer ago than this.
+    /// At most this long ago.
     case within(ISO8601Duration)
     case between(LocalTimeRange)
     case near(Circle)
 
-    fileprivate var width: Int {
+    fileprivate var valueCount: Int {
         switch self {
         case .oneOf(let values): values.count
         case .between: 2
@@ -41,11 +43,11 @@ public enum AudienceTest: Hashable, Sendable {
     }
 }
 
-/// How a value compares with the condition's.
+/// How a field's value compares with the value of a condition.
 public enum AudienceOrder: Hashable, Sendable {
     case less, lessOrEqual, greater, greaterOrEqual
 
-    /// Whether `left` compares so with `right`.
+    /// Whether the comparison of `left` with `right` is true.
     public func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
         switch self {
         case .less: left < right
@@ -56,9 +58,9 @@ public enum AudienceOrder: Hashable, Sendable {
     }
 }
 
-/// A value of a condition, of its field's kind.
+/// A value of a condition; its case follows from the field's `kind`.
 public enum AudienceValue: Hashable, Sendable {
-    /// A name of a closed list, an exact text, or a time zone without links.
+    /// A name of a closed list, an exact text, or a resolved time zone name.
     case text(String)
     case locale(LocaleIdentifier)
     case version(Version)
@@ -69,17 +71,17 @@ public enum AudienceValue: Hashable, Sendable {
 }
 
 extension AudienceFilter {
-    /// How many values there are, those of unexpanded segments not counted.
-    public var width: Int {
+    /// The number of values. Those of segments that are not expanded do not count.
+    public var valueCount: Int {
         switch self {
-        case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.width }
-        case .not(let part): part.width
-        case .condition(_, let test): test.width
+        case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.valueCount }
+        case .not(let part): part.valueCount
+        case .condition(_, let predicate): predicate.valueCount
         case .segment: 0
         }
     }
 
-    /// The fields that conditions are about.
+    /// The fields that the conditions test.
     public var fields: Set<AudienceField> {
         switch self {
         case .all(let parts), .any(let parts): parts.reduce(into: []) { $0.formUnion($1.fields) }
@@ -89,7 +91,7 @@ extension AudienceFilter {
         }
     }
 
-    /// The segments that are named, in order and each as often as it is.
+    /// All references to segments, in order, with duplicates.
     public var segments: [SegmentReference] {
         switch self {
         case .all(let parts), .any(let parts): parts.flatMap(\.segments)
@@ -100,19 +102,19 @@ extension AudienceFilter {
     }
 }
 
-/// Which installations count, whatever the filter.
+/// Which installations count, in addition to the filter.
 public enum AudienceInclude: String, CaseIterable, Hashable, Sendable {
-    /// A push would be let through.
+    /// Installations that a push would reach.
     case reachable
-    /// The state is `active`, whatever the user allows.
+    /// Installations in the state `active`, even if the user does not allow notifications.
     case active
     case all
 }
 
-/// Installations of an app.
+/// The installations of an app that a filter selects.
 public struct Audience: Hashable, Sendable {
     public let app: AppNumber
-    /// Without segments.
+    /// Simplified; its segments are expanded.
     public let filter: AudienceFilter
     public let include: AudienceInclude
 

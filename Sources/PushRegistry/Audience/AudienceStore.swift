@@ -1,57 +1,59 @@
-/// Where audiences are counted, listed and streamed. Each call sees one moment of the data.
+/// Counts, lists and streams audiences. Each call reads one snapshot of the database.
 ///
-/// - Throws: all calls `AudienceRefusal`, `StoreError`.
+/// - Throws: every call throws `AudienceRefusal` and `StoreError`.
 public protocol AudienceStore: Sendable {
-    /// - Parameter explains: whether the answer tells how it was found.
+    /// - Parameter explains: whether the result contains the query plan.
     func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount
 
-    /// The largest groups; ties by the groups' values, no value last.
+    /// The largest groups. Groups of equal size are in the order of their values, a missing value last.
     ///
-    /// - Parameter fields: discrete ones, at least one.
+    /// - Parameter fields: discrete fields, at least one.
     func breakDown(
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown
 
-    /// In the order of the installations' ids, which never change; `after` is the last one of the page before.
+    /// One page, in the order of the installation ids, which never change.
+    ///
+    /// - Parameter after: the last id of the previous page.
     func page(_ audience: Audience, after: InstallID?, limit: Int, explains: Bool) async throws -> AudiencePage
 
-    /// When it is that time on that day, wherever the devices are.
+    /// The points in time at which the devices' local clocks show `time` on `day`.
     func waves(
         _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
     ) async throws -> AudienceWaves
 
-    /// A place among those that exports may take at once; it is free again when it is let go.
-    func makeExportPlace() async throws -> any Sendable
+    /// One of the slots for concurrent exports. The slot is free again when the value is released.
+    func makeExportSlot() async throws -> any Sendable
 
-    /// Hands out all rows in the order of the installations' ids, piece by piece, each after `consume` has returned
-    /// from the last: what is not taken stays with the database.
+    /// Passes all rows to `consume`, in the order of the installation ids and in chunks. The next chunk is fetched
+    /// after `consume` has returned: rows that the caller does not take stay in the database.
     ///
-    /// - Throws: what `consume` throws, too. `AudienceRefusal.exportExpired` once the moment was held too long.
+    /// - Throws: also what `consume` throws; `AudienceRefusal.exportExpired` if the snapshot was held too long.
     func export(
         _ audience: Audience, _ columns: [ExportColumn], after: InstallID?,
         _ consume: (ExportRows) async throws -> Void
     ) async throws
 
-    /// What the app's opaque ids are made with. It never leaves the service.
+    /// The secret key from which the app's opaque ids are derived. It never leaves the service.
     func identityKey(of app: AppNumber) async throws -> [UInt8]
 }
 
-/// Why an audience is not told.
+/// Why an audience query failed.
 public enum AudienceRefusal: Error, Hashable, Sendable {
-    /// Finding it takes longer than it may.
+    /// The query exceeded its time limit.
     case tooExpensive
-    /// An export was read too slowly.
+    /// The client read an export too slowly.
     case exportExpired
 }
 
-/// How an answer was found.
+/// How a query was executed.
 public struct AudiencePlan: Hashable, Sendable {
     public enum Path: String, Hashable, Sendable {
         case rollUp, index, scan
     }
 
     public let path: Path
-    /// How many rows are to be read, by the planner's statistics.
+    /// The number of rows to read, as the planner estimates it.
     public let estimatedRows: Int64
 
     public init(path: Path, estimatedRows: Int64) {
@@ -77,7 +79,7 @@ public struct AudienceCount: Hashable, Sendable {
 
 public struct AudienceBreakdown: Hashable, Sendable {
     public struct Group: Hashable, Sendable {
-        /// One for each field, as texts; nil where the installations have no value.
+        /// One text for each field; nil for installations without a value.
         public let values: [String?]
         public let count: Int64
 
@@ -90,7 +92,7 @@ public struct AudienceBreakdown: Hashable, Sendable {
     public let asOf: Timestamp
     public let total: Int64
     public let groups: [Group]
-    /// How many groups there are beyond those.
+    /// The number of groups that `groups` leaves out.
     public let restGroups: Int64
     /// Values of the filter that no installation has.
     public let unknown: [UnknownValue]

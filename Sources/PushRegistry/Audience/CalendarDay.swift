@@ -1,4 +1,4 @@
-/// A day of the calendar, `2026-11-22`, wherever it is that day.
+/// A calendar day without a time zone, such as `2026-11-22`.
 public struct CalendarDay: Hashable, Sendable, CustomStringConvertible {
     /// RFC 3339, `full-date`.
     public let description: String

@@ -1,10 +1,10 @@
 import Foundation
 
-/// All places within a radius, over the ground.
+/// All points within a radius of a point, measured along the earth's surface.
 public struct Circle: Hashable, Sendable {
-    /// Of the sphere that stands for the earth.
+    /// The earth counts as a sphere of this radius.
     public static let earthRadiusKm = 6_371.0
-    /// To the antipode and a little more: half of the earth's circumference is 20,015 km.
+    /// A little more than half of the earth's circumference, 20,015 km: reaches every point.
     public static let radiusKmMax = 20_038.0
 
     /// Degrees north, -90 to 90.
@@ -13,7 +13,7 @@ public struct Circle: Hashable, Sendable {
     public let longitude: Double
     public let radiusKm: Double
 
-    /// Nil where one of them is out of range or no number; the radius is above 0.
+    /// Nil if a value is out of range or not a number. The radius must be above 0.
     public init?(latitude: Double, longitude: Double, radiusKm: Double) {
         guard Location.latitudes.contains(latitude), Location.longitudes.contains(longitude), radiusKm > 0,
             radiusKm <= Self.radiusKmMax
@@ -23,7 +23,7 @@ public struct Circle: Hashable, Sendable {
         self.radiusKm = radiusKm
     }
 
-    /// Whether a place lies within, by the haversine formula.
+    /// Whether a point lies within the circle, by the haversine formula.
     public func contains(latitude other: Double, longitude otherLongitude: Double) -> Bool {
         let north = sin(Self.radians(other - latitude) / 2)
         let east = sin(Self.radians(otherLongitude - longitude) / 2)
@@ -31,7 +31,7 @@ public struct Circle: Hashable, Sendable {
         return 2 * Self.earthRadiusKm * asin(min(1, square.squareRoot())) <= radiusKm
     }
 
-    /// The degrees north that the circle touches, a little more for rounding's sake.
+    /// The latitudes that the circle touches, with a margin for rounding.
     public var latitudes: ClosedRange<Double> {
         let reach = radiusKm / Self.earthRadiusKm * 180 / .pi + 1e-6
         return max(-90, latitude - reach)...min(90, latitude + reach)

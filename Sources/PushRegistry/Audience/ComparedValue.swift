@@ -1,4 +1,4 @@
-/// A value that a filter compares a field with.
+/// A field and a value that a filter compares it with.
 public struct ComparedValue: Hashable, Sendable {
     public let field: AudienceField
     public let value: AudienceValue
@@ -9,10 +9,10 @@ public struct ComparedValue: Hashable, Sendable {
     }
 }
 
-/// A value of a filter that no installation of the app has or had: a slip, as a rule.
+/// A value of a filter that no installation of the app has or had, usually a mistake.
 public struct UnknownValue: Hashable, Sendable {
     public let compared: ComparedValue
-    /// The value of some installations that is spelled nearly like it.
+    /// The most similar value that some installation has.
     public let nearest: String?
 
     public init(_ compared: ComparedValue, nearest: String?) {
@@ -22,7 +22,7 @@ public struct UnknownValue: Hashable, Sendable {
 }
 
 extension AudienceFilter {
-    /// The values of `eq`, `ne`, `in` and `nin`, in their order.
+    /// The values of `eq`, `ne`, `in` and `nin`, in the order of the filter.
     public var comparedValues: [ComparedValue] {
         switch self {
         case .all(let parts), .any(let parts): parts.flatMap(\.comparedValues)

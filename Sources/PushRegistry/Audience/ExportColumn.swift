@@ -1,23 +1,23 @@
-/// What an export reads of an installation.
+/// A column that an export reads.
 public enum ExportColumn: Hashable, Sendable {
     case field(AudienceField)
     case installID, token, generation, userID
-    /// What an import needs besides, to make the same installation of a row.
+    /// Columns that an import needs to create the same installation.
     case keychainID, vendorID, languages, sessionID, sessionExpiresAt
-    /// Of a Web Push subscription.
+    /// The keys of a Web Push subscription.
     case p256dh, auth
 
-    /// What a column's cells are.
+    /// The format of a column's cells.
     public enum Kind: Hashable, Sendable {
         /// UTF-8.
         case text
-        /// Of four or eight bytes, big-endian.
+        /// Four or eight bytes, big-endian.
         case integer
-        /// A byte, 0 or 1.
+        /// One byte, 0 or 1.
         case flag
         /// Microseconds since 2000-01-01T00:00:00Z in eight bytes, big-endian.
         case time
-        /// Text: a pair of numbers with a space between them, north and east.
+        /// Two decimal numbers separated by a space: latitude and longitude.
         case location
         /// A JSON text.
         case json

@@ -1,9 +1,10 @@
-/// A piece of an export: rows as the database sent them, in one run of bytes that nobody has taken apart yet. There are
-/// many millions of them, so a cell is a place among the bytes and nothing is made of it on the way.
+/// A chunk of an export: rows as the database sent them, in one buffer that is not parsed yet. An export has many
+/// millions of rows, so a cell is a range of the buffer and no value is created for it.
 public struct ExportRows: Sendable {
-    /// Of each row the number of its cells (two bytes), and of each cell its length (four bytes, -1 for no value) and
-    /// what its column's `kind` says. Numbers are big-endian.
+    /// For each row the number of its cells (two bytes), then for each cell its length (four bytes, -1 for no value)
+    /// and its content, in the format of its column's `kind`. Numbers are big-endian.
     public let bytes: [UInt8]
+    /// The number of rows.
     public let count: Int
 
     public init(bytes: [UInt8], count: Int) {
@@ -11,10 +12,10 @@ public struct ExportRows: Sendable {
         self.count = count
     }
 
-    /// Where a cell's content lies.
+    /// The range of a cell's content in the buffer.
     public struct Cell: Sendable {
         public let start: Int
-        /// Negative where there is no value.
+        /// Negative if the cell has no value.
         public let count: Int
 
         @inlinable
@@ -30,7 +31,7 @@ public struct ExportRows: Sendable {
         }
     }
 
-    /// Lends the rows one after the other: all bytes, and where among them the row's cells lie, in the order of the
+    /// Lends the rows one after another: the whole buffer, and the ranges of the row's cells in the order of the
     /// columns.
     @inlinable
     public func withEachRow(_ body: (_ bytes: RawSpan, _ cells: [Cell]) -> Void) {

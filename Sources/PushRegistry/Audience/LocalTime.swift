@@ -18,7 +18,7 @@ public struct LocalTime: Hashable, Comparable, Sendable {
         guard seconds <= Self.secondsPerDay else { throw Self.invalid }
     }
 
-    /// Whether a day has it as a beginning.
+    /// False for `24:00`, which is only the end of a range.
     public var isWithinDay: Bool { seconds < Self.secondsPerDay }
 
     public static func < (left: LocalTime, right: LocalTime) -> Bool { left.seconds < right.seconds }
@@ -27,17 +27,16 @@ public struct LocalTime: Hashable, Comparable, Sendable {
         code: "invalid-local-time", detail: "This must be a time of day such as 09:00.")
 }
 
-/// From one time of day up to another, without it; over midnight where the end lies before the beginning.
+/// The times of day from `start` up to, but not including, `end`. If `end` is before `start`, the range spans midnight.
 public struct LocalTimeRange: Hashable, Sendable {
     public let start: LocalTime
     public let end: LocalTime
 
-    /// - Throws: `InvalidValue` with the code `invalid-local-time` where the bounds are equal, or where the day's end
-    ///   is the beginning.
+    /// - Throws: `InvalidValue` with the code `invalid-local-time` if the bounds are equal, or if `start` is `24:00`.
     public init(_ start: LocalTime, _ end: LocalTime) throws(InvalidValue) {
         guard start != end, start.isWithinDay else {
             throw InvalidValue(
-                code: "invalid-local-time", detail: "The bounds must be different times, the first one before 24:00.")
+                code: "invalid-local-time", detail: "The bounds must be different times, the first before 24:00.")
         }
         self.start = start
         self.end = end

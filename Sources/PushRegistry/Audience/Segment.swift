@@ -1,4 +1,4 @@
-/// The name of a saved filter: 1 to 128 of `A-Z a-z 0-9 . _ -`, upper and lower case being different.
+/// The name of a saved filter: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, case-sensitive.
 public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -7,7 +7,7 @@ public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertib
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
             throw InvalidValue(
                 code: "invalid-segment-name",
-                detail: "A segment is 1 to 128 letters, digits, points, underscores or hyphens.")
+                detail: "A segment name is 1 to 128 characters of A-Z a-z 0-9 . _ -")
         }
         rawValue = text
     }
@@ -23,22 +23,22 @@ public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertib
     }
 }
 
-/// Where a filter names a segment.
+/// A segment's name in a filter.
 public struct SegmentReference: Hashable, Sendable {
     public let name: SegmentName
-    /// The pointer to the name in the request, for the fault that there is no such segment.
-    public let place: String
+    /// Where the request contains the name: a JSON pointer, or the name of a query parameter. For faults.
+    public let pointer: String
 
-    public init(name: SegmentName, place: String) {
+    public init(name: SegmentName, pointer: String) {
         self.name = name
-        self.place = place
+        self.pointer = pointer
     }
 }
 
 /// A saved filter.
 public struct Segment: Hashable, Sendable {
     public let name: SegmentName
-    /// The filter as JSON, as it was sent.
+    /// The filter's JSON text, as it was sent.
     public let filter: String
     public let description: String?
     public let updatedAt: Timestamp

@@ -1,48 +1,50 @@
-/// Puts saved filters where a filter names them.
+/// Replaces each segment that a filter names by its saved filter.
 public struct SegmentExpansion: Sendable {
     /// Why a filter cannot be expanded.
     public enum Fault: Error, Hashable, Sendable {
         case unknown(SegmentReference)
-        /// The segment leads back to itself.
+        /// The segment contains itself.
         case cycle(SegmentReference)
-        /// Segments name segments more than `nestingMax` times over.
+        /// Segments are nested more than `nestingMax` deep.
         case tooDeep(SegmentReference)
-        /// The filter with its segments has more than `AudienceFilter.widthMax` values.
-        case tooWide
+        /// The filter with its segments has more than `AudienceFilter.valuesMax` values.
+        case tooManyValues
     }
 
-    /// How many segments may lie in one another.
+    /// How deep segments may be nested.
     public static let nestingMax = 16
 
     private let definitions: [SegmentName: AudienceFilter]
     private var expanded: [SegmentName: AudienceFilter] = [:]
-    /// Of each expanded segment: how many values it has, those that a simplification dropped included.
-    private var widths: [SegmentName: Int] = [:]
+    /// The number of values of each expanded segment, before simplification.
+    private var valueCounts: [SegmentName: Int] = [:]
     private var path: Set<SegmentName> = []
     private var faults: [Fault] = []
 
-    /// - Parameter definitions: the segments that the filter names, and those that they name.
+    /// - Parameter definitions: the filters of all segments that the filter names, directly or through others.
     public init(_ definitions: [SegmentName: AudienceFilter]) {
         self.definitions = definitions
     }
 
-    /// The filter simplified and without a name of a segment, or all that is wrong. Faults and values are looked for in
-    /// the filters as they were sent: nothing hides behind what is true or false of everybody.
+    /// The simplified filter without references to segments, or all faults. Faults are found and values are counted
+    /// before simplification, so that a constant part of a filter hides none.
     ///
-    /// - Parameter name: what the filter is about to be saved as: naming it would be a cycle.
+    /// - Parameter name: the name under which the filter will be saved. A reference to it is a cycle.
     public mutating func expand(
         _ filter: AudienceFilter, savedAs name: SegmentName? = nil
     ) -> (filter: AudienceFilter, faults: [Fault]) {
         faults = []
         path = name.map { [$0] } ?? []
-        (expanded, widths) = ([:], [:])
-        let result = filter.mapSegments { reference(at: $0) }
-        if !faults.contains(.tooWide), width(of: filter) > AudienceFilter.widthMax { faults.append(.tooWide) }
+        (expanded, valueCounts) = ([:], [:])
+        let result = filter.mapSegments { expansion(of: $0) }
+        if !faults.contains(.tooManyValues), valueCount(of: filter) > AudienceFilter.valuesMax {
+            faults.append(.tooManyValues)
+        }
         return (result, faults)
     }
 
-    /// What the reference stands for. A fault inside a segment is told of the reference in the filter that was sent.
-    private mutating func reference(at reference: SegmentReference) -> AudienceFilter {
+    /// The filter of a segment. A fault inside a segment is reported at the reference in the filter that was sent.
+    private mutating func expansion(of reference: SegmentReference) -> AudienceFilter {
         do throws(Fault) {
             return try expansion(of: reference.name, at: reference)
         } catch {
@@ -63,33 +65,33 @@ public struct SegmentExpansion: Sendable {
         let filter = try definition.mapSegments { (inner) throws(Fault) in
             try expansion(of: inner.name, at: reference)
         }
-        // Segments that name segments twice double with each step: nobody needs the result of what is too wide already.
-        let width = width(of: definition)
-        guard width <= AudienceFilter.widthMax else { throw .tooWide }
-        (expanded[name], widths[name]) = (filter, width)
+        // A chain of segments that each name the next one twice doubles at each step: stop at the limit.
+        let count = valueCount(of: definition)
+        guard count <= AudienceFilter.valuesMax else { throw .tooManyValues }
+        (expanded[name], valueCounts[name]) = (filter, count)
         return filter
     }
 
-    /// How many values a filter has, those of its segments included; at most one more than are allowed.
-    private func width(of filter: AudienceFilter) -> Int {
+    /// The number of values, those of segments included; at most `valuesMax` + 1.
+    private func valueCount(of filter: AudienceFilter) -> Int {
         switch filter {
         case .all(let parts), .any(let parts):
-            parts.reduce(0) { min($0 + width(of: $1), AudienceFilter.widthMax + 1) }
-        case .not(let part): width(of: part)
-        case .segment(let reference): widths[reference.name] ?? 0
-        case .condition: min(filter.width, AudienceFilter.widthMax + 1)
+            parts.reduce(0) { min($0 + valueCount(of: $1), AudienceFilter.valuesMax + 1) }
+        case .not(let part): valueCount(of: part)
+        case .segment(let reference): valueCounts[reference.name] ?? 0
+        case .condition: min(filter.valueCount, AudienceFilter.valuesMax + 1)
         }
     }
 }
 
 extension AudienceFilter {
-    /// The same filter without parts that are true or false of everybody.
+    /// The same filter without parts that are always true or always false.
     public var simplified: AudienceFilter {
         mapSegments { .segment($0) }
     }
 
-    /// The filter with something in the place of each name of a segment, all of which are asked for. What is constant
-    /// then does not grow.
+    /// The simplified filter with each reference to a segment replaced. `transform` is called for every reference, also
+    /// in parts that simplification drops.
     func mapSegments<Failure: Error>(
         _ transform: (SegmentReference) throws(Failure) -> AudienceFilter
     ) throws(Failure) -> AudienceFilter {
@@ -109,14 +111,14 @@ extension AudienceFilter {
         }
     }
 
-    /// All of these, without what is true of everybody.
+    /// The conjunction of the parts, simplified.
     public static func allOf(_ parts: [AudienceFilter]) -> AudienceFilter {
         if parts.contains(.nobody) { return .nobody }
         let rest = parts.filter { $0 != .everybody }
         return rest.count == 1 ? rest[0] : .all(rest)
     }
 
-    /// One of these, without what is true of nobody.
+    /// The disjunction of the parts, simplified.
     public static func anyOf(_ parts: [AudienceFilter]) -> AudienceFilter {
         if parts.contains(.everybody) { return .everybody }
         let rest = parts.filter { $0 != .nobody }

@@ -1,13 +1,12 @@
-/// The times that an app's policy draws for the night job, seen from one moment: what happened at one of them or before
-/// is due.
+/// The cut-off times of one clean-up run, from the app's policy: anything at or before them is due.
 public struct CleanUpBounds: Sendable {
-    /// The moment itself: sessions that expired until then are over.
+    /// The time of the run. Sessions that expired by then have ended.
     public let asOf: Timestamp
-    /// Last seen until then: silent for the grace period (R5, R9).
+    /// Installations last seen by then have been silent for the grace period (R5, R9).
     public let silentSince: Timestamp
-    /// Out of `active` since then: purged (R11).
+    /// Installations that left `active` by then are purged (R11).
     public let changedSince: Timestamp
-    /// Logged out until then: forgotten (fine print 16).
+    /// Tombstones of logouts by then are deleted (fine print 16).
     public let loggedOutSince: Timestamp
     private let policy: AppPolicy
 
@@ -19,19 +18,18 @@ public struct CleanUpBounds: Sendable {
         loggedOutSince = asOf.preceding(by: policy.sessionTombstones)
     }
 
-    /// Last seen until then: stale (R11).
+    /// The provider's installations that were last seen by then are stale (R11).
     public func unseenSince(_ provider: Provider) -> Timestamp {
         asOf.preceding(by: policy.staleAfter[provider])
     }
 }
 
-/// Stops a run before it retires a suspicious share of an app: a wrong policy or clock looks like an app that nobody
-/// uses any more.
+/// Skips an app if a run would retire a suspicious share of it: with a wrong policy or clock, an app looks unused.
 ///
-/// Judgements count. Sessions that have expired do not: that is a fact of the app's own making, changes nobody's
-/// reachability, and may well concern every installation every night.
+/// Only judgements count. Expired sessions do not: the app set their expiry, they change no installation's
+/// reachability, and every installation may be affected every night.
 public struct CleanUpBreaker: Sendable {
-    /// Of an app's active and suspect installations, 0 to 1.
+    /// The largest share of an app's active and suspect installations that a run may retire, 0 to 1.
     public let maxShare: Double
 
     public static let standardShare = 0.2

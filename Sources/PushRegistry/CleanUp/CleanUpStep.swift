@@ -1,17 +1,17 @@
-/// What the night job does to an installation; at most one of these in a run.
+/// What the clean-up does to an installation; at most one step in a run.
 public enum CleanUpStep: String, CaseIterable, Sendable {
-    /// R5: probably replaced, and silent for the grace period. Its token goes.
+    /// R5: probably replaced, and silent for the grace period. Its token is deleted.
     case superseded
     /// R9: suspect, and silent for the grace period.
     case unregistered
-    /// R7: its session has expired. It is unbound.
+    /// R7: its session has expired. It loses its owner.
     case sessionEnded
-    /// R11: unseen for longer than its app and provider allow.
+    /// R11: not seen for longer than the app's policy allows for its provider.
     case stale
-    /// R11: out of `active` for longer than the app keeps it. It is removed; its history stays.
+    /// R11: left `active` longer ago than the app's retention. It is deleted; its history stays.
     case purged
 
-    /// Whether it is the job's own judgement that takes an installation out of use.
+    /// Whether the step rests on a judgement of the clean-up, not on a fact such as an expiry.
     public var isJudgement: Bool {
         switch self {
         case .superseded, .unregistered, .stale: true
@@ -19,7 +19,7 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
         }
     }
 
-    /// Why, as the event says it.
+    /// The reason that the event records.
     public var reason: TokenEvent.Reason {
         switch self {
         case .superseded: .reinstalled
@@ -41,7 +41,7 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
     }
 }
 
-/// How many installations each step concerns.
+/// The number of installations of each step.
 public struct CleanUpCounts: Hashable, Sendable {
     private var counts: [CleanUpStep: Int] = [:]
 
@@ -54,7 +54,7 @@ public struct CleanUpCounts: Hashable, Sendable {
 
     public var total: Int { counts.values.reduce(0, +) }
 
-    /// How many leave use by a judgement.
+    /// The number of installations that a judgement retires.
     public var judgements: Int { CleanUpStep.allCases.reduce(0) { $0 + ($1.isJudgement ? self[$1] : 0) } }
 
     public static func + (left: CleanUpCounts, right: CleanUpCounts) -> CleanUpCounts {

@@ -1,14 +1,12 @@
-/// The device of an installation as its client last described it, all values canonical.
+/// The device of an installation, as its client last described it, in canonical form.
 ///
-/// Only the identifiers and the token decide anything. The rest describes, so that whatever a client sends is kept as
-/// sent, the empty string too (emulators have no carrier, some fleets no locale); who reads a body holds it to the
-/// limits below.
+/// Only the identifiers take part in decisions. All other values are kept as sent, the empty string too: emulators have
+/// no carrier, some fleets no locale. The readers of bodies enforce the limits below.
 public struct Device: Hashable, Sendable {
-    /// How many Unicode scalars a string may have.
+    /// The most Unicode scalars of a string.
     public static let textScalarsMax = 256
     public static let languagesMax = 32
-    /// Seconds east of UTC. No zone was ever further from Greenwich than 16 hours; 18 is what ISO 8601 readers such as
-    /// Java's accept.
+    /// Seconds east of UTC. No zone was ever more than 16 hours from UTC; ISO 8601 parsers such as Java's accept 18.
     public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
 
     public var installID: InstallID
@@ -26,16 +24,15 @@ public struct Device: Hashable, Sendable {
     public var language: String?
     public var languages: [String]
     public var region: String?
-    /// An IANA name without backward links, or whatever was sent if it is none.
+    /// A resolved IANA name; an unknown name is kept as sent.
     public var timeZoneID: String
-    /// Seconds east of UTC; counts where the name is unknown.
+    /// Seconds east of UTC; used if the name is unknown.
     public var timeZoneOffset: Int32
     public var carrier: String?
     public var appStore: String?
     public var location: Location?
 
-    /// - Parameters: as the properties of the same names. An empty identifier is no identifier: it must not make
-    ///   two devices look like one.
+    /// An empty identifier becomes nil: two devices without one must not look like the same device.
     public init(
         installID: InstallID, keychainID: String? = nil, vendorID: String? = nil, advertisingID: String? = nil,
         appVersion: String? = nil, deviceModel: String, systemName: String, systemVersion: String,
@@ -63,7 +60,7 @@ public struct Device: Hashable, Sendable {
     }
 }
 
-/// All that a registration says about an installation but its token.
+/// What a registration says about an installation, without its token.
 public struct Snapshot: Hashable, Sendable {
     public var settings: NotificationSettings
     public var device: Device

@@ -1,12 +1,11 @@
 /// A locale in canonical form: language lower, script Title, region UPPER, variants UPPER, joined by `_`, as in
 /// `zh_Hans_CN` and `ca_ES_VALENCIA` (the form of ICU and of Apple's systems; Unicode TR 35, section 3).
 ///
-/// `-` and `_` are both read. Whatever does not name a language or a place is dropped: keywords (`@calendar=…`), the
-/// extensions that BCP 47 writes them in (`-u-ca-…`) and a POSIX character set (`.UTF-8`). What cannot be parsed is
-/// kept as sent.
+/// Both `-` and `_` separate subtags. Keywords (`@calendar=…`), BCP 47 extensions (`-u-ca-…`) and a POSIX character set
+/// (`.UTF-8`) are dropped. A text that cannot be parsed is kept as sent.
 public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
     public let text: String
-    /// False for what is kept as sent, and matches nothing but itself.
+    /// False for a text that is kept as sent: it matches only itself.
     public let isParsed: Bool
 
     public init(_ sent: String) {
@@ -17,25 +16,25 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// The locale and all that it lies in, the widest first: `zh`, `zh_Hans`, `zh_Hans_CN`.
+    /// The locale and all more general ones, the most general first: `zh`, `zh_Hans`, `zh_Hans_CN`.
     public var ancestry: [String] {
         guard isParsed else { return [text] }
         let ends = text.indices.filter { text[$0] == "_" } + [text.endIndex]
         return ends.map { String(text[..<$0]) }
     }
 
-    /// Whether this locale is the wanted one or lies in it: `de_AT` in `de`, never `den`.
+    /// Whether this locale equals the wanted one or is a special case of it: `de_AT` lies in `de`, `den` does not.
     public func lies(in wanted: LocaleIdentifier) -> Bool {
         if text == wanted.text { return true }
         return isParsed && wanted.isParsed && text.hasPrefix(wanted.text + "_")
     }
 
-    /// Whether the text is canonical already, in the form that nearly all devices send: `de_DE`.
+    /// The fast path: nearly all devices send a canonical text such as `de_DE`.
     private static func isUsual(_ text: String) -> Bool {
         let bytes = text.utf8
         return bytes.count == 5
-            && bytes.enumerated().allSatisfy { place, byte in
-                switch place {
+            && bytes.enumerated().allSatisfy { index, byte in
+                switch index {
                 case 0, 1: byte &- UInt8(ascii: "a") < 26
                 case 2: byte == UInt8(ascii: "_")
                 default: byte &- UInt8(ascii: "A") < 26
@@ -43,7 +42,7 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
             }
     }
 
-    /// Nil if the text is not language, script, region and variants, in this order and all but the language optional.
+    /// Nil unless the text is a language, then optionally script, region and variants, in this order.
     private static func canonical(_ sent: String) -> String? {
         let name = sent.prefix { $0 != "@" && $0 != "." }
         let subtags = name.split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }[...]
@@ -69,7 +68,7 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
         return start + 1 < subtags.endIndex ? subtags[..<start] : nil
     }
 
-    /// ISO 639: two or three letters. Longer ones are reserved and never registered, so that `POSIX` is none.
+    /// ISO 639: two or three letters. BCP 47 reserves longer ones, so `POSIX` is not a language.
     private static func isLanguage(_ subtag: Substring) -> Bool {
         (2...3).contains(subtag.utf8.count) && isLetters(subtag)
     }
@@ -86,11 +85,4 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
     private static func isLetters(_ subtag: Substring) -> Bool {
         subtag.utf8.allSatisfy(ASCII.isLetter)
     }
-}
-
-/// Classes of ASCII characters; Swift's own are Unicode's.
-enum ASCII {
-    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
-    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
-    static func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
 }

@@ -1,4 +1,4 @@
-/// A place to two decimals of a degree, about a kilometre: enough for an audience, too coarse for an address.
+/// A location, rounded to two decimals of a degree (about a kilometre): enough for audiences, too coarse for a home.
 public struct Location: Hashable, Sendable {
     public static let latitudes = -90.0...90.0
     public static let longitudes = -180.0...180.0
@@ -8,14 +8,14 @@ public struct Location: Hashable, Sendable {
     /// Degrees east.
     public let longitude: Double
 
-    /// Rounds both; nil if one is not a number or out of its range.
+    /// Rounds both values; nil if one is out of range or not a number.
     public init?(latitude: Double, longitude: Double) {
         guard Self.latitudes.contains(latitude), Self.longitudes.contains(longitude) else { return nil }
         self.latitude = Self.rounded(latitude)
         self.longitude = Self.rounded(longitude)
     }
 
-    /// Adding zero turns -0 into 0: one value, one text.
+    /// Adding zero turns -0 into 0, so that each value has one text.
     private static func rounded(_ degrees: Double) -> Double {
         (degrees * 100).rounded() / 100 + 0
     }

@@ -1,5 +1,5 @@
-/// A setting with a closed list of names, in which a name that is not known yet is `unknown`: systems add some every
-/// year, and a registration must not fail for it.
+/// A setting with a closed list of names. A name that is not on the list reads as `unknown`: systems add names every
+/// year, and a registration must not fail because of one.
 public protocol OpenSetting: RawRepresentable, CaseIterable, Hashable, Sendable where RawValue == String {
     static var unknown: Self { get }
 }
@@ -17,7 +17,7 @@ public enum AuthorizationStatus: String, OpenSetting {
     case notDetermined, denied, authorized, provisional, ephemeral, unknown
 }
 
-/// One way of notifying: does the device have it, does the user want it.
+/// Whether the device supports one way of notifying, and whether the user enabled it.
 public enum NotificationSetting: String, OpenSetting {
     case notSupported, disabled, enabled, unknown
 }
@@ -32,7 +32,7 @@ public enum ShowPreviewsSetting: String, OpenSetting {
     case always, whenAuthenticated, never, unknown
 }
 
-/// What the user allows, as the client last sent it; what it did not send is `unknown`.
+/// The notification settings that the client last sent; a setting that it did not send is `unknown`.
 public struct NotificationSettings: Hashable, Sendable {
     public var authorizationStatus = AuthorizationStatus.unknown
     public var soundSetting = NotificationSetting.unknown
@@ -47,6 +47,49 @@ public struct NotificationSettings: Hashable, Sendable {
     public var showPreviewsSetting = ShowPreviewsSetting.unknown
     public var providesAppNotificationSettings: Bool?
 
-    /// All unknown.
+    /// All settings are unknown.
     public init() {}
+}
+
+/// Reads or writes each setting by its API name.
+public protocol NotificationSettingsVisitor {
+    mutating func visit<Setting: OpenSetting>(_ name: StaticString, _ setting: inout Setting)
+    mutating func visit(_ name: StaticString, _ flag: inout Bool?)
+}
+
+extension NotificationSettings {
+    /// Passes the settings to a visitor. This is the only list of their API names; its order is part of the digest of a
+    /// snapshot and must not change.
+    @inlinable
+    public mutating func visitAll(_ visitor: inout some NotificationSettingsVisitor) {
+        visitor.visit("authorizationStatus", &authorizationStatus)
+        visitor.visit("soundSetting", &soundSetting)
+        visitor.visit("badgeSetting", &badgeSetting)
+        visitor.visit("alertSetting", &alertSetting)
+        visitor.visit("notificationCenterSetting", &notificationCenterSetting)
+        visitor.visit("lockScreenSetting", &lockScreenSetting)
+        visitor.visit("carPlaySetting", &carPlaySetting)
+        visitor.visit("criticalAlertSetting", &criticalAlertSetting)
+        visitor.visit("announcementSetting", &announcementSetting)
+        visitor.visit("alertStyle", &alertStyle)
+        visitor.visit("showPreviewsSetting", &showPreviewsSetting)
+        visitor.visit("providesAppNotificationSettings", &providesAppNotificationSettings)
+    }
+
+    /// The API names of the settings, in the order of `visitAll`.
+    public static let names: [String] = {
+        struct NameCollector: NotificationSettingsVisitor {
+            var names: [String] = []
+
+            mutating func visit<Setting: OpenSetting>(_ name: StaticString, _ setting: inout Setting) {
+                names.append(name.description)
+            }
+
+            mutating func visit(_ name: StaticString, _ flag: inout Bool?) { names.append(name.description) }
+        }
+        var collector = NameCollector()
+        var settings = NotificationSettings()
+        settings.visitAll(&collector)
+        return collector.names
+    }()
 }

@@ -1,13 +1,13 @@
-/// The order of versions as numbers: 17.10 is above 17.9, and 17 is 17.0.
+/// A version, ordered by its numbers: 17.10 is above 17.9, and 17 equals 17.0.
 ///
-/// A version is the dotted number that its text begins with; what follows is ignored. A text that does not begin with a
-/// digit has none.
+/// The version is the dotted number at the start of the text; the rest is ignored. A text that does not begin with a
+/// digit has no version.
 public struct Version: Hashable, Comparable, Sendable {
-    /// How many numbers count; more of them than any system or app has are cut off.
+    /// Numbers beyond these are ignored; no system or app has as many.
     public static let componentsMax = 16
 
-    /// The numbers without trailing zeros, `[]` being version 0. Their order is that of PostgreSQL's `bigint[]`. A
-    /// number beyond 64 bits counts as the largest one.
+    /// The numbers without trailing zeros; `[]` is version 0. They are ordered like PostgreSQL's `bigint[]`. A number
+    /// that does not fit in 64 bits counts as the largest one.
     public let components: [Int64]
 
     public init?(_ text: some StringProtocol) {

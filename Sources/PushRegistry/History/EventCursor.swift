@@ -1,9 +1,11 @@
-/// The place of an event: in the feed its transaction and number, in an installation's history its number alone.
+/// The position of an event: the feed is ordered by transaction and event number, a history by event number alone.
 public struct EventCursor: Hashable, Sendable {
-    /// The database in which the transaction has its number. A restored dump is another one.
+    /// The database that numbered the transaction. A restored dump has another epoch.
     public let epoch: String
     public let app: AppNumber
+    /// The number of the transaction.
     public let position: Int64
+    /// The number of the event.
     public let id: Int64
 
     public init(epoch: String, app: AppNumber, position: Int64, id: Int64) {
@@ -16,7 +18,7 @@ public struct EventCursor: Hashable, Sendable {
     private static let epochCharacters = 16
 }
 
-/// The text that clients hand back: `<epoch>.<app>.<transaction>.<event>`. To them it is opaque.
+/// The text that clients send back: `<epoch>.<app>.<transaction>.<event>`. It is opaque to clients.
 extension EventCursor: LosslessStringConvertible {
     public init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,5 +1,5 @@
-/// An event as it was recorded. Its words may come from a newer version of the service, and so need not be known to
-/// this one.
+/// An event as it was recorded. A newer version of the service may have written it, so `kind`, `reason` and the like
+/// are texts.
 public struct RecordedEvent: Sendable {
     public let cursor: EventCursor
     public let at: Timestamp

@@ -1,5 +1,5 @@
-/// One app, such as `com.example.mail`: 1 to 128 of `A-Z a-z 0-9 . _ -`, upper and lower case being different. Not `.`
-/// and `..`, which clients and proxies take out of a path.
+/// The public name of an app, such as `com.example.mail`: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, case-sensitive.
+/// `.` and `..` are not allowed: clients and proxies remove them from a path.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -9,7 +9,7 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
         else {
             throw InvalidValue(
                 code: "invalid-app-id",
-                detail: "An app is 1 to 128 letters, digits, points, underscores or hyphens, and neither . nor ..")
+                detail: "An app id is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
         }
         rawValue = text
     }
@@ -27,7 +27,8 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One install of an app on one device, named by the client: 1 to 128 visible ASCII characters, compared exactly.
+/// The id of one install of an app on one device. The client chooses it: 1 to 128 visible ASCII characters, compared
+/// exactly.
 public struct InstallID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -39,7 +40,7 @@ public struct InstallID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// One user of an app, named by its back end: 1 to 128 visible ASCII characters, compared exactly.
+/// The id of a user of an app. The app's back end chooses it: 1 to 128 visible ASCII characters, compared exactly.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -51,7 +52,8 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// One sign-in session of a user, named by the app's back end: 1 to 128 visible ASCII characters, compared exactly.
+/// The id of a sign-in session of a user. The app's back end chooses it: 1 to 128 visible ASCII characters, compared
+/// exactly.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -61,18 +63,4 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { rawValue }
-}
-
-/// The characters 0x21 to 0x7E: what is left of ASCII without space and controls.
-enum VisibleASCII {
-    static func identifier(_ text: String, code: String) throws(InvalidValue) -> String {
-        guard (1...128).contains(text.utf8.count), contains(text) else {
-            throw InvalidValue(code: code, detail: "This must be 1 to 128 visible ASCII characters.")
-        }
-        return text
-    }
-
-    static func contains(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 &- 0x21 < 0x5E }
-    }
 }

@@ -1,4 +1,4 @@
-/// A push service, and the environment of it, that a token belongs to.
+/// The push service that issued a token; APNs has one provider for each environment.
 public enum Provider: String, CaseIterable, Hashable, Sendable {
     case apns, apnsSandbox, fcm, huawei, webPush
 }

@@ -1,13 +1,13 @@
-/// A provider's address of an installation, in the provider's canonical form. A secret: it has no printable form.
+/// A push token in canonical form: how the provider addresses an installation. A secret without a printable form.
 public struct Token: Hashable, Sendable {
     public let provider: Provider
     /// The canonical text. Only responses to roles that may send contain it.
     public let text: String
 
-    /// - APNs: 16 to 400 hexadecimal digits in any case, kept lower; Apple promises no length.
+    /// - APNs: 16 to 400 hexadecimal digits, stored in lower case. Apple guarantees no length.
     /// - FCM, Huawei: 1 to 4,096 visible ASCII characters.
-    /// - Web Push: the subscription's endpoint, an absolute https URL of at most 2,048 bytes with a host (RFC 8030);
-    ///   scheme and host are kept lower.
+    /// - Web Push: the subscription's endpoint, an absolute https URL of at most 2,048 bytes with a host (RFC 8030).
+    ///   Scheme and host are stored in lower case.
     ///
     /// - Throws: `InvalidValue` with the code `invalid-token`, or `too-long`.
     public init(_ text: String, of provider: Provider) throws(InvalidValue) {
@@ -20,7 +20,7 @@ public struct Token: Hashable, Sendable {
             }
     }
 
-    /// The most characters that any provider's token has.
+    /// The longest token of any provider.
     public static let charactersMax = 4096
 
     private static func hexadecimal(_ text: String) throws(InvalidValue) -> String {
@@ -30,7 +30,7 @@ public struct Token: Hashable, Sendable {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): continue
             case UInt8(ascii: "A")...UInt8(ascii: "F"): hasUpper = true
-            default: throw invalid("An APNs token is hexadecimal digits.")
+            default: throw invalid("An APNs token consists of hexadecimal digits.")
             }
         }
         guard text.utf8.count >= 16 else { throw invalid("An APNs token has at least 16 digits.") }
@@ -48,7 +48,7 @@ public struct Token: Hashable, Sendable {
     private static func endpoint(_ text: String) throws(InvalidValue) -> String {
         guard text.utf8.count <= 2048 else { throw tooLong(2048) }
         guard VisibleASCII.contains(text), let origin = WebOrigin(prefixOf: text) else {
-            throw invalid("A Web Push token is the endpoint: an absolute https URL.")
+            throw invalid("A Web Push token is the subscription's endpoint: an absolute https URL.")
         }
         return origin.text + text.dropFirst(origin.text.count)
     }
@@ -62,4 +62,4 @@ public struct Token: Hashable, Sendable {
     }
 }
 
-extension Token: Unprintable {}
+extension Token: Redacted {}

@@ -1,8 +1,8 @@
-/// The beginning of an https URL up to its path (RFC 3986, sections 3.1 and 3.2), lower-case: `https://host:port`.
+/// The origin of an https URL, in lower case: `https://host:port` (RFC 3986, sections 3.1 and 3.2).
 struct WebOrigin {
     let text: String
 
-    /// Nil unless the text begins with an https scheme and a host, and names no user.
+    /// Nil unless the text begins with `https://` and a host without user information.
     ///
     /// - Parameter url: visible ASCII.
     init?(prefixOf url: String) {
@@ -28,7 +28,7 @@ struct WebOrigin {
         return !host.isEmpty && isPort(authority[host.endIndex...])
     }
 
-    /// Nothing, or a colon and a number.
+    /// True of an empty text, and of a colon with a port number.
     private static func isPort(_ text: Substring) -> Bool {
         text.isEmpty || (text.first == ":" && UInt16(text.dropFirst()) != nil)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the fields of one line, and keeps what is wrong with them.
+/// Reads the fields of one line and collects their faults.
 struct FieldReader {
     private let record: ImportRecord
     private(set) var faults: [ImportFault] = []
@@ -9,12 +9,13 @@ struct FieldReader {
         self.record = record
     }
 
+    /// The field's value; nil if the line has none, or after a fault.
     mutating func optional<Value>(
-        _ field: ImportField, _ make: (String) throws(InvalidValue) -> Value
+        _ field: ImportField, _ parse: (String) throws(InvalidValue) -> Value
     ) -> Value? {
         guard let text = record[field] else { return nil }
         do throws(InvalidValue) {
-            return try make(text)
+            return try parse(text)
         } catch {
             refuse(field, error)
             return nil
@@ -22,26 +23,27 @@ struct FieldReader {
     }
 
     mutating func required<Value>(
-        _ field: ImportField, _ make: (String) throws(InvalidValue) -> Value
+        _ field: ImportField, _ parse: (String) throws(InvalidValue) -> Value
     ) -> Value? {
         if record[field] == nil {
             refuse(field, InvalidValue(code: "required", detail: "This field is required."))
         }
-        return optional(field, make)
+        return optional(field, parse)
     }
 
-    /// A text as a registration may send it.
+    /// A text within the limits of a registration.
     mutating func text(_ field: ImportField) -> String? {
-        optional(field) { text throws(InvalidValue) in
-            guard text.utf8.count <= Device.textScalarsMax || text.unicodeScalars.count <= Device.textScalarsMax else {
-                throw InvalidValue(
-                    code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
-            }
-            guard !text.utf8.contains(0) else {
-                throw InvalidValue(code: "nul-character", detail: "The character U+0000 is not allowed.")
-            }
-            return text
+        optional(field, Self.checked)
+    }
+
+    private static func checked(_ text: String) throws(InvalidValue) -> String {
+        guard text.utf8.count <= Device.textScalarsMax || text.unicodeScalars.count <= Device.textScalarsMax else {
+            throw InvalidValue(code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
         }
+        guard !text.utf8.contains(0) else {
+            throw InvalidValue(code: "nul-character", detail: "The character U+0000 is not allowed.")
+        }
+        return text
     }
 
     mutating func integer(_ field: ImportField, in range: ClosedRange<Int64>) -> Int64? {
@@ -58,14 +60,13 @@ struct FieldReader {
     mutating func time(_ field: ImportField) -> Timestamp? {
         optional(field) { text throws(InvalidValue) in
             guard let time = Timestamp(text) else {
-                throw InvalidValue(
-                    code: "invalid-time", detail: "This must be a time of RFC 3339 with its offset.")
+                throw InvalidValue(code: "invalid-time", detail: "This must be an RFC 3339 time with an offset.")
             }
             return time
         }
     }
 
-    /// `apns` by default, as in a registration; nil where a fault was added.
+    /// `apns` by default, as in a registration; nil after a fault.
     mutating func provider() -> Provider? {
         guard record[.provider] != nil else { return .apns }
         return optional(.provider) { text throws(InvalidValue) in
@@ -77,7 +78,7 @@ struct FieldReader {
         }
     }
 
-    /// Nil where a fault was added.
+    /// Nil after a fault.
     mutating func keys() -> WebPushKeys? {
         let p256dh = required(.p256dh) { text in text }
         let auth = required(.auth) { text in text }
@@ -91,7 +92,7 @@ struct FieldReader {
         }
     }
 
-    /// The session of a user; its expiry needs its id, and its id a user.
+    /// The session of a user. An expiry requires a session id, and a session id requires a user id.
     mutating func session(of userID: UserID?) -> Owner.Session? {
         let id = optional(.sessionID) { text throws(InvalidValue) in try SessionID(text) }
         let expiresAt = time(.sessionExpiresAt)
@@ -100,35 +101,27 @@ struct FieldReader {
                 .sessionID, InvalidValue(code: "required", detail: "A session belongs to a user: userId is required."))
         }
         if record[.sessionExpiresAt] != nil, record[.sessionID] == nil {
-            refuse(.sessionExpiresAt, InvalidValue(code: "required", detail: "This needs sessionId."))
+            refuse(.sessionExpiresAt, InvalidValue(code: "required", detail: "This requires sessionId."))
         }
         guard userID != nil, let id else { return nil }
         return Owner.Session(id: id, expiresAt: expiresAt)
     }
 
-    /// As many as a registration may send.
+    /// A list within the limits of a registration.
     mutating func languages() -> [String]? {
         optional(.languages) { text throws(InvalidValue) in
             guard let languages = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else {
-                throw InvalidValue(code: "wrong-type", detail: "This must be a JSON array of texts.")
+                throw InvalidValue(code: "wrong-type", detail: "This must be a JSON array of strings.")
             }
             guard languages.count <= Device.languagesMax else {
                 throw InvalidValue(code: "too-many", detail: "At most \(Device.languagesMax) languages are allowed.")
             }
-            for language in languages {
-                guard language.unicodeScalars.count <= Device.textScalarsMax else {
-                    throw InvalidValue(
-                        code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
-                }
-                guard !language.utf8.contains(0) else {
-                    throw InvalidValue(code: "nul-character", detail: "The character U+0000 is not allowed.")
-                }
-            }
+            for language in languages { _ = try Self.checked(language) }
             return languages
         }
     }
 
-    /// Two numbers of degrees, north and east, with a space between them.
+    /// Two decimal numbers separated by a space: latitude and longitude.
     mutating func location() -> Location? {
         optional(.location) { text throws(InvalidValue) in
             let numbers = text.split(separator: " ").map { Double($0) }
@@ -136,7 +129,7 @@ struct FieldReader {
                 let location = Location(latitude: latitude, longitude: longitude)
             else {
                 throw InvalidValue(
-                    code: "out-of-range", detail: "This must be degrees north and east with a space between them.")
+                    code: "out-of-range", detail: "This must be latitude and longitude in degrees: 52.52 13.4.")
             }
             return location
         }
@@ -144,28 +137,41 @@ struct FieldReader {
 
     mutating func settings() -> NotificationSettings {
         var settings = NotificationSettings()
-        settings.authorizationStatus = setting(.authorizationStatus)
-        settings.soundSetting = setting(.soundSetting)
-        settings.badgeSetting = setting(.badgeSetting)
-        settings.alertSetting = setting(.alertSetting)
-        settings.notificationCenterSetting = setting(.notificationCenterSetting)
-        settings.lockScreenSetting = setting(.lockScreenSetting)
-        settings.carPlaySetting = setting(.carPlaySetting)
-        settings.criticalAlertSetting = setting(.criticalAlertSetting)
-        settings.announcementSetting = setting(.announcementSetting)
-        settings.alertStyle = setting(.alertStyle)
-        settings.showPreviewsSetting = setting(.showPreviewsSetting)
-        settings.providesAppNotificationSettings = optional(.providesAppNotificationSettings) {
-            text throws(InvalidValue) in try AudienceField.flag(text)
-        }
+        var visitor = SettingsVisitor(fields: self)
+        settings.visitAll(&visitor)
+        self = visitor.fields
         return settings
-    }
-
-    private mutating func setting<Setting: OpenSetting>(_ field: ImportField) -> Setting {
-        text(field).map(Setting.init(sent:)) ?? .unknown
     }
 
     private mutating func refuse(_ field: ImportField, _ reason: InvalidValue) {
         faults.append(ImportFault(field.name, reason))
+    }
+}
+
+/// Sets each setting from the field of the same name.
+private struct SettingsVisitor: NotificationSettingsVisitor {
+    /// The fields of the settings, in the order of `visitAll`: looked up by name once, not for each line.
+    private static let settingFields = NotificationSettings.names.compactMap { ImportField($0) }
+
+    var fields: FieldReader
+    private var visited = 0
+
+    init(fields: FieldReader) {
+        self.fields = fields
+    }
+
+    private mutating func nextField() -> ImportField {
+        defer { visited += 1 }
+        return Self.settingFields[visited]
+    }
+
+    mutating func visit<Setting: OpenSetting>(_ name: StaticString, _ setting: inout Setting) {
+        let field = nextField()
+        setting = fields.text(field).map(Setting.init(sent:)) ?? .unknown
+    }
+
+    mutating func visit(_ name: StaticString, _ flag: inout Bool?) {
+        let field = nextField()
+        flag = fields.optional(field) { text throws(InvalidValue) in try AudienceField.flag(text) }
     }
 }

@@ -1,4 +1,4 @@
-/// What a line of an import may say of an installation, by the names that an export gives them.
+/// The fields of a line of an import, by the names of an export.
 public enum ImportField: Int, CaseIterable, Hashable, Sendable {
     case installID, provider, token, p256dh, auth, generation, userID, sessionID, sessionExpiresAt
     case keychainID, vendorID, languages
@@ -9,14 +9,14 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
     case providesAppNotificationSettings
     case createdAt, lastSeenAt, location
 
-    /// What the value of a field is in JSON.
+    /// The JSON type of a field's value.
     public enum Kind: Hashable, Sendable {
         case text, integer, flag, location
-        /// An array of texts; in CSV its JSON text.
+        /// An array of strings; in CSV its JSON text.
         case texts
     }
 
-    /// As it stands in files. The keys of a Web Push subscription are members of `keys` in NDJSON.
+    /// The name in files. In NDJSON, the keys of a Web Push subscription are members of `keys`.
     public var name: String {
         switch self {
         case .installID: "installId"
@@ -43,26 +43,26 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Fields that an export calls otherwise than a registration.
+    /// Fields whose name in an export differs from that in a registration.
     private static let byNameOfExport: [String: ImportField] = ["preferredLanguages": .languages]
 
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 }
 
-/// The values of one line, as texts: a flag is `true` or `false`, a location `52.52 13.4`, a list its JSON text.
+/// The values of one line as texts: a flag is `true` or `false`, a location `52.52 13.4`, a list its JSON text.
 public struct ImportRecord: Hashable, Sendable {
     private var texts = [String?](repeating: nil, count: ImportField.allCases.count)
 
     public init() {}
 
-    /// Nil where the line has no value.
+    /// Nil if the line has no value.
     public subscript(field: ImportField) -> String? {
         get { texts[field.rawValue] }
         set { texts[field.rawValue] = newValue }
     }
 }
 
-/// One thing that is wrong with a line, told without what the line says: it may be a token.
+/// One fault of a line. It never quotes the line, which may contain a token.
 public struct ImportFault: Hashable, Sendable {
     /// The field's name; empty for the line as a whole.
     public let field: String
@@ -78,7 +78,7 @@ public struct ImportFault: Hashable, Sendable {
     }
 }
 
-/// All that is wrong with a line; never empty when thrown.
+/// All faults of a line; never empty when thrown.
 public struct ImportFaults: Error, Hashable, Sendable {
     public let faults: [ImportFault]
 

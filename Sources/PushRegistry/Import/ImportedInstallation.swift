@@ -1,6 +1,6 @@
 import Foundation
 
-/// An installation that was registered elsewhere: what is to be believed of it until its app checks in.
+/// An installation from another system: what the registry assumes about it until its app registers.
 public struct ImportedInstallation: Hashable, Sendable {
     public let token: Token
     /// Present exactly for Web Push.
@@ -8,7 +8,7 @@ public struct ImportedInstallation: Hashable, Sendable {
     public let userID: UserID?
     /// The user's session.
     public let session: Owner.Session?
-    /// What its clients last saw. The registry's own numbers begin above it, at their own microsecond.
+    /// The generation that clients last saw. The registry's own generations begin above it, at the current microsecond.
     public let generation: Int64?
     public let createdAt: Timestamp?
     public let lastSeenAt: Timestamp?
@@ -17,14 +17,14 @@ public struct ImportedInstallation: Hashable, Sendable {
     public var installID: InstallID { snapshot.device.installID }
 }
 
-/// Makes installations of lines, canonical as if their apps had registered them.
+/// Turns lines into installations, in the same canonical form as registrations.
 ///
-/// `installId` and `token` are required, and the keys of Web Push. What a registration requires beyond them, and other
-/// systems often do not know, gets a neutral value: see `NeutralValues`.
+/// `installId`, `token` and the keys of Web Push are required. Other members that a registration requires get a neutral
+/// value if the line lacks them (`NeutralValues`): other systems often do not know them.
 public struct ImportReader: Sendable {
     private let links: TimeZoneLinks
-    /// The registry's numbers begin at the microsecond of the moment (fine print 5): one above would be among those of
-    /// a later life of the installation.
+    /// A new installation's generation is the current microsecond (fine print 5). A larger one in a file could equal a
+    /// generation that the registry gives out later.
     private let generations: ClosedRange<Int64>
     private var offsets: [String: Int32] = [:]
 
@@ -74,22 +74,21 @@ public struct ImportReader: Sendable {
             systemName: systemName ?? NeutralValues.systemName(of: provider),
             systemVersion: systemVersion ?? NeutralValues.unknown, locale: LocaleIdentifier(locale), language: language,
             languages: languages, region: region, timeZoneID: zone, timeZoneOffset: offset, carrier: carrier,
-            appStore: appStore,
-            location: location)
+            appStore: appStore, location: location)
     }
 
-    /// An offset without a zone's name counts: `unknown` is the name of no zone. A name without an offset gets the
-    /// zone's of now.
+    /// With an offset but no name, the zone is `unknown`, so that the offset counts. With a name but no offset, the
+    /// offset is the zone's current one.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
         guard let sent = fields.text(.timeZone) else {
             return offset.map { (NeutralValues.unknown, $0) } ?? (links.resolve(NeutralValues.timeZone), 0)
         }
         let zone = links.resolve(sent)
-        return (zone, offset ?? presentOffset(of: zone))
+        return (zone, offset ?? currentOffset(of: zone))
     }
 
-    private mutating func presentOffset(of zone: String) -> Int32 {
+    private mutating func currentOffset(of zone: String) -> Int32 {
         guard links.isKnown(zone) else { return 0 }
         if let known = offsets[zone] { return known }
         let offset = Int32(TimeZone(identifier: zone)?.secondsFromGMT() ?? 0)
@@ -98,9 +97,9 @@ public struct ImportReader: Sendable {
     }
 }
 
-/// What stands for values that a registration requires and a line does not have.
+/// The values of members that a registration requires and that a line lacks.
 enum NeutralValues {
-    /// Of a device's model, of a system's version, and of a zone of which only the offset is known.
+    /// For the device model, the system version, and the zone if only its offset is known.
     static let unknown = "unknown"
     static let timeZone = "UTC"
 
@@ -113,7 +112,7 @@ enum NeutralValues {
         }
     }
 
-    /// `und` is BCP 47's word for a language that is not known.
+    /// `und` is the BCP 47 code of an undetermined language.
     static func locale(language: String?, region: String?) -> String {
         [language.flatMap { $0.isEmpty ? nil : $0 } ?? "und", region.flatMap { $0.isEmpty ? nil : $0 }]
             .compactMap { $0 }.joined(separator: "_")

@@ -1,5 +1,5 @@
 extension AppPolicy {
-    /// What an administrator decided, not checked yet. Nil is the default.
+    /// The members that an administrator set, not validated yet. Nil stands for the default.
     public struct Draft: Hashable, Sendable {
         public var touchInterval: ISO8601Duration?
         public var staleAfter = Staleness()
@@ -23,13 +23,12 @@ extension AppPolicy {
         }
     }
 
-    /// Everything that keeps a draft from being a policy; never empty.
+    /// All faults of a draft; never empty.
     public struct InconsistentPolicy: Error, Hashable, Sendable {
         public let faults: [Fault]
     }
 
-    /// One thing that is wrong with a policy, with the JSON pointer (RFC 6901) of the member in the administrator's
-    /// body.
+    /// One fault of a policy, with the JSON pointer (RFC 6901) of its member in the request's body.
     public struct Fault: Hashable, Sendable {
         public let pointer: String
         public let code: String
@@ -38,14 +37,14 @@ extension AppPolicy {
 }
 
 extension AppPolicy.Draft {
-    /// All that contradicts itself or could never work.
+    /// Members that contradict each other or cannot work.
     public var faults: [AppPolicy.Fault] {
         intervalFaults + originFaults + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
             + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
     }
 
-    /// `lastSeenAt` may lag behind by the touch interval: shorter times of silence would be measured from a visit that
-    /// was never recorded.
+    /// `lastSeenAt` may lag behind by the touch interval. A shorter time of silence would retire installations whose
+    /// last registration was not recorded.
     private var intervalFaults: [AppPolicy.Fault] {
         let policy = AppPolicy(unchecked: self)
         let silences =
@@ -76,7 +75,7 @@ extension AppPolicy.Draft {
         return faults
     }
 
-    /// Scheme, host and port exactly as a browser sends them: http too, for development.
+    /// Scheme, host and port exactly as a browser sends them. `http` is allowed for development.
     private static func isOrigin(_ text: String) -> Bool {
         if text == "*" { return true }
         guard text.utf8.count <= 256, VisibleASCII.contains(text) else { return false }

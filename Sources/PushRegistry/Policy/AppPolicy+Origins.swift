@@ -1,5 +1,5 @@
 extension AppPolicy {
-    /// Whether web pages of `origin`, as their browser names it, may call for the app. Origins are compared exactly.
+    /// Whether web pages of `origin` may call the app's API. Origins are compared exactly, as browsers send them.
     public func allows(origin: String) -> Bool {
         allowedOrigins.contains { $0 == "*" || $0.utf8.elementsEqual(origin.utf8) }
     }

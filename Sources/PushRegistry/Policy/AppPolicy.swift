@@ -1,12 +1,12 @@
-/// What an app's administrator decided about it, and the defaults for the rest; consistent by construction.
+/// The policy of an app: the members that its administrator set, and the defaults of the others. Always consistent.
 ///
-/// It keeps what was decided apart from the defaults: a default that changes with a version of the service changes for
-/// every app that did not decide otherwise.
+/// Defaults are not stored: if a new version of the service changes a default, it changes for every app that did not
+/// set the member.
 public struct AppPolicy: Hashable, Sendable {
-    /// What the administrator decided.
+    /// The members that the administrator set.
     public let draft: Draft
 
-    /// The policy of an app whose administrator decided nothing.
+    /// The policy without any member set.
     public static let standard = AppPolicy(unchecked: Draft())
 
     /// - Throws: every inconsistency of the draft.
@@ -20,7 +20,7 @@ public struct AppPolicy: Hashable, Sendable {
         self.draft = draft
     }
 
-    /// How old `lastSeenAt` may grow before an unchanged registration moves it.
+    /// An unchanged registration updates `lastSeenAt` only if it is at least this old.
     public var touchInterval: ISO8601Duration { draft.touchInterval ?? .hours(24) }
     /// How long an installation may stay silent before it is stale.
     public var staleAfter: Staleness { draft.staleAfter }
@@ -28,27 +28,28 @@ public struct AppPolicy: Hashable, Sendable {
     public var retention: ISO8601Duration { draft.retention ?? .days(30) }
     /// How long a suspect or probably replaced installation may stay silent.
     public var grace: ISO8601Duration { draft.grace ?? .days(7) }
-    /// How long the end of a session is remembered.
+    /// How long tombstones of ended sessions are kept.
     public var sessionTombstones: ISO8601Duration { draft.sessionTombstones ?? .days(400) }
     public var storesAdvertisingID: Bool { draft.storesAdvertisingID ?? false }
-    /// Web origins (RFC 6454) that browsers may call from, or `*`.
+    /// Web origins (RFC 6454) whose pages may call the API, or `*` for all.
     public var allowedOrigins: [String] { draft.allowedOrigins ?? [] }
-    /// The JWKS (RFC 7517) that the users' JWTs are signed with, as JSON.
+    /// The key set (JWKS, RFC 7517) that verifies users' JWTs, as JSON.
     public var jwks: String? { draft.jwks }
-    /// Where the identity provider publishes such keys; they are used beside those of `jwks`.
+    /// The URL at which the identity provider publishes its key set. Its keys are used in addition to those of `jwks`.
     public var jwksURL: KeySetURL? { draft.jwksURL }
-    /// What `iss` and `aud` must be; not checked if absent.
+    /// The required `iss`; not checked if nil.
     public var jwtIssuer: String? { draft.jwtIssuer }
+    /// The required `aud`; not checked if nil.
     public var jwtAudience: String? { draft.jwtAudience }
-    /// The claim that holds the session's expiry; none by default.
+    /// The claim with the session's expiry; none by default.
     public var sessionExpiryClaim: String? { draft.sessionExpiryClaim }
-    /// Whether JWTs without `exp`, or without both `iat` and `sid`, are accepted. No logout can end such a JWT.
+    /// Whether JWTs without `exp`, or with neither `iat` nor `sid`, are accepted. The latter survive every logout.
     public var allowsIncompleteTokens: Bool { draft.allowsIncompleteTokens ?? false }
     public var rateLimits: RateLimits { draft.rateLimits }
 
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {
-        /// What the administrator decided; the other providers have their defaults.
+        /// The providers that the administrator set; the others have their defaults.
         public var decided: [Provider: ISO8601Duration] = [:]
 
         public init() {}
@@ -66,7 +67,7 @@ public struct AppPolicy: Hashable, Sendable {
         }
     }
 
-    /// How often one key and one address may call; nil is without a limit.
+    /// How often one key and one address may call; nil is unlimited.
     public struct RateLimits: Hashable, Sendable {
         public var perKey: RateLimit?
         public var perAddress: RateLimit?
@@ -79,9 +80,9 @@ public struct AppPolicy: Hashable, Sendable {
 
     /// A token bucket.
     public struct RateLimit: Hashable, Sendable {
-        /// Calls per second, above zero.
+        /// Calls per second, above 0.
         public var rate: Double
-        /// How many calls may come at once, at least one.
+        /// The largest number of calls at once, at least 1.
         public var burst: Int
 
         public init(rate: Double, burst: Int) {

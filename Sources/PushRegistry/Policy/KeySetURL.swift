@@ -1,13 +1,12 @@
-/// Where an identity provider publishes its key set (RFC 7517): an https URL. Plain http leads to this machine only,
-/// for development.
+/// The URL of an identity provider's key set (RFC 7517). It must be https, or http to this machine for development.
 public struct KeySetURL: Hashable, Sendable {
     public static let bytesMax = 2_048
-    /// The names and addresses of this machine that a plain URL may have.
+    /// The hosts that are allowed with http.
     private static let loopbackHosts = ["localhost", "127.0.0.1", "[::1]"]
 
-    /// Scheme and host in lower case, the rest as it was given.
+    /// The URL with scheme and host in lower case.
     public let text: String
-    /// `https://login.example.com:8443`. A log names no more: the rest may hold a secret.
+    /// Such as `https://login.example.com:8443`. Logs contain only this: the rest of a URL may contain a secret.
     public let origin: String
 
     /// - Throws: `InvalidValue` with the code `invalid-url`, or `too-long`.
@@ -18,9 +17,9 @@ public struct KeySetURL: Hashable, Sendable {
         guard VisibleASCII.contains(text), !text.contains("#"), let origin = Self.origin(of: text) else {
             throw InvalidValue(
                 code: "invalid-url",
-                detail: "This must be an absolute https URL without user and fragment; http for localhost alone.")
+                detail: "This must be an absolute https URL without user and fragment; http only for localhost.")
         }
-        // Both are ASCII: lower case is as long.
+        // Both are ASCII, so lower case does not change the length.
         self.text = origin + text.dropFirst(origin.count)
         self.origin = origin
     }

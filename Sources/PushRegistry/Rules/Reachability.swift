@@ -1,12 +1,12 @@
-/// A reason for which a push sent now would not reach an installation.
+/// A reason why a push sent now would not reach an installation.
 public enum UnreachableReason: Hashable, Sendable {
     /// Its state is not `active`.
     case state(InstallationState)
     case sessionExpired
-    /// The user does not allow notifications, or the client of an APNs token does not know.
+    /// The user does not allow notifications, or an APNs client did not send whether the user does.
     case authorization(AuthorizationStatus)
 
-    /// The code that a record shows.
+    /// The code in the API.
     public var code: String {
         switch self {
         case .state(let state): "state-\(state.rawValue)"
@@ -17,11 +17,11 @@ public enum UnreachableReason: Hashable, Sendable {
 }
 
 extension InstallationRecord {
-    /// Whether a push sent at the moment of reading would be let through: active, in a session that has not expired,
-    /// and allowed by the user.
+    /// Whether a push sent at `readAt` arrives: the installation is active, its session has not expired, and the user
+    /// allows notifications.
     public var isReachable: Bool { unreachableBecause.isEmpty }
 
-    /// All reasons against it; empty if the installation is reachable.
+    /// Empty if the installation is reachable.
     public var unreachableBecause: [UnreachableReason] {
         var reasons: [UnreachableReason] = []
         if installation.state != .active { reasons.append(.state(installation.state)) }
@@ -31,7 +31,7 @@ extension InstallationRecord {
         return reasons
     }
 
-    /// Clients of providers other than APNs' two often cannot tell whether they are allowed.
+    /// Clients of providers other than APNs often cannot read the authorization, so `unknown` counts as allowed.
     private func allowsPushes(_ status: AuthorizationStatus) -> Bool {
         switch status {
         case .authorized, .provisional, .ephemeral: true

@@ -1,28 +1,28 @@
-/// What a caller asks for by `PUT …/installations/{installId}`, with all that the rules need to decide on it.
+/// A registration, `PUT …/installations/{installId}`, with everything that the rules need.
 public struct Registration: Sendable {
     public let key: InstallationKey
     public let token: Token
     public let keys: WebPushKeys?
     public let snapshot: Snapshot
     public let owner: Owner?
-    /// When the credential was issued, where it tells (a JWT's `iat`).
+    /// The `iat` of the caller's JWT; nil if there is none.
     public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
-    /// Who gets the answer: a refusal shows the generation only to a caller that may read the record.
+    /// The caller that gets the response: a refusal shows the generation only to a caller that may read the record.
     public let reader: Requester
     public let touchInterval: ISO8601Duration
-    /// How long it is remembered that a session was ended.
+    /// How long tombstones of ended sessions are kept.
     public let sessionTombstones: ISO8601Duration
-    /// Of the token's canonical text.
+    /// The digest of the token's canonical text.
     public let tokenSHA256: [UInt8]
-    /// Of the snapshot's canonical bytes.
+    /// The digest of the snapshot's canonical bytes.
     public let snapshotDigest: [UInt8]
-    /// Who asked: the role and the key's id, never the user.
+    /// The caller's role and key id, never the user.
     public let actor: String
 
     /// - Parameters:
-    ///   - reader: the owner, or an anonymous client, unless the caller names another one.
-    ///   - sha256: the hash function. The domain has none of its own.
+    ///   - reader: by default the owner, or an anonymous client.
+    ///   - sha256: the hash function. This module has none.
     public init(
         _ request: RegistrationRequest, of app: App, owner: Owner?, credentialIssuedAt: Timestamp? = nil,
         precondition: Precondition?, reader: Requester? = nil, actor: String, sha256: ([UInt8]) -> [UInt8]
@@ -42,54 +42,54 @@ public struct Registration: Sendable {
         snapshotDigest = Array(sha256(request.snapshot.canonicalBytes).prefix(Self.digestBytes))
     }
 
-    /// 128 bits of SHA-256 tell two snapshots of one installation apart: a client can only collide with itself.
+    /// 128 bits of SHA-256 suffice: digests are compared within one installation only, so a client could produce a
+    /// collision only with its own snapshots.
     public static let digestBytes = 16
 
     public var address: TokenAddress {
         TokenAddress(app: key.app, provider: token.provider, sha256: tokenSHA256)
     }
 
-    /// R2: whether `present` already says all that this registration says, its binding and its snapshot alike.
-    public func says(nothingNewTo present: Installation) -> Bool {
-        bindsAlike(present) && present.keys == keys && present.owner == owner
+    /// R2: whether the registration changes nothing: token, owner, session, state and snapshot are stored already.
+    public func repeats(_ present: Installation) -> Bool {
+        keepsBinding(of: present) && present.keys == keys && present.owner == owner
             && present.probablyReplacedBy == nil && present.snapshotDigest == snapshotDigest
     }
 
-    /// R2: whether a recorded sight is old enough to be moved.
-    func isDue(since lastSeenAt: Timestamp, at now: Timestamp) -> Bool {
+    /// R2: whether `lastSeenAt` is old enough to be updated.
+    func isTouchDue(since lastSeenAt: Timestamp, at now: Timestamp) -> Bool {
         now.microseconds - lastSeenAt.microseconds >= touchInterval.seconds * 1_000_000
     }
 
-    /// R2: the answer to a registration of which the registry holds every word, nil where something must be decided or
-    /// written all the same.
+    /// R2: the outcome if nothing changed; nil if the registration needs the locked path.
     public func outcomeIfUnchanged(
         generation: Int64, lastSeenAt: Timestamp, now: Timestamp
     ) -> RegistrationOutcome? {
-        guard precondition?.holds(for: generation) ?? true, !isDue(since: lastSeenAt, at: now) else { return nil }
+        guard precondition?.holds(for: generation) ?? true, !isTouchDue(since: lastSeenAt, at: now) else { return nil }
         return RegistrationOutcome(
             status: .unchanged, generation: generation, state: .active, userID: owner?.userID, lastSeenAt: lastSeenAt)
     }
 
     /// Whether token, owner, session and state stay as they are, and with them the generation.
-    func bindsAlike(_ present: Installation) -> Bool {
+    func keepsBinding(of present: Installation) -> Bool {
         present.state == .active && present.provider == token.provider && present.tokenSHA256 == tokenSHA256
             && isOwner(of: present)
     }
 
     /// R7: whether the logouts of the user and of the session must be read before this registration is accepted.
     ///
-    /// A binding to another user or session needs it. A registration of the present owner does not: the end of a
-    /// session unbinds its installations in the same transaction, so the session of a binding that stands has not
-    /// ended. The one exception is a credential that may be older than a logout (`mayPrecedeLogout`).
+    /// This is necessary if the user or session changes. It is not for the current owner: the end of a session removes
+    /// the owner from its installations in the same transaction, so the current session has not ended. The exception is
+    /// a credential that may be older than a logout (`mayPrecedeLogout`).
     public func beginsBinding(on present: Installation?) -> Bool {
         guard let owner else { return false }
         return !owner.isSame(as: present?.owner) || mayPrecedeLogout(before: present?.credentialIssuedAt)
     }
 
-    /// R7: whether a user-wide logout may lie between the issue of this credential and that of the credential that
-    /// bound the installation. A credential with a session is judged by its session instead.
+    /// R7: whether this credential may have been issued before a user-wide logout, and the one that set the owner after
+    /// it. For a credential with a session, the session decides instead.
     ///
-    /// - Parameter boundIssuedAt: when the credential of the binding was issued; nil if it has no such time.
+    /// - Parameter boundIssuedAt: the `iat` of the credential that set the owner; nil if it had none.
     public func mayPrecedeLogout(before boundIssuedAt: Timestamp?) -> Bool {
         guard let credentialIssuedAt, owner != nil, owner?.session == nil else { return false }
         return boundIssuedAt.map(credentialIssuedAt.isInEarlierSecond) ?? true
@@ -100,14 +100,14 @@ public struct Registration: Sendable {
     }
 }
 
-/// R8: the generation that a caller last saw, by `If-Match` (RFC 9110, section 13.1.1).
+/// R8: the precondition of `If-Match` (RFC 9110, section 13.1.1).
 public enum Precondition: Hashable, Sendable {
     /// `*`: the installation exists.
     case exists
-    /// One of these generations is the present one.
+    /// One of these is the current generation.
     case generation([Int64])
 
-    /// Whether it fails on the installation as it is, or on the absence of one.
+    /// - Parameter present: nil if the installation does not exist.
     func fails(on present: Installation?) -> Bool {
         present.map { !holds(for: $0.generation) } ?? true
     }
@@ -120,7 +120,7 @@ public enum Precondition: Hashable, Sendable {
     }
 }
 
-/// What a registration came to.
+/// The outcome of a registration.
 public struct RegistrationOutcome: Hashable, Sendable {
     public enum Status: String, Sendable {
         case created, updated, unchanged
@@ -149,11 +149,11 @@ public struct RegistrationOutcome: Hashable, Sendable {
     }
 }
 
-/// Why a rule refused a caller; nothing was changed.
+/// Why a registration was refused. Nothing was changed.
 public enum RegistrationRefusal: Error, Hashable, Sendable {
-    /// R8: `If-Match` does not hold. The present generation, 0 if there is no installation; nil if the caller may not
-    /// read the record.
+    /// R8: `If-Match` failed. The current generation, 0 if there is no installation; nil if the caller may not read the
+    /// record.
     case outdated(generation: Int64?)
-    /// R7: the session was logged out, or the credential was issued before its user was.
+    /// R7: the session has ended, or the user was logged out after the credential was issued.
     case sessionEnded
 }

@@ -1,21 +1,22 @@
-/// One change of an installation's token, owner, session or state (R12). It names the token by its SHA-256 only.
+/// One change of an installation's token, owner, session or state (R12). It contains the token's SHA-256, never the
+/// token.
 public struct TokenEvent: Hashable, Sendable {
-    /// Why it happened, in a stable word.
+    /// The reason for an event. Part of the API: stable.
     public enum Reason: String, Sendable {
         case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
         case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
-        /// Feedback: the provider says that the token is dead; it says so, but the installation was seen shortly
-        /// before; it refuses the token; the app was installed anew (R5).
+        /// Feedback: the token is dead; the token is dead, but the installation was seen shortly before; the provider
+        /// refuses the token; the app was reinstalled (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled
-        /// The night job: not seen for too long; a suspect that stayed silent; the session's time is up; kept long
-        /// enough; a run undone.
+        /// The clean-up: not seen for too long; a suspect that stayed silent; an expired session; the end of the
+        /// retention; an undone run.
         case unseen, suspectSilent, sessionExpired, purged, cleanupUndone
     }
 
     public let key: InstallationKey
     public let kind: EventKind
     public let reason: Reason
-    /// Who asked: the role and the key's id, never the user.
+    /// The caller's role and key id, never the user.
     public let actor: String
     public let at: Timestamp
     public let provider: Provider
@@ -26,8 +27,9 @@ public struct TokenEvent: Hashable, Sendable {
     public let generationBefore: Int64
     public let generationAfter: Int64
 
-    /// The event of a step from `before` (nil: it began) to `after`. `previousUserID` is whose token it was: the user
-    /// of `before`, or of the installation that the token came from.
+    /// - Parameters:
+    ///   - before: nil for a new installation.
+    ///   - previousUserID: the former user of the token: of `before`, or of the installation that held the token.
     init(
         _ kind: EventKind, _ reason: Reason, by actor: String, at: Timestamp, from before: Installation?,
         to after: Installation, previousUserID: UserID?
@@ -57,4 +59,10 @@ public struct TokenEvent: Hashable, Sendable {
         self.generationBefore = generationBefore
         self.generationAfter = generationAfter
     }
+}
+
+/// The kind of a change. Part of the API: stable.
+public enum EventKind: String, CaseIterable, Hashable, Sendable {
+    case registered, rotated, takenOver, superseded, loggedOut, sessionEnded, suspect, unregistered, stale
+    case reactivated, deleted, erased, imported, logoutIgnored
 }

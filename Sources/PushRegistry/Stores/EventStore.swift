@@ -1,31 +1,30 @@
-/// Where the history of tokens is read (R12).
+/// Reads the history of tokens (R12).
 public protocol EventStore: Sendable {
-    /// The events of an installation, newest first; nil where there is neither an installation nor an event of one.
+    /// The events of an installation, newest first; nil if there is neither the installation nor an event of it.
     ///
     /// - Throws: `EventRefusal`, `StoreError`.
     func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage?
 
-    /// The events that name a token, and those by which its holder left it for another, newest first.
+    /// The events of a token, and those by which its holder changed to another token, newest first.
     ///
     /// - Throws: `EventRefusal`, `StoreError`.
     func events(of token: TokenAddress, before: EventCursor?, limit: Int) async throws -> EventPage
 
-    /// The app's events in the order of their transactions. A reader that goes on at the last one's cursor misses no
-    /// event and sees none twice, in whatever order transactions commit.
+    /// The app's events in the order of their transactions. A reader that continues at the last cursor gets
+    /// every event once, in whatever order transactions commit.
     ///
     /// - Throws: `EventRefusal`, `StoreError`.
     func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent]
 
-    /// The present end of the feed: `changes` after it begin with the first event that the feed does not show yet.
+    /// The current end of the feed: `changes` after it begin with the first event that the feed does not show yet.
     ///
     /// - Throws: `StoreError`.
     func latestChange(of app: AppNumber) async throws -> EventCursor
 }
 
-/// Why the feed or a history cannot go on from a cursor.
+/// Why the feed or a history cannot continue from a cursor.
 public enum EventRefusal: Error, Hashable, Sendable {
-    /// The database is not the one that gave the cursor, and numbers its events otherwise; or, in the feed, what
-    /// followed the cursor's event is not kept any more. A history goes backwards: what it still has is all there, and
-    /// an end is an end.
+    /// The cursor is from another database, whose events have other numbers; or, in the feed, events after the cursor
+    /// have been deleted. Deleted events do not expire the cursor of a history: it goes backwards and simply ends.
     case cursorExpired
 }

@@ -1,6 +1,6 @@
-/// Where providers' feedback is applied.
+/// Applies the feedback of providers.
 public protocol FeedbackStore: Sendable {
-    /// Applies all of it or, where it throws, nothing.
+    /// Applies all items, or none if it throws.
     ///
     /// - Throws: `StoreError`.
     func apply(_ feedback: Feedback) async throws -> FeedbackCounts

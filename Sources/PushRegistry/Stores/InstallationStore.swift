@@ -1,20 +1,20 @@
-/// Where installations are kept. What it returns is durable (R15), and what it throws changed nothing that a repetition
-/// would not heal.
+/// Stores installations. A result is durable (R15). After an error, it is safe to repeat the call.
 public protocol InstallationStore: Sendable {
-    /// - Parameter version: of the directory by which the caller was authenticated, where that was not read for this
-    ///   call; nil where it was.
-    /// - Throws: `RegistrationRefusal`, `StoreError`; `DirectoryChanged`, with nothing written, if the directory has
-    ///   another version.
+    /// - Parameter version: the version of the directory that authenticated the caller, if it was not read for this
+    ///   call; else nil.
+    /// - Throws: `RegistrationRefusal`, `StoreError`; `DirectoryChanged` if the directory has another version, and then
+    ///   nothing was written.
     func register(_ registration: Registration, ifDirectoryIs version: Int64?) async throws -> RegistrationOutcome
 
-    /// - Throws: `RemovalRefusal`, `StoreError`.
-    func remove(_ removal: Removal) async throws
+    /// - Throws: `DeletionRefusal`, `StoreError`.
+    func delete(_ deletion: Deletion) async throws
 
     /// - Throws: `StoreError`.
     func installation(_ key: InstallationKey) async throws -> InstallationRecord?
 
-    /// The settings snapshots, newest first; `before` is the `next` of the page before. Nil: no such installation.
+    /// The snapshots of settings and device, newest first; nil if the installation does not exist.
     ///
+    /// - Parameter before: the `next` of the previous page.
     /// - Throws: `StoreError`.
     func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage?
 }
@@ -26,17 +26,17 @@ extension InstallationStore {
     }
 }
 
-/// The directory has another version than the one by which a call was judged. The call has to be judged again.
+/// The version of the directory differs from the one that authorized a call. The call must be authorized again.
 public struct DirectoryChanged: Error {
     public init() {}
 }
 
-/// An installation with all that is kept of it.
+/// An installation with everything that is stored about it.
 public struct InstallationRecord: Sendable {
     public let installation: Installation
     public let token: Token?
     public let snapshot: Snapshot
-    /// The moment that this was so.
+    /// When the database was read.
     public let readAt: Timestamp
 
     public init(installation: Installation, token: Token?, snapshot: Snapshot, readAt: Timestamp) {
@@ -47,7 +47,7 @@ public struct InstallationRecord: Sendable {
     }
 }
 
-/// A page of the history of what an installation sent.
+/// A page of an installation's history of snapshots.
 public struct SnapshotPage: Sendable {
     public let snapshots: [(at: Timestamp, snapshot: Snapshot)]
     /// Where the next page begins; nil at the end.
@@ -59,12 +59,12 @@ public struct SnapshotPage: Sendable {
     }
 }
 
-/// Why a store could not answer. None of them says anything of the request.
+/// Why a store failed. The request is not at fault.
 public enum StoreError: Error, Hashable, Sendable {
-    /// The database is away, or gave up; it was tried again where that was safe.
+    /// The database cannot be reached or cancelled the query. The store has already retried where that was safe.
     case unavailable
-    /// More waits than the queue holds.
+    /// The queue is full.
     case overloaded
-    /// The database answered with an error that no rule foresees. The text holds no values.
+    /// The database reported an error that no rule foresees. The text contains no values.
     case failed(String)
 }

@@ -1,38 +1,39 @@
-/// Where an app's saved filters are kept.
+/// Stores the segments of apps.
 ///
-/// - Throws: all calls `StoreError`.
+/// - Throws: every call throws `StoreError`.
 public protocol SegmentStore: Sendable {
     func segment(_ name: SegmentName, of app: AppNumber) async throws -> Segment?
 
-    /// In the order of their names; `after` is the last one of the page before. One more than `limit` where more
-    /// follow.
+    /// One page in the order of the names; one segment more than `limit` if more follow.
+    ///
+    /// - Parameter after: the last name of the previous page.
     func segments(of app: AppNumber, after: SegmentName?, limit: Int) async throws -> [Segment]
 
-    /// The filters of these segments and of all that they name, as they are saved.
+    /// The saved filters of these segments and of all segments that they name, directly or through others.
     func definitions(of names: Set<SegmentName>, in app: AppNumber) async throws -> [SegmentName: String]
 
     /// Saves a filter.
     ///
     /// - Parameters:
     ///   - uses: the segments that it names.
-    ///   - check: sees the filters of all that it names and the segment that is replaced, as they are when nobody can
-    ///     change one any more; what it throws saves nothing.
-    /// - Returns: whether it is a new one.
-    /// - Throws: `SegmentRefusal.tooMany`; what `check` throws.
+    ///   - check: gets the filters of all segments that it names and the segment that it replaces, all locked. If it
+    ///     throws, nothing is saved.
+    /// - Returns: whether the segment is new.
+    /// - Throws: `SegmentRefusal.tooMany`; also what `check` throws.
     func put(
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>, in app: AppNumber,
         check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool
 
-    /// - Parameter check: sees the segment as it is when nobody can change it any more; what it throws deletes nothing.
-    /// - Throws: `SegmentRefusal.inUse`.
+    /// - Parameter check: gets the segment, locked. If it throws, nothing is deleted.
+    /// - Throws: `SegmentRefusal.inUse`; also what `check` throws.
     func delete(_ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void) async throws
 }
 
-/// Why a segment is left as it is.
+/// Why a segment was not changed.
 public enum SegmentRefusal: Error, Hashable, Sendable {
     /// Another segment names it.
     case inUse
-    /// The app has as many as it may have.
+    /// The app has the largest number of segments already.
     case tooMany
 }

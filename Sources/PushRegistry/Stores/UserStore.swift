@@ -1,33 +1,31 @@
-/// Where users, who are known by their installations and sessions alone, are looked up, logged out and erased. What it
-/// returns is durable (R15).
+/// Looks up, logs out and erases users, who exist only through their installations and sessions. A result is durable
+/// (R15).
 public protocol UserStore: Sendable {
-    /// The generation after it, nil if the caller may not read the record.
-    ///
+    /// - Returns: the generation after the logout; nil if the caller may not read the record.
     /// - Throws: `Logout.Refusal`, `StoreError`.
     func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?)
 
-    /// Whether a user's credential is from before a logout or an erasure of the user, or of a session that has ended
-    /// (R7), at some moment after the call.
+    /// Whether the credential's session has ended, or the credential was issued before a logout or the erasure of its
+    /// user (R7). The database is read after the call.
     ///
     /// - Parameters:
-    ///   - key: the installation that the call is about: its own logouts count as well.
-    ///   - tombstones: how long the app remembers logouts.
+    ///   - key: the installation of the call: logouts of it count as well.
+    ///   - tombstones: how long tombstones are kept.
     /// - Throws: `StoreError`.
     func hasEnded(
         _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration
     ) async throws -> Bool
 
-    /// How many installations lost their owner by it.
-    ///
+    /// - Returns: the number of installations that lost their owner.
     /// - Throws: `StoreError`.
     func end(_ end: SessionEnd) async throws -> Int
 
     /// - Throws: `StoreError`.
     func erase(_ erasure: Erasure) async throws -> Erasure.Receipt
 
-    /// The user's installations in the order of their ids, which never change; `after` is the `next` of the page
-    /// before.
+    /// The user's installations, in the order of their ids, which never change.
     ///
+    /// - Parameter after: the `next` of the previous page.
     /// - Throws: `StoreError`.
     func installations(
         of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int

@@ -1,9 +1,9 @@
-/// A length of time as policies and filters write it: `P30D`, `PT24H`, `P2W`, `P7DT1H30M`.
+/// An ISO 8601 duration such as `P30D`, `PT24H`, `P2W` or `P7DT1H30M`.
 ///
-/// Weeks to seconds, whole and not negative, each at most once and the larger first. A day is 24 hours. Years and
-/// months are refused: they have no length of their own.
+/// It consists of weeks, days, hours, minutes and seconds: whole numbers, each unit at most once, larger units first. A
+/// day is 24 hours. Years and months are refused, since their length varies.
 public struct ISO8601Duration: Hashable, Comparable, Sendable {
-    /// A thousand years: a time that far from now still is one that PostgreSQL and RFC 3339 can write.
+    /// A thousand years: PostgreSQL and RFC 3339 can still represent a time that far from now.
     public static let secondsMax: Int64 = 365_250 * 86_400
 
     public let seconds: Int64
@@ -65,7 +65,7 @@ public struct ISO8601Duration: Hashable, Comparable, Sendable {
 }
 
 extension ISO8601Duration: CustomStringConvertible {
-    /// Days, hours, minutes and seconds, without those that are zero: `P1D` for `PT24H`.
+    /// Days, hours, minutes and seconds without the zero ones: `P1D` for `PT24H`.
     public var description: String {
         let time = [(seconds / 3600 % 24, "H"), (seconds / 60 % 60, "M"), (seconds % 60, "S")]
             .filter { $0.0 > 0 }.map { "\($0.0)\($0.1)" }.joined()

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Which names of time zones are the same zone, by tzdata's own data.
+/// Resolves alias names of time zones by the links of tzdata.
 ///
-/// A link is resolved only for a name that `zone.tab` does not list: that table has a zone for every country and its
-/// cities, so that `Europe/Oslo` stays although its clocks are Berlin's, and `Asia/Calcutta` becomes `Asia/Kolkata`.
+/// A name in `zone.tab` is kept even if it is a link: that table has a zone for every country and its cities. So
+/// `Europe/Oslo` stays, although it links to `Europe/Berlin`, and `Asia/Calcutta` becomes `Asia/Kolkata`.
 public struct TimeZoneLinks: Sendable {
-    /// Where Linux systems have the data.
+    /// The location of tzdata on Linux.
     public static let systemDirectory = "/usr/share/zoneinfo"
 
-    /// Names that are to be replaced, with the end of their chain of links.
+    /// The names to replace, each with the end of its chain of links.
     private let targets: [String: String]
     private let names: Set<String>
 
@@ -23,9 +23,9 @@ public struct TimeZoneLinks: Sendable {
             .mapValues { Self.end(of: $0, links: links, cities: cities) }
     }
 
-    /// Reads `tzdata.zi` and `zone.tab`.
+    /// Reads `tzdata.zi` and `zone.tab`. Blocks the thread.
     ///
-    /// - Throws: Foundation's error if one of them cannot be read. Blocks.
+    /// - Throws: Foundation's error if a file cannot be read.
     public init(directory: String = systemDirectory) throws {
         let folder = URL(filePath: directory, directoryHint: .isDirectory)
         self.init(
@@ -33,12 +33,12 @@ public struct TimeZoneLinks: Sendable {
             table: try String(contentsOf: folder.appending(path: "zone.tab"), encoding: .utf8))
     }
 
-    /// The zone's own name; a name that is not known, as it is.
+    /// The zone's canonical name; an unknown name is returned unchanged.
     public func resolve(_ name: String) -> String {
         targets[name] ?? name
     }
 
-    /// Whether tzdata has the name, be it a link.
+    /// Whether tzdata has the name, as a zone or as a link.
     public func isKnown(_ name: String) -> Bool {
         names.contains(name)
     }
@@ -68,7 +68,7 @@ public struct TimeZoneLinks: Sendable {
         text.split { $0.isNewline }.filter { !$0.hasPrefix("#") }
     }
 
-    /// Follows links up to a name that is none or that is a city's; no chain is longer than there are links.
+    /// Follows links until a name is not a link, or is in `zone.tab`. The bound on the loop guards against cycles.
     private static func end(of target: String, links: [String: String], cities: Set<String>) -> String {
         var name = target
         for _ in links.indices {

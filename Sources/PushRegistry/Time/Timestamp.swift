@@ -1,15 +1,15 @@
 import Glibc
 
-/// A moment, in microseconds as PostgreSQL counts them.
+/// A point in time with microsecond precision, like PostgreSQL's.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Since 1970-01-01T00:00:00Z.
+    /// Microseconds since 1970-01-01T00:00:00Z.
     public let microseconds: Int64
 
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// Nil outside of the years 1 to 9999, which is what RFC 3339 can write.
+    /// Nil outside of the years 1 to 9999, the range of RFC 3339.
     public init?(seconds: Int64) {
         guard Self.seconds.contains(seconds) else { return nil }
         microseconds = seconds * 1_000_000
@@ -35,13 +35,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.microseconds < right.microseconds
     }
 
-    /// The moment so much later; the last one there is where the sum overflows.
+    /// The time after the duration; the largest timestamp on overflow.
     public func advanced(by duration: ISO8601Duration) -> Timestamp {
         let (sum, overflowed) = microseconds.addingReportingOverflow(duration.seconds * 1_000_000)
         return Timestamp(microseconds: overflowed ? .max : sum)
     }
 
-    /// The moment so much earlier; the first one there is where the difference overflows.
+    /// The time before the duration; the smallest timestamp on overflow.
     public func preceding(by duration: ISO8601Duration) -> Timestamp {
         let (difference, overflowed) = microseconds.subtractingReportingOverflow(duration.seconds * 1_000_000)
         return Timestamp(microseconds: overflowed ? .min : difference)
@@ -49,7 +49,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// RFC 3339 in UTC: `2026-11-21T02:03:04Z`, with three or six decimals where there are any.
+    /// RFC 3339 in UTC: `2026-11-21T02:03:04Z`, with three or six decimals unless they are zero.
     public var description: String {
         let (seconds, fraction) = split
         var fields = tm()
@@ -72,22 +72,21 @@ extension Timestamp: CustomStringConvertible {
         }
     }
 
-    /// Whole seconds, rounded down, and the microseconds on top of them.
+    /// Whole seconds, rounded down, and the remaining microseconds.
     private var split: (seconds: Int64, fraction: Int) {
         let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
         return ((microseconds - fraction) / 1_000_000, Int(fraction))
     }
 
-    /// Numbers of a fixed width, one behind the other. A year beyond 9999 has no RFC 3339 form and shows its last four
-    /// digits.
+    /// Writes numbers of a fixed width. A year beyond 9999 has no RFC 3339 form and shows its last four digits.
     private struct DigitWriter {
         let buffer: UnsafeMutableBufferPointer<UInt8>
         var count = 0
 
         mutating func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
             var rest = number
-            for place in stride(from: count + digits - 1, through: count, by: -1) {
-                buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: abs(rest % 10))
+            for index in stride(from: count + digits - 1, through: count, by: -1) {
+                buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: abs(rest % 10))
                 rest /= 10
             }
             buffer[count + digits] = UInt8(ascii: separator)
@@ -97,8 +96,8 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// Reads `2026-11-21T02:03:04.5+01:00` (RFC 3339, section 5.6), the offset being required. Decimals beyond the
-    /// sixth are dropped; a leap second is refused, as it has no number of its own.
+    /// Parses `2026-11-21T02:03:04.5+01:00` (RFC 3339, section 5.6). The offset is required, decimals after the sixth
+    /// are dropped, and a leap second is refused: Unix time has no value for it.
     public init?(_ text: String) {
         var reader = FieldReader(bytes: Array(text.utf8)[...])
         guard let year = reader.number(4, then: "-"), year >= 1, let month = reader.number(2, then: "-"),

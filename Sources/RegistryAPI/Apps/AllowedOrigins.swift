@@ -3,27 +3,26 @@ import HTTPTypes
 import PushRegistry
 
 extension RegistryService {
-    /// What web pages call: the resources of an app. The app itself and its keys are its administrator's.
+    /// Whether web pages may call the route: the resources of an app, but not its policy and keys.
     private static func isShared(_ route: Route) -> Bool {
         route.pattern.hasPrefix(appPattern + "/") && !route.pattern.hasPrefix(keysPattern)
     }
 
-    /// The routes, those of an app's resources shared with the web origins of its policy.
+    /// The routes, with CORS for the web origins that an app's policy allows.
     func sharedWithAllowedOrigins(_ routes: [Route]) -> [Route] {
         var sharing = CrossOriginSharing { origin, request in
             await allows(origin, app: request.parameters["app"])
         }
-        // X-User-Id and X-Session-Id are missing for a reason: a service's key has no place in a web page.
+        // X-User-Id and X-Session-Id are left out on purpose: a service's key must not be in a web page.
         sharing.requestFields = [.authorization, .contentType, .ifMatch, .xRequestID]
-        sharing.answerFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
+        sharing.responseFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
         let (shared, others) = routes.reduce(into: ([Route](), [Route]())) { parts, route in
             if Self.isShared(route) { parts.0.append(route) } else { parts.1.append(route) }
         }
         return sharing.share(shared) + others
     }
 
-    /// Whether the app's policy allows the origin. An app that does not exist allows none, and so does one whose policy
-    /// cannot be read because the database is away.
+    /// Whether the app's policy allows the origin. False also if the app does not exist or the database is unreachable.
     func allows(_ origin: String, app: String) async -> Bool {
         guard let id = try? AppID(app), let directory = try? await directory.current() else { return false }
         return directory.apps[id]?.policy.allows(origin: origin) ?? false

@@ -5,7 +5,7 @@ import HTTPTypes
 import PushRegistry
 
 extension RegistryService {
-    /// How often a patch without `If-Match` is tried that another change of the policy comes before.
+    /// The attempts of a patch without `If-Match` while other changes of the policy win the race.
     private static let patchAttemptsMax = 32
 
     /// Changes the members that the body names (JSON Merge Patch, RFC 7396).

@@ -1,25 +1,25 @@
 import PushRegistry
 import StrictJSON
 
-/// Policies in the terms of the API, without HTTP. For the command line.
+/// Reads and writes policies in the JSON of the API, for the command line.
 public enum PolicyConsole {
-    /// What is wrong with a policy, a line each.
+    /// The faults of a policy, one line each.
     public struct Refusal: Error, CustomStringConvertible {
         public let lines: [String]
 
         public var description: String { lines.joined(separator: "\n") }
     }
 
-    /// The app as `GET /v1/apps/{app}` shows it, in JSON: symmetric keys without what they sign with.
+    /// The JSON of `GET /v1/apps/{app}`. Symmetric keys are shown without their secrets.
     public static func text(of app: App) -> String {
         String(decoding: PolicyJSON.text(of: app).bytes, as: UTF8.self)
     }
 
-    /// Reads a policy.
+    /// Parses a policy.
     ///
     /// - Parameters:
-    ///   - text: JSON, as `PUT` and `PATCH /v1/apps/{app}` take it.
-    ///   - present: the policy that is replaced; nil if it cannot be used.
+    ///   - text: the body of `PUT` and `PATCH /v1/apps/{app}`.
+    ///   - present: the current policy; nil if it cannot be used.
     ///   - keepsAbsentMembers: whether absent members stay as they are (`PATCH`) or get their defaults (`PUT`).
     public static func policy(
         _ text: String, of id: AppID, replacing present: AppPolicy?, keepsAbsentMembers: Bool

@@ -7,11 +7,11 @@ import PushRegistry
 extension RegistryService {
     static let appPattern = "/v1/apps/{app}"
 
-    /// The largest policy: a key set of some dozens of keys.
+    /// Enough for a key set of some dozens of keys.
     static let policyBytesMax = 64 * 1024
 
-    /// Creates the app, or replaces its policy. Only the admin key's holder creates apps; an app's own admin changes
-    /// it.
+    /// Creates the app or replaces its policy. The admin key may do both; a key of the app with the role admin may only
+    /// replace the policy.
     var putApp: Route {
         Route(.put, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
             let id = try? AppID(request.parameters["app"])
@@ -19,7 +19,7 @@ extension RegistryService {
             let body = try request.jsonBody()
             guard let id else {
                 throw APIError.invalidParameters([
-                    .path("app", "An app is named by 1 to 128 of A-Z a-z 0-9 . _ - and neither . nor ..")
+                    .path("app", "An app id is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
                 ])
             }
             let present = known.apps[id]?.policy
@@ -33,10 +33,10 @@ extension RegistryService {
         }
     }
 
-    /// The caller, who may change the app: the admin key's holder any, also one that does not exist or whose policy
-    /// cannot be used; an app's admin their own.
+    /// The caller, if it may change the app's policy. The admin key may change any app, also one that does not exist or
+    /// whose policy cannot be used. A key with the role admin may change its own app.
     ///
-    /// - Throws: 401, 404 and 403 in this order, as `APIError`; `StoreError`.
+    /// - Throws: `APIError`: 401, 404 and 403, checked in this order; `StoreError`.
     func administrator(
         _ request: ServerRequest, of id: AppID?
     ) async throws -> (caller: Caller, known: DirectorySnapshot) {
@@ -46,7 +46,7 @@ extension RegistryService {
             throw RefusedCall(.unknownApp, caller)
         }
         guard caller.has(any: [.admin]) else {
-            throw RefusedCall(.forbidden("This needs a key with the role admin."), caller)
+            throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
         }
         return (caller, known)
     }
@@ -59,21 +59,9 @@ extension ServerResponse {
 }
 
 extension AppPolicy.Draft {
-    /// The names of the members that differ, for the audit log: the values are nobody's business there.
+    /// The names of the changed members, for the audit log, which must not contain values.
     func changes(since former: AppPolicy.Draft?) -> [String] {
         let former = former ?? AppPolicy.Draft()
-        let members: [(String, Bool)] = [
-            ("touchInterval", touchInterval == former.touchInterval), ("staleAfter", staleAfter == former.staleAfter),
-            ("retention", retention == former.retention), ("grace", grace == former.grace),
-            ("sessionTombstones", sessionTombstones == former.sessionTombstones),
-            ("storeAdvertisingId", storesAdvertisingID == former.storesAdvertisingID),
-            ("allowedOrigins", allowedOrigins == former.allowedOrigins), ("jwks", jwks == former.jwks),
-            ("jwksURL", jwksURL == former.jwksURL),
-            ("jwtIssuer", jwtIssuer == former.jwtIssuer), ("jwtAudience", jwtAudience == former.jwtAudience),
-            ("sessionExpiryClaim", sessionExpiryClaim == former.sessionExpiryClaim),
-            ("allowIncompleteTokens", allowsIncompleteTokens == former.allowsIncompleteTokens),
-            ("rateLimits", rateLimits == former.rateLimits),
-        ]
-        return members.filter { !$0.1 }.map(\.0)
+        return PolicyMember.all.filter { !$0.isEqual(self, former) }.map(\.name.description)
     }
 }

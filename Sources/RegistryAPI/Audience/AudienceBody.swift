@@ -1,20 +1,20 @@
 import PushRegistry
 import StrictJSON
 
-/// The body of an audience call: `{filter, include?, explain?}` and what the call has besides.
+/// The body of an audience call: `{filter, include?, explain?}` and the call's own members.
 struct AudienceBody<Options> {
-    /// Segments are named in it still.
+    /// Its segments are not expanded yet.
     let filter: AudienceFilter
     let include: AudienceInclude
-    /// Whether the body says who counts.
+    /// Whether the body has `include`.
     let hasInclude: Bool
     let explains: Bool
     let options: Options
 
     /// - Parameters:
-    ///   - members: the names of the call's own members; `explain` is one where the call tells how it found its answer.
-    ///   - read: reads them; a fault that it adds, and nil, refuse the body.
-    /// - Throws: every fault of the body; an unknown member is one.
+    ///   - members: the names of the call's own members, with `explain` if the call supports it.
+    ///   - read: reads these members. Nil, or a fault that it adds, makes the body invalid.
+    /// - Throws: every fault of the body. An unknown member is a fault.
     static func parse(
         _ body: [UInt8], links: TimeZoneLinks, members: [StaticString] = [],
         _ read: (JSONObject) throws -> Options?
@@ -42,7 +42,7 @@ enum AudienceLimits {
 }
 
 extension JSONObject {
-    /// A member that must be there. Of one that is `null` the document has told.
+    /// A required member. For `null`, the document has already added a fault.
     func required(_ name: StaticString) -> JSONValue? {
         if let value = value(name) { return value }
         let isNull = members.contains { $0.name == name.description }
@@ -60,7 +60,7 @@ extension JSONObject {
         return include
     }
 
-    /// A discretionary page size.
+    /// The optional page size.
     func limit(_ standard: Int = PageLimits.standard) -> Int? {
         guard value("limit") != nil else { return standard }
         let allowed = Int64(PageLimits.allowed.lowerBound)...Int64(PageLimits.allowed.upperBound)

@@ -3,14 +3,14 @@ import HTTPTypes
 import PushRegistry
 import StrictJSON
 
-// What the audience's endpoints share.
+// Shared by the endpoints of audiences.
 extension RegistryService {
     static let audiencePattern = "/v1/apps/{app}/audience"
     static let audienceRoles: Set<Role> = [.marketing, .sender]
 
-    /// The audience of a body, with the segments put in.
+    /// The audience of a body, with its segments expanded.
     ///
-    /// - Throws: `JSONFaults` for a segment that is not there.
+    /// - Throws: `JSONFaults` for segments that cannot be expanded.
     func audience<Options>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
         let (filter, faults) = try await filters.expanded(body.filter, in: app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
@@ -35,35 +35,35 @@ extension SegmentExpansion.Fault {
         case .unknown: .unknownSegment
         case .cycle: .segmentCycle
         case .tooDeep: .tooDeep
-        case .tooWide: .tooWide
+        case .tooManyValues: .tooManyValues
         }
     }
 
     var detail: String {
         switch self {
         case .unknown: "The app has no such segment. GET /v1/apps/{app}/segments lists them."
-        case .cycle: "This segment leads back to itself."
-        case .tooDeep: "Segments name segments at most \(SegmentExpansion.nestingMax) times over."
-        case .tooWide: "With its segments a filter has at most \(AudienceFilter.widthMax) values."
+        case .cycle: "This segment contains itself."
+        case .tooDeep: "Segments may be nested at most \(SegmentExpansion.nestingMax) deep."
+        case .tooManyValues: "A filter may have at most \(AudienceFilter.valuesMax) values, its segments included."
         }
     }
 
-    fileprivate var place: String {
+    fileprivate var pointer: String {
         switch self {
-        case .unknown(let reference), .cycle(let reference), .tooDeep(let reference): reference.place
-        case .tooWide: "/filter"
+        case .unknown(let reference), .cycle(let reference), .tooDeep(let reference): reference.pointer
+        case .tooManyValues: "/filter"
         }
     }
 }
 
 extension JSONFault {
     init(_ fault: SegmentExpansion.Fault) {
-        self.init(pointer: fault.place, code: fault.code, detail: fault.detail)
+        self.init(pointer: fault.pointer, code: fault.code, detail: fault.detail)
     }
 }
 
 extension JSONWriter {
-    /// How the answer was found, where that was asked for.
+    /// The member `explain`, if the call asked for it.
     mutating func member(_ plan: AudiencePlan?) {
         guard let plan else { return }
         name("explain")

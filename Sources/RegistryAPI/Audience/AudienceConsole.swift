@@ -1,16 +1,16 @@
 import PushRegistry
 import StrictJSON
 
-/// Audiences for the command line, which has the database itself: requests and responses of the API, without HTTP.
+/// Queries audiences in the terms of the API, for the command line, which reads the database directly.
 public struct AudienceConsole: Sendable {
-    /// What is wrong with a question, a line each.
+    /// The faults of a query, one line each.
     public struct Refusal: Error, CustomStringConvertible {
         public let lines: [String]
 
         public var description: String { lines.joined(separator: "\n") }
     }
 
-    /// What of an audience is exported.
+    /// The format and columns of an export.
     public struct Export: Sendable {
         public let format: ExportFormat
         let encoder: ExportEncoder
@@ -27,8 +27,8 @@ public struct AudienceConsole: Sendable {
     }
 
     /// - Parameters:
-    ///   - filter: JSON, as the API takes it.
-    ///   - segments: names; an installation must be in all of them.
+    ///   - filter: the JSON of the API.
+    ///   - segments: names. An installation must be in all of these segments.
     /// - Throws: `Refusal`, `StoreError`.
     public func audience(
         filter: String, segments: [String], include: AudienceInclude
@@ -36,7 +36,7 @@ public struct AudienceConsole: Sendable {
         var parts = [try parsed(filter)]
         for name in segments {
             do throws(InvalidValue) {
-                parts.append(.segment(SegmentReference(name: try SegmentName(name), place: name)))
+                parts.append(.segment(SegmentReference(name: try SegmentName(name), pointer: name)))
             } catch {
                 throw Refusal(lines: ["\(name): \(error.detail)"])
             }
@@ -57,7 +57,7 @@ public struct AudienceConsole: Sendable {
         }
     }
 
-    /// - Throws: `Refusal` for a name that is no field, or none to group by.
+    /// - Throws: `Refusal` for a name that is not a field, or not a discrete one.
     public func fields(_ names: [String]) throws -> [AudienceField] {
         let fields = names.compactMap { AudienceField(rawValue: $0) }.filter(\.isDiscrete)
         guard fields.count == names.count, Set(fields).count == fields.count,
@@ -79,8 +79,8 @@ public struct AudienceConsole: Sendable {
         try await audiences.breakDown(audience, by: fields, limit: limit, explains: false)
     }
 
-    /// - Parameter fields: as the API names them; a sender's by default.
-    /// - Throws: `Refusal` for a name that is no field.
+    /// - Parameter fields: names of the API; by default those that a sender gets.
+    /// - Throws: `Refusal` for a name that is not a field.
     public func makeExport(_ fields: [String]?, as format: ExportFormat) throws -> Export {
         let known = fields?.compactMap(ExportField.init).filter { $0 != .id }
         guard known?.count == fields?.count, known.map({ Set($0).count == $0.count && !$0.isEmpty }) ?? true,
@@ -97,21 +97,21 @@ public struct AudienceConsole: Sendable {
                 known ?? ExportField.standard(sender: true, format), format, .open(app.number)))
     }
 
-    /// Hands out the export's text piece by piece, with the number of rows so far.
+    /// Passes the export to `write` in chunks, each with the number of rows so far.
     ///
-    /// - Parameter cursor: of the last row that is there already.
+    /// - Parameter cursor: the cursor of the last row of an interrupted export.
     public func run(
         _ export: Export, of audience: Audience, after cursor: String?,
         _ write: ([UInt8], Int) async throws -> Void
     ) async throws {
-        var place: InstallID?
+        var last: InstallID?
         if let cursor {
-            place = InstallationNames.open(app.number).installID(at: cursor)
-            if place == nil { throw Refusal(lines: ["\(cursor) is no cursor of this app's exports."]) }
+            last = InstallationNames.open(app.number).installID(at: cursor)
+            if last == nil { throw Refusal(lines: ["\(cursor) is not a cursor of this app's exports."]) }
         }
         var count = 0
         try await write(export.encoder.header, 0)
-        try await audiences.export(audience, export.encoder.columns, after: place) { rows in
+        try await audiences.export(audience, export.encoder.columns, after: last) { rows in
             count += rows.count
             try await write(try export.encoder.encode(rows), count)
         }

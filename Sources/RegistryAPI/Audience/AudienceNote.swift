@@ -1,82 +1,83 @@
 import PushRegistry
 import StrictJSON
 
-/// What somebody who asks about an audience may have overlooked. The answer is right all the same.
+/// A hint in a count or breakdown: something that the caller may have overlooked. The counts are correct.
 struct AudienceNote {
-    /// Where in the request: a JSON pointer (RFC 6901) into the body, or the name of a parameter.
-    enum Place: Hashable {
+    /// The part of the request: a JSON pointer (RFC 6901) into the body, or the name of a parameter.
+    enum Location: Hashable {
         case pointer(String)
         case parameter(String)
     }
 
-    let place: Place
+    let location: Location
     let code: String
     let detail: String
 }
 
 extension AudienceNote {
-    /// A filter asks for an authorization, and the default of `include` leaves out most of its values.
-    fileprivate static func excluded(at place: Place) -> AudienceNote {
+    /// The filter has a condition on the authorization, and the default of `include` excludes most of its values.
+    fileprivate static func excluded(at location: Location) -> AudienceNote {
         AudienceNote(
-            place: place, code: "excluded-by-reachable",
-            detail: "Without include only reachable installations count: of authorizationStatus these are authorized, "
+            location: location, code: "excluded-by-reachable",
+            detail: "Without include, only reachable installations count: of authorizationStatus these are authorized, "
                 + "provisional and ephemeral, and unknown for providers other than APNs. Use include: active.")
     }
 
-    fileprivate static func unknown(_ value: UnknownValue, at place: Place) -> AudienceNote {
+    fileprivate static func unknown(_ value: UnknownValue, at location: Location) -> AudienceNote {
         let hint = value.nearest.map { " Did you mean \($0)?" } ?? ""
         return AudienceNote(
-            place: place, code: "unknown-value", detail: "No installation of the app has this value." + hint)
+            location: location, code: "unknown-value", detail: "No installation of the app has this value." + hint)
     }
 }
 
 extension AudienceNote {
-    /// The notes on an answer.
+    /// The notes on a count or breakdown.
     ///
     /// - Parameters:
-    ///   - audience: with its segments put in.
-    ///   - unknown: values of its filter.
-    ///   - hasInclude: whether the request says who counts.
-    ///   - places: finds the field and these values in the request, which is read again; most answers have no notes.
+    ///   - audience: with its segments expanded.
+    ///   - unknown: the values of its filter that no installation has.
+    ///   - hasInclude: whether the request has `include`.
+    ///   - locate: parses the request again and finds these values. Only called if there are notes, which is rare.
     static func notes(
-        on audience: Audience, unknown: [UnknownValue], hasInclude: Bool, places: (Set<ComparedValue>) -> FilterPlaces
+        on audience: Audience, unknown: [UnknownValue], hasInclude: Bool,
+        locate: (Set<ComparedValue>) -> FilterLocations
     ) -> [AudienceNote] {
         let isExcluding = !hasInclude && audience.filter.fields.contains(.authorizationStatus)
         guard isExcluding || !unknown.isEmpty else { return [] }
-        let places = places(Set(unknown.map(\.compared)))
-        let excluded = isExcluding ? [excluded(at: places.authorization ?? places.whole)] : []
-        return excluded + unknown.map { .unknown($0, at: places.values[$0.compared] ?? places.whole) }
+        let locations = locate(Set(unknown.map(\.compared)))
+        let excluded = isExcluding ? [excluded(at: locations.authorization ?? locations.whole)] : []
+        return excluded + unknown.map { .unknown($0, at: locations.values[$0.compared] ?? locations.whole) }
     }
 }
 
-/// Where a request names some values of its filter.
-struct FilterPlaces {
-    /// The filter with its segments: what comes from those has no place of its own.
-    let whole: AudienceNote.Place
+/// The locations of some values of the filter in a request.
+struct FilterLocations {
+    /// The whole filter: the location of values that come from segments.
+    let whole: AudienceNote.Location
     /// The first condition on `authorizationStatus`.
-    private(set) var authorization: AudienceNote.Place?
-    private(set) var values: [ComparedValue: AudienceNote.Place] = [:]
+    private(set) var authorization: AudienceNote.Location?
+    private(set) var values: [ComparedValue: AudienceNote.Location] = [:]
 
     private let wanted: Set<ComparedValue>
     private let links: TimeZoneLinks
 
-    private mutating func note(_ field: AudienceField, at place: @autoclosure () -> AudienceNote.Place) {
-        if field == .authorizationStatus, authorization == nil { authorization = place() }
+    private mutating func note(_ field: AudienceField, at location: @autoclosure () -> AudienceNote.Location) {
+        if field == .authorizationStatus, authorization == nil { authorization = location() }
     }
 
     private mutating func note(
-        _ text: String, of field: AudienceField, at place: @autoclosure () -> AudienceNote.Place
+        _ text: String, of field: AudienceField, at location: @autoclosure () -> AudienceNote.Location
     ) {
         guard let value = try? field.value(text, links: links) else { return }
         let compared = ComparedValue(field, value)
-        if wanted.contains(compared), values[compared] == nil { values[compared] = place() }
+        if wanted.contains(compared), values[compared] == nil { values[compared] = location() }
     }
 }
 
 // MARK: - Bodies
 
-extension FilterPlaces {
-    /// - Parameter body: that was found to be right.
+extension FilterLocations {
+    /// - Parameter body: a valid body.
     init(_ body: [UInt8], _ wanted: Set<ComparedValue>, links: TimeZoneLinks) {
         (self.wanted, self.links) = (wanted, links)
         whole = .pointer("/filter")
@@ -115,8 +116,8 @@ extension FilterPlaces {
 
 // MARK: - Queries
 
-extension FilterPlaces {
-    /// - Parameter items: the parameters, which were found to be right.
+extension FilterLocations {
+    /// - Parameter items: valid parameters.
     init(_ items: [(name: String, value: String)], _ wanted: Set<ComparedValue>, links: TimeZoneLinks) {
         (self.wanted, self.links) = (wanted, links)
         whole = .parameter("segment")
@@ -140,7 +141,7 @@ extension JSONWriter {
         array { writer in
             for note in notes {
                 writer.object { writer in
-                    switch note.place {
+                    switch note.location {
                     case .pointer(let pointer): writer.member("pointer", pointer)
                     case .parameter(let name): writer.member("parameter", name)
                     }

@@ -13,13 +13,13 @@ extension RegistryService {
             let body = try AudienceBody.parse(
                 bytes, links: links, members: ["by", "limit", "explain"], BreakdownOptions.init)
             let audience = try await audience(body, of: call.app)
-            let answer = try await audiences.breakDown(
+            let breakdown = try await audiences.breakDown(
                 audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
-            let notes = AudienceNote.notes(on: audience, unknown: answer.unknown, hasInclude: body.hasInclude) {
-                FilterPlaces(bytes, $0, links: links)
+            let notes = AudienceNote.notes(on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude) {
+                FilterLocations(bytes, $0, links: links)
             }
-            return .json(JSONWriter(answer, by: body.options.fields, notes))
+            return .json(JSONWriter(breakdown, by: body.options.fields, notes))
         }
     }
 }
@@ -31,7 +31,7 @@ struct BreakdownOptions {
     let fields: [AudienceField]
     let limit: Int
 
-    /// Nil where a fault was added.
+    /// Nil after a fault.
     init?(_ root: JSONObject) {
         let fields = Self.fields(root)
         guard let limit = root.limit(), let fields else { return nil }
@@ -47,35 +47,35 @@ struct BreakdownOptions {
             guard let field = AudienceField(rawValue: name), field.isDiscrete else {
                 let names = AudienceField.allCases.filter(\.isDiscrete).map(\.rawValue)
                 element.refuse(
-                    .unknownField, "This is no field to group by. " + NearestName.hint(for: name, among: names))
+                    .unknownField, "`by` does not accept this field. " + NearestName.hint(for: name, among: names))
                 continue
             }
-            if fields.contains(field) { element.refuse(.duplicateMember, "The field is named before.") }
+            if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
             fields.append(field)
         }
-        if !array.contains(where: { _ in true }) { array.value.refuse(.required, "This needs at least one field.") }
+        if !array.contains(where: { _ in true }) { array.value.refuse(.required, "At least one field is required.") }
         return fields
     }
 }
 
 extension JSONWriter {
-    /// `{asOf, total, groups: [{<field>…, count}], rest: {groups, count}}`.
-    fileprivate init(_ answer: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
-        self.init(capacity: 96 * (answer.groups.count + 2))
+    /// `{asOf, total, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
+    fileprivate init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
+        self.init(capacity: 96 * (breakdown.groups.count + 2))
         object { writer in
-            writer.member("asOf", answer.asOf.description)
-            writer.member("total", answer.total)
+            writer.member("asOf", breakdown.asOf.description)
+            writer.member("total", breakdown.total)
             writer.name("groups")
             writer.array { writer in
-                for group in answer.groups { writer.group(group, by: fields) }
+                for group in breakdown.groups { writer.group(group, by: fields) }
             }
             writer.name("rest")
             writer.object { writer in
-                writer.member("groups", answer.restGroups)
-                writer.member("count", answer.restCount)
+                writer.member("groups", breakdown.restGroups)
+                writer.member("count", breakdown.restCount)
             }
             writer.member(notes)
-            writer.member(answer.plan)
+            writer.member(breakdown.plan)
         }
     }
 
@@ -89,7 +89,7 @@ extension JSONWriter {
         }
     }
 
-    /// A value in the field's JSON type, `null` where there is none.
+    /// A value in the field's JSON type; `null` for a missing value.
     private mutating func value(_ text: String?, of field: AudienceField) {
         guard let text else { return null() }
         switch field.kind {

@@ -14,39 +14,39 @@ extension RegistryService {
             let bytes = try request.jsonBody()
             let body = try AudienceBody.parse(bytes, links: links, members: ["explain"]) { _ in () }
             let audience = try await audience(body, of: call.app)
-            let answer = try await audiences.count(audience, explains: body.explains)
-            let notes = AudienceNote.notes(on: audience, unknown: answer.unknown, hasInclude: body.hasInclude) {
-                FilterPlaces(bytes, $0, links: links)
+            let count = try await audiences.count(audience, explains: body.explains)
+            let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: body.hasInclude) {
+                FilterLocations(bytes, $0, links: links)
             }
-            return .json(JSONWriter(answer, notes))
+            return .json(JSONWriter(count, notes))
         }
     }
 
-    /// The same for a flat filter in the query.
+    /// Counts by a flat filter in the query.
     var countAudienceByQuery: Route {
         Route(.get, Self.audiencePattern + "/count") { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let query = try FilterQuery(request, links: links)
             let audience = try await audience(query, of: call.app)
-            let answer = try await audiences.count(audience, explains: false)
+            let count = try await audiences.count(audience, explains: false)
             let items = try request.head.queryItems().map { (name: $0.name, value: $0.value) }
-            let notes = AudienceNote.notes(on: audience, unknown: answer.unknown, hasInclude: query.hasInclude) {
-                FilterPlaces(items, $0, links: links)
+            let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: query.hasInclude) {
+                FilterLocations(items, $0, links: links)
             }
-            return .json(JSONWriter(answer, notes))
+            return .json(JSONWriter(count, notes))
         }
     }
 }
 
 extension JSONWriter {
-    /// `{count, asOf}`.
-    fileprivate init(_ answer: AudienceCount, _ notes: [AudienceNote]) {
+    /// `{count, asOf, notes?}`.
+    fileprivate init(_ count: AudienceCount, _ notes: [AudienceNote]) {
         self.init()
         object { writer in
-            writer.member("count", answer.count)
-            writer.member("asOf", answer.asOf.description)
+            writer.member("count", count.count)
+            writer.member("asOf", count.asOf.description)
             writer.member(notes)
-            writer.member(answer.plan)
+            writer.member(count.plan)
         }
     }
 }

@@ -1,14 +1,14 @@
+import ByteText
 import Crypto
 import Foundation
 import PushRegistry
 
-/// What installations and places among them are called towards a caller: by their own ids for senders, by opaque ones
-/// for marketing, who must not learn the former.
+/// The ids and cursors that a caller sees: senders see the real installation ids, marketing opaque ones.
 enum InstallationNames {
     case open(AppNumber)
     case opaque(OpaqueNames)
 
-    /// The place behind an installation, to go on from.
+    /// The cursor behind an installation.
     ///
     /// - Throws: `StoreError.failed`.
     func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {
@@ -18,14 +18,14 @@ enum InstallationNames {
         }
     }
 
-    /// What stands before the installation's id in a cursor that shows it.
+    /// The prefix of an open cursor; the installation id follows.
     var cursorStart: [UInt8] {
         if case .open(let app) = self { Array("\(app.rawValue).".utf8) } else { [] }
     }
 
-    /// Nil for what is no cursor of this app and this kind of caller.
+    /// Nil for a text that is not a cursor of this app and this kind of caller.
     func installID(at text: String) -> InstallID? {
-        // In a CSV for spreadsheets it may have got an apostrophe.
+        // A spreadsheet-safe CSV may have put an apostrophe before it.
         let cursor = text.hasPrefix("'") ? String(text.dropFirst()) : text
         switch self {
         case .open(let app):
@@ -36,18 +36,18 @@ enum InstallationNames {
     }
 }
 
-/// Ids and cursors that tell nothing without the app's key.
+/// Ids and cursors that reveal nothing without the app's secret key.
 struct OpaqueNames {
-    /// 128 bits of the digest: no two installations of a fleet share them.
+    /// 128 bits of the digest: enough to avoid collisions in any fleet.
     private static let idBytes = 16
-    /// What AES-GCM takes.
+    /// The length of an AES-GCM nonce.
     private static let nonceBytes = 12
 
     private let idKey: SymmetricKey
     private let cursorKey: SymmetricKey
     private let nonceKey: SymmetricKey
 
-    /// - Parameter key: the app's, known to the service and to nobody else.
+    /// - Parameter key: the secret key of the app, known only to the service.
     init(key: [UInt8]) {
         let key = SymmetricKey(data: key)
         idKey = Self.derived(key, for: "installation id")
@@ -59,15 +59,17 @@ struct OpaqueNames {
         SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(use.utf8), using: key))
     }
 
-    /// The same for an installation at all times; 32 hexadecimal digits.
+    /// The opaque id, 32 hexadecimal digits. It never changes for an installation.
     func id(_ installID: some ContiguousBytes) -> [UInt8] {
         let digest = installID.withUnsafeBytes { HMAC<SHA256>.authenticationCode(for: $0, using: idKey) }
-        let digits = Array("0123456789abcdef".utf8)
-        return digest.prefix(Self.idBytes).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * Self.idBytes)
+        for byte in digest.prefix(Self.idBytes) { digits.appendHex(byte) }
+        return digits
     }
 
-    /// The installation's id, sealed. The nonce is a digest of the id: random ones would begin to repeat under this one
-    /// key after some 2^32 rows, a few years of exports.
+    /// The encrypted installation id. The nonce is a digest of the id: random nonces would repeat under the same key
+    /// after some 2^32 rows, a few years of exports.
     ///
     /// - Throws: `StoreError.failed`.
     func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {
@@ -88,30 +90,8 @@ struct OpaqueNames {
     }
 }
 
-extension Base64URL {
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
-    /// Without padding (RFC 4648, section 5).
-    static func text(of bytes: some Collection<UInt8>) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 4 / 3 + 3)
-        var (bits, bitCount) = (UInt32(0), 0)
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            bitCount += 8
-            while bitCount >= 6 {
-                bitCount -= 6
-                text.append(digits[Int(bits >> UInt32(bitCount) & 63)])
-            }
-            bits &= (1 << UInt32(bitCount)) - 1
-        }
-        if bitCount > 0 { text.append(digits[Int(bits << UInt32(6 - bitCount) & 63)]) }
-        return text
-    }
-}
-
 extension RegistryService {
-    /// How the caller knows installations.
+    /// The ids and cursors that the caller sees.
     func names(for call: AppCall) async throws -> InstallationNames {
         if call.caller.has(any: [.sender]) { return .open(call.app.number) }
         return .opaque(try await opaqueNames(in: call.app))

@@ -29,7 +29,7 @@ private struct PageOptions {
     let limit: Int
     let after: InstallID?
 
-    /// Nil where a fault was added.
+    /// Nil after a fault.
     init?(_ root: JSONObject, _ names: InstallationNames) {
         guard let limit = root.limit() else { return nil }
         self.limit = limit
@@ -38,16 +38,16 @@ private struct PageOptions {
 }
 
 extension JSONObject {
-    /// A place to go on from; a fault is added for what is none.
+    /// The installation behind which the page begins; nil after a fault.
     func cursor(_ name: StaticString, _ names: InstallationNames) -> InstallID? {
         guard let value = value(name), let text = value.string(scalarsMax: 4 * Device.textScalarsMax) else {
             return nil
         }
-        guard let place = names.installID(at: text) else {
+        guard let installID = names.installID(at: text) else {
             value.refuse(.invalidCursor, "Not a cursor of this list.")
             return nil
         }
-        return place
+        return installID
     }
 }
 

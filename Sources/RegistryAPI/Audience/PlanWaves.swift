@@ -6,16 +6,16 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    /// When to send so that it is the same time of day everywhere.
+    /// The times at which to send so that pushes arrive at the same local time everywhere.
     var planWaves: Route {
         Route(.post, Self.audiencePattern + "/waves", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let body = try AudienceBody.parse(
                 try request.jsonBody(), links: links, members: ["localTime", "date", "explain"], WaveOptions.init)
-            let answer = try await audiences.waves(
+            let waves = try await audiences.waves(
                 try await audience(body, of: call.app), at: body.options.time, on: body.options.day,
                 explains: body.explains)
-            return .json(JSONWriter(answer))
+            return .json(JSONWriter(waves))
         }
     }
 }
@@ -25,7 +25,7 @@ private struct WaveOptions {
     let time: LocalTime
     let day: CalendarDay
 
-    /// Nil where a fault was added.
+    /// Nil after a fault.
     init?(_ root: JSONObject) {
         let time = Self.time(root)
         let day = Self.day(root)
@@ -36,37 +36,27 @@ private struct WaveOptions {
 
     private static func time(_ root: JSONObject) -> LocalTime? {
         guard let value = root.required("localTime"), let text = value.text() else { return nil }
-        do throws(InvalidValue) {
-            let time = try LocalTime(text)
-            if !time.isWithinDay { value.refuse(.outOfRange, "This must be before 24:00.") }
-            return time
-        } catch {
-            value.refuse(error)
-            return nil
-        }
+        let time = value.parsed { () throws(InvalidValue) in try LocalTime(text) }
+        if let time, !time.isWithinDay { value.refuse(.outOfRange, "This must be before 24:00.") }
+        return time
     }
 
     private static func day(_ root: JSONObject) -> CalendarDay? {
         guard let value = root.required("date"), let text = value.text() else { return nil }
-        do throws(InvalidValue) {
-            return try CalendarDay(text)
-        } catch {
-            value.refuse(error)
-            return nil
-        }
+        return value.parsed { () throws(InvalidValue) in try CalendarDay(text) }
     }
 }
 
 extension JSONWriter {
     /// `{asOf, total, waves: [{at, count, timeZones: []}]}`.
-    fileprivate init(_ answer: AudienceWaves) {
+    fileprivate init(_ schedule: AudienceWaves) {
         self.init(capacity: 4_096)
         object { writer in
-            writer.member("asOf", answer.asOf.description)
-            writer.member("total", answer.total)
+            writer.member("asOf", schedule.asOf.description)
+            writer.member("total", schedule.total)
             writer.name("waves")
             writer.array { writer in
-                for wave in answer.waves {
+                for wave in schedule.waves {
                     writer.object { writer in
                         writer.member("at", wave.at.description)
                         writer.member("count", wave.count)
@@ -74,7 +64,7 @@ extension JSONWriter {
                     }
                 }
             }
-            writer.member(answer.plan)
+            writer.member(schedule.plan)
         }
     }
 }

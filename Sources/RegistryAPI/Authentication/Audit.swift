@@ -3,15 +3,14 @@ import HTTPTypes
 import Logging
 import PushRegistry
 
-/// What an operator wants to find again: failed authentications, refusals, changes of apps, keys and segments,
-/// erasures, and reads of many installations. Lines name keys, roles, apps and addresses; never a credential, a token
-/// or a user.
+/// The audit log: failed authentications, refusals, changes of apps, keys and segments, erasures, and reads of many
+/// installations. Lines contain keys' ids, roles, apps and addresses; never a credential, a token or a user.
 struct Audit: Sendable {
     private let logger = Logger(label: "audit")
 
-    /// Logs an error that is a matter of who called; other errors are not logged here.
+    /// Logs an error that depends on the caller; ignores other errors.
     ///
-    /// - Parameter caller: nil if the credential proved nobody.
+    /// - Parameter caller: nil if authentication failed.
     func refused(_ error: APIError, by caller: Caller?, _ request: ServerRequest) {
         switch error {
         case .missingCredential, .invalidCredential:
@@ -21,7 +20,7 @@ struct Audit: Sendable {
         case .endedCredential, .forbidden, .unprovenLogout:
             log("refused", ["reason": "\(error.problem.code)"], caller, request)
         case .unknownApp:
-            // The admin key's holder may ask for any app; a key that asks for another app's is worth a line.
+            // The admin key may ask for any app, so a wrong app id is only a mistake. An app's key may not.
             guard let caller, !caller.isServerAdmin else { return }
             log("refused", ["reason": "key-of-another-app"], caller, request)
         default: break
@@ -36,17 +35,19 @@ struct Audit: Sendable {
         log("user erased", counts, call.caller, request)
     }
 
-    /// Many installations are read at once, or were.
+    /// Logs a read of many installations.
     func read(_ what: String, _ more: Logger.Metadata, by call: AppCall, in request: ServerRequest) {
         log(what, more, call.caller, request)
     }
 
-    /// An app, its policy, a key or a segment was changed.
+    /// Logs a change of a key or a segment.
     func changed(_ what: String, _ more: Logger.Metadata, by caller: Caller, in request: ServerRequest) {
         log(what, more, caller, request)
     }
 
-    /// - Parameter members: of the policy, by name.
+    /// Logs a change of an app's policy.
+    ///
+    /// - Parameter members: the names of the changed members.
     func changed(_ what: String, _ members: [String], of app: AppID, by caller: Caller, in request: ServerRequest) {
         log(what, ["app": "\(app)", "members": "\(members.joined(separator: ","))"], caller, request)
     }
@@ -57,7 +58,7 @@ struct Audit: Sendable {
             "route": "\(request.routePattern)", "requestId": "\(request.requestID)",
         ]
         if let caller { metadata["actor"] = "\(caller.actor)" }
-        // The path's, as long as it is the name of an app: what else stands there is not logged.
+        // A path segment that is not a valid app id is not logged.
         if request.routePattern.contains("{app}"), let app = try? AppID(request.parameters["app"]) {
             metadata["app"] = "\(app)"
         }

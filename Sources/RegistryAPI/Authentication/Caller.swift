@@ -3,25 +3,25 @@ import HTTPTypes
 import HTTPWire
 import PushRegistry
 
-/// Who calls, as far as the credential tells.
+/// The authenticated caller.
 struct Caller {
-    /// The admin key's holder has all roles on all apps.
+    /// Whether the credential is the admin key, which has all roles on all apps.
     let isServerAdmin: Bool
     let roles: Set<Role>
     /// The app that the credential belongs to; nil for the admin key.
     let app: AppNumber?
-    /// The key's id: of an API key, or of the key that signed a JWT.
+    /// The id of the API key, or of the key that signed the JWT.
     let keyID: String?
-    /// Whom a JWT proves; nil for a key, which proves nobody.
+    /// The verified JWT; nil for a key.
     let user: UserToken?
-    /// The first of the key's own roles, by which events and the audit log name it.
+    /// The role in events and in the audit log: the key's first one.
     private let namedRole: Role
 
     static let serverAdmin = Caller(
         isServerAdmin: true, roles: Set(Role.allCases), app: nil, keyID: nil, user: nil, namedRole: .admin)
 
     init(_ key: APIKey) {
-        // An app's admin may do everything on its app.
+        // The role admin includes all other roles.
         self.init(
             isServerAdmin: false, roles: key.roles.contains(.admin) ? Set(Role.allCases) : key.roles, app: key.app,
             keyID: key.id, user: nil,
@@ -48,22 +48,22 @@ struct Caller {
 
     func has(any wanted: Set<Role>) -> Bool { !roles.isDisjoint(with: wanted) }
 
-    /// What a JWT proves, which a logout can end; nil for a key.
+    /// The user and session of a JWT, which a logout can end; nil for a key.
     var credential: UserCredential? { user.map { UserCredential(owner: $0.owner, issuedAt: $0.issuedAt) } }
 
-    /// Whether the caller speaks for the app's back end, and so for any of its users.
+    /// Whether the caller is the app's back end, which may act for any user.
     var isService: Bool { roles.contains(.service) }
 
     /// Whether the caller may read any user's installations.
-    var readsEverybody: Bool { has(any: [.service, .support]) }
+    var readsAllUsers: Bool { has(any: [.service, .support]) }
 
-    /// Whom an event names: role and key, never the user.
+    /// The actor of an event: role and key id, never the user.
     var actor: String {
         keyID.map { "\(namedRole.rawValue):\($0)" } ?? "admin"
     }
 }
 
-/// A call on an app by somebody who may make it.
+/// An authorized call on an app.
 struct AppCall {
     let app: App
     let caller: Caller
@@ -71,13 +71,13 @@ struct AppCall {
 }
 
 extension RegistryService {
-    /// The caller of a request, whatever it is about.
+    /// Authenticates the caller of a request.
     ///
     /// - Parameters:
-    ///   - appID: the app that the path names, whose users' JWTs are credentials.
-    ///   - lateness: how long after its expiry a JWT still is one.
-    /// - Throws: `APIError.tooManyFailedAuthentications`, which is asked before anything is compared: a flood of
-    ///   guesses learns nothing and costs nothing; `.missingCredential`, `.invalidCredential`, `.invalidUserToken`;
+    ///   - appID: the app in the path, whose keys verify JWTs.
+    ///   - lateness: how long after its expiry a JWT is still accepted.
+    /// - Throws: `APIError.tooManyFailedAuthentications`, checked before the credential, so that a flood of guesses
+    ///   learns nothing and costs little; `.missingCredential`, `.invalidCredential`, `.invalidUserToken`;
     ///   `StoreError`.
     func caller(
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
@@ -89,9 +89,9 @@ extension RegistryService {
         return (found, directory)
     }
 
-    /// The present directory, for a request that presents a credential.
+    /// The current directory, for a request with a credential.
     ///
-    /// - Throws: as ``caller(_:on:lateness:)``, before the database is asked; `StoreError`.
+    /// - Throws: as ``caller(_:on:lateness:)``, before the database is read; `StoreError`.
     func currentDirectory(for request: ServerRequest) async throws -> DirectorySnapshot {
         _ = try credential(request)
         return try await directory.current()
@@ -122,9 +122,9 @@ extension RegistryService {
         }
     }
 
-    /// The call on the app that the path names, by a caller with one of these roles.
+    /// Authorizes a call on the app in the path. The caller needs one of the roles.
     ///
-    /// - Throws: 401, 404, 403 and 429 in this order, as `APIError`; `StoreError`.
+    /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `StoreError`.
     func appCall(
         _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> AppCall {
@@ -134,9 +134,9 @@ extension RegistryService {
         }
     }
 
-    /// The same, judged by a directory that need not be the present one.
+    /// The same by a directory that may be outdated.
     ///
-    /// - Throws: `MissingKey` as well.
+    /// - Throws: also `MissingKey`.
     func appCall(
         _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0),
         in directory: DirectorySnapshot
@@ -149,7 +149,7 @@ extension RegistryService {
         }
         guard caller.has(any: roles) else {
             let names = roles.map(\.rawValue).sorted().joined(separator: " or ")
-            throw RefusedCall(.forbidden("This needs a key with the role \(names)."), caller)
+            throw RefusedCall(.forbidden("This requires a key with the role \(names)."), caller)
         }
         guard let app = directory.apps[id] else {
             throw APIError.unusablePolicy(directory.unusable[id]?.reason ?? "")

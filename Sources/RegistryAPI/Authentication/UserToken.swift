@@ -1,16 +1,16 @@
 import PushRegistry
 import StrictJSON
 
-/// What a user's JWT (RFC 7519) says, once its signature has been verified.
+/// The content of a user's JWT (RFC 7519) whose signature has been verified.
 struct UserToken: Sendable {
-    /// The user and the session: `sub`, `sid` and the claim that the policy names for the session's expiry.
+    /// User and session: `sub`, `sid` and the policy's claim for the session's expiry.
     let owner: Owner
     let issuedAt: Timestamp?
-    /// The `kid` of the key that signed it, as the app's policy has it.
+    /// The `kid` of the key that verified the signature.
     let keyID: String?
 }
 
-/// Why a JWT proves nobody. It goes to the audit log and, as a sentence, to the client; it quotes nothing of the token.
+/// Why a JWT was refused, for the audit log and the client. It never quotes the token.
 enum UserTokenFault: String, Error, Sendable {
     case malformed, noKeys, unsupportedAlgorithm, unknownKey, ambiguousKey, badSignature, missingExpiry
     case missingIssueTime
@@ -18,26 +18,26 @@ enum UserTokenFault: String, Error, Sendable {
 
     var detail: String {
         switch self {
-        case .malformed: "This is neither a key nor a JWT of the compact form."
+        case .malformed: "This is neither a key nor a JWT in compact form."
         case .noKeys: "The app's policy has no keys for users' JWTs."
         case .unsupportedAlgorithm: "A JWT must be signed with HS256, RS256 or ES256."
-        case .unknownKey: "The app's policy has no key that fits the JWT's kid and alg."
+        case .unknownKey: "The app's policy has no key for the JWT's kid and alg."
         case .ambiguousKey:
-            "The JWT names no kid, and the app's policy has more than \(UserTokenKeys.candidatesMax) keys of its alg."
-        case .missingExpiry: "The JWT lacks exp: it would be good for ever."
-        case .missingIssueTime: "The JWT lacks iat or sid: no logout could end it."
-        case .badSignature: "The JWT's signature does not fit."
+            "The JWT has no kid, and the app's policy has more than \(UserTokenKeys.candidatesMax) keys for its alg."
+        case .missingExpiry: "The JWT has no exp: it would never expire."
+        case .missingIssueTime: "The JWT has neither iat nor sid: no logout could end it."
+        case .badSignature: "The JWT's signature is invalid."
         case .expired: "The JWT has expired."
         case .notYetValid: "The JWT is not valid yet."
-        case .wrongIssuer: "The JWT is of another issuer than the app's policy names."
-        case .wrongAudience: "The JWT is for another audience than the app's policy names."
-        case .invalidUser: "The JWT's sub is no user id."
-        case .invalidSession: "The JWT's sid is no session id."
+        case .wrongIssuer: "The JWT's iss is not the jwtIssuer of the app's policy."
+        case .wrongAudience: "The JWT's aud does not contain the jwtAudience of the app's policy."
+        case .invalidUser: "The JWT's sub is not a valid user id."
+        case .invalidSession: "The JWT's sid is not a valid session id."
         }
     }
 }
 
-/// The claims that count, read from the payload. Times are NumericDates: seconds, with decimals or without.
+/// The relevant claims of the payload. Times are NumericDates: seconds, optionally with decimals.
 struct UserClaims {
     let issuer: String?
     let audiences: [String]
@@ -46,7 +46,7 @@ struct UserClaims {
     let issuedAt: Timestamp?
     let owner: Owner
 
-    /// RFC 3339 can write no time beyond; what a claim says beyond it is no time.
+    /// The range that RFC 3339 can represent; a claim outside of it makes the JWT malformed.
     private static let seconds = 0.0...253_402_300_799.0
     private static let audiencesMax = 64
 
@@ -66,7 +66,7 @@ struct UserClaims {
         owner = try Self.owner(user, session, sessionExpiry)
     }
 
-    /// One audience, or a list of them (RFC 7519, section 4.1.3).
+    /// A single audience or a list (RFC 7519, section 4.1.3).
     private static func audiences(_ claims: JSONObject) -> [String] {
         guard let value = claims.value("aud") else { return [] }
         if value.kind == .string { return value.string(scalarsMax: Device.textScalarsMax).map { [$0] } ?? [] }

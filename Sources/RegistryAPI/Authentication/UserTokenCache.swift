@@ -1,11 +1,11 @@
 import PushRegistry
 import Synchronization
 
-/// The verifiers of the apps' policies: a policy's keys are parsed once, when it is first met, and not at each call.
+/// Caches a verifier for each app, so that the keys of a policy are parsed once and not at each call.
 final class UserTokenCache: Sendable {
     private struct Entry {
         let verifier: UserTokenVerifier
-        /// When the identity provider's keys in it were fetched.
+        /// When the identity provider's keys of the verifier were fetched.
         let fetchedAt: ContinuousClock.Instant?
     }
 
@@ -26,7 +26,7 @@ final class UserTokenCache: Sendable {
 }
 
 extension AppPolicy {
-    /// Comparing a text with itself costs a comparison of pointers, which is what this is until the policy changes.
+    /// Cheap until the policy changes: comparing a string with itself compares pointers.
     fileprivate func hasKeysAndClaims(of other: AppPolicy) -> Bool {
         jwks == other.jwks && jwksURL == other.jwksURL && jwtIssuer == other.jwtIssuer
             && jwtAudience == other.jwtAudience && sessionExpiryClaim == other.sessionExpiryClaim

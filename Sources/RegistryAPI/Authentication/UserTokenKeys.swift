@@ -3,7 +3,7 @@ import CryptoExtras
 import PushRegistry
 import StrictJSON
 
-/// The keys of an app's policy that can verify users' JWTs, ready for use.
+/// The parsed keys of an app's policy that verify users' JWTs.
 struct UserTokenKeys: Sendable {
     enum Algorithm: String, CaseIterable, Sendable {
         case hs256 = "HS256"
@@ -11,8 +11,8 @@ struct UserTokenKeys: Sendable {
         case es256 = "ES256"
     }
 
-    /// A key verifies by one algorithm, which its own members decide (`kty`, `crv`): a public RSA key never becomes the
-    /// secret of an HMAC, whatever a JWT's header says.
+    /// A key verifies by one algorithm, which its own members determine (`kty`, `crv`), never the JWT's header. So an
+    /// RSA public key cannot be used as the secret of an HMAC.
     struct Key: Sendable {
         enum Material: Sendable {
             case secret(SymmetricKey)
@@ -31,7 +31,7 @@ struct UserTokenKeys: Sendable {
             }
         }
 
-        /// In constant time if the key is a secret.
+        /// Takes constant time for a symmetric key.
         func hasSigned(_ input: [UInt8], _ signature: [UInt8]) -> Bool {
             switch material {
             case .secret(let key):
@@ -48,17 +48,17 @@ struct UserTokenKeys: Sendable {
         }
     }
 
-    /// A JWT that names no key is tried with so many at most: each costs up to 100 µs of an event loop.
+    /// The most keys to try for a JWT without a `kid`: each costs up to 100 µs of an event loop.
     static let candidatesMax = 4
 
     private let keys: [Key]
 
     var isEmpty: Bool { keys.isEmpty }
 
-    /// - Parameter text: a JWKS (RFC 7517) that was checked when the policy was put. A key that is weaker than what is
-    ///   accepted by now verifies nothing.
+    /// - Parameter text: a JWKS (RFC 7517) that was valid when the policy was saved. Keys that are too weak by today's
+    ///   rules are ignored.
     init(_ text: String?) {
-        keys = text.map { KeySet(stored: $0).keys } ?? []
+        keys = text.map { JWKS(stored: $0).keys } ?? []
     }
 
     /// The keys of a policy and those that its identity provider publishes.
@@ -66,7 +66,7 @@ struct UserTokenKeys: Sendable {
         keys = UserTokenKeys(text).keys + published
     }
 
-    /// Those that may have signed a JWT with this header. Without a `kid` every key of the algorithm may.
+    /// The candidates for a JWT with this header: without a `kid`, all keys of the algorithm.
     func keys(id: String?, algorithm: Algorithm) -> [Key] {
         keys.filter { $0.algorithm == algorithm && (id == nil || $0.id == id) }
     }

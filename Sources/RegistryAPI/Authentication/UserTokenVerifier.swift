@@ -1,23 +1,23 @@
+import ByteText
 import PushRegistry
 import StrictJSON
 
-/// Verifies users' JWTs (RFC 7519, RFC 7515) by the keys of one policy. It only computes: there is no I/O, and nothing
-/// of it leaves the event loop.
+/// Verifies users' JWTs (RFC 7519, RFC 7515) by the keys of one policy, on the event loop and without I/O.
 ///
-/// Its price is bounded: a JWT has at most `bytesMax`, and is tried with at most `UserTokenKeys.candidatesMax` keys.
-/// Measured on a busy machine of 2 cores, CPU of the service per request beyond that of a key: 26 µs for HS256, 55 µs
-/// for RS256 of 2,048 bits, 105 µs for ES256. A client calls about once while its JWT lasts, so a cache small enough
-/// to keep would rarely hit.
+/// The cost is bounded: a JWT has at most `bytesMax`, and at most `UserTokenKeys.candidatesMax` keys are tried.
+/// Measured CPU per request in addition to that of an API key, on a busy machine with 2 cores: 26 µs for HS256, 55 µs
+/// for RS256 with 2,048 bits, 105 µs for ES256. Results are not cached: a client calls about once during the life of a
+/// JWT.
 struct UserTokenVerifier: Sendable {
-    /// How far the issuer's clock may be off.
+    /// The tolerated difference of the issuer's clock.
     static let leewaySeconds: Int64 = 30
-    /// The longest JWT that is looked at.
+    /// Longer JWTs are not parsed.
     static let bytesMax = 8 * 1024
 
     let keys: UserTokenKeys
     let policy: AppPolicy
 
-    /// - Parameter lateness: how long after its expiry a token still is accepted, for what was queued while offline.
+    /// - Parameter lateness: how long after its expiry a JWT is still accepted, for calls that were queued offline.
     func verify(
         _ token: String, at now: Timestamp, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) throws(UserTokenFault) -> UserToken {
@@ -29,8 +29,8 @@ struct UserTokenVerifier: Sendable {
         return UserToken(owner: claims.owner, issuedAt: claims.issuedAt, keyID: key.id)
     }
 
-    /// The key of the policy that signed the token. The header chooses among the keys that fit its algorithm; it never
-    /// says how a key is to be used.
+    /// The key that verifies the signature. The header only selects among the keys of its algorithm; it does not
+    /// determine how a key is used.
     private func signer(of parts: UserTokenParts) throws(UserTokenFault) -> UserTokenKeys.Key {
         let header = try UserTokenHeader(parts.header)
         let candidates = keys.keys(id: header.keyID, algorithm: header.algorithm)
@@ -40,7 +40,7 @@ struct UserTokenVerifier: Sendable {
         throw .badSignature
     }
 
-    /// Whether a key that is not here could prove a token that was refused: the token names one, or names none.
+    /// Whether another key could verify a refused JWT: its `kid` is unknown, or it has none.
     static func mayNeedAnotherKey(_ token: String, refusedFor fault: UserTokenFault) -> Bool {
         switch fault {
         case .noKeys: (try? UserTokenParts(token)).flatMap { try? UserTokenHeader($0.header) } != nil
@@ -59,7 +59,7 @@ struct UserTokenVerifier: Sendable {
         if let issuer = policy.jwtIssuer, claims.issuer != issuer { throw .wrongIssuer }
         if let audience = policy.jwtAudience, !claims.audiences.contains(audience) { throw .wrongAudience }
         if let notBefore = claims.notBefore, now < notBefore.preceding(by: leeway) { throw .notYetValid }
-        // A token from the future would outlast the logouts that come before then.
+        // A JWT from the future would survive the logouts before its `iat`.
         if let issuedAt = claims.issuedAt, now < issuedAt.preceding(by: leeway) { throw .notYetValid }
         if let expiresAt = claims.expiresAt, now >= expiresAt.advanced(by: leeway).advanced(by: lateness) {
             throw .expired
@@ -72,7 +72,7 @@ struct UserTokenParts {
     let header: [UInt8]
     let payload: [UInt8]
     let signature: [UInt8]
-    /// What was signed: the first two parts as they came.
+    /// The signed text: the first two parts, not decoded.
     let signingInput: [UInt8]
 
     init(_ token: String) throws(UserTokenFault) {
@@ -88,7 +88,7 @@ struct UserTokenParts {
     }
 }
 
-/// What the header says that counts. An extension that must be understood (`crit`) is not.
+/// The relevant members of the header. A JWT with `crit` is refused: no extension is supported.
 private struct UserTokenHeader {
     let algorithm: UserTokenKeys.Algorithm
     let keyID: String?

@@ -1,32 +1,34 @@
 import PushRegistry
 import StrictJSON
 
-/// The body of `POST /v1/apps/{app}/feedback`: a JSON array, or one JSON text a line (NDJSON). An item that is bad is
-/// left out and its faults are listed; the others count.
+/// The body of `POST /v1/apps/{app}/feedback`: a JSON array, or one JSON text per line (NDJSON). Invalid items are
+/// skipped and their faults are listed; the others are applied.
 struct FeedbackBody: Sendable {
     static let itemsMax = 10_000
     static let faultsMax = 100
 
-    /// A fault, with the item's number from 0 and a pointer from the item's root.
     struct ItemFault: Sendable {
+        /// The item's index, from 0.
         let index: Int
+        /// Its pointer begins at the item.
         let fault: JSONFault
     }
 
     private(set) var items: [FeedbackItem] = []
+    /// The number of invalid items.
     private(set) var invalid = 0
-    /// The first ones.
+    /// The first `faultsMax` faults.
     private(set) var errors: [ItemFault] = []
 
     private let app: AppNumber
     private let receivedAt: Timestamp
 
-    /// Takes tens of milliseconds for thousands of items: not for an event loop.
+    /// Takes tens of milliseconds for thousands of items, so it must not run on an event loop.
     ///
     /// - Parameters:
-    ///   - form: the form that the Content-Type names; nil if the first character decides.
-    ///   - receivedAt: which times are plausible depends on it.
-    /// - Throws: `JSONFaults` for a body of another form; `APIError.tooManyItems`.
+    ///   - form: the form by the Content-Type; nil if the first character decides.
+    ///   - receivedAt: the time by which timestamps are checked for plausibility.
+    /// - Throws: `JSONFaults` for a body of neither form; `APIError.tooManyItems`.
     static func parse(
         _ bytes: [UInt8], as form: ListForm?, app: AppNumber, receivedAt: Timestamp = .now()
     ) throws -> FeedbackBody {
@@ -51,8 +53,8 @@ struct FeedbackBody: Sendable {
 // MARK: - The list
 
 extension FeedbackBody {
-    /// An array of good items is read in one go. As soon as anything is wrong each item is read alone, so that its
-    /// faults are its own.
+    /// Parses all items in one document. If there is a fault, each item is parsed again on its own, to assign the
+    /// faults to items.
     private mutating func readArray(_ bytes: [UInt8]) throws {
         let document = try JSONDocument(bytes)
         guard let array = document.root.array(elementsMax: .max) else { throw JSONFaults(document.faults) }
@@ -64,11 +66,11 @@ extension FeedbackBody {
         for value in values { readAlone(value.rawBytes) }
     }
 
-    /// - Parameter isStated: whether the Content-Type names this form.
+    /// - Parameter isStated: whether the Content-Type determined the form.
     private mutating func readLines(_ bytes: [UInt8], isStated: Bool) throws {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(Self.isSpace) }
         guard lines.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
-        // The first line may be a part of one JSON text that extends over several lines.
+        // Without a Content-Type, the body may be one JSON text on several lines: then the first line is malformed.
         if !isStated, let first = lines.first { _ = try JSONDocument(Array(first)) }
         for line in lines { readAlone(line) }
     }

@@ -3,7 +3,7 @@ import PushRegistry
 import StrictJSON
 
 extension FeedbackItem {
-    /// Reads `{token or installId, provider?, reason, timestamp?, generation?}`. Nil where a fault was added.
+    /// Parses `{token or installId, provider?, reason, timestamp?, generation?}`. Nil after a fault.
     init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
         let subject = item.subject(of: app)
@@ -24,17 +24,17 @@ private struct FeedbackSubject {
 }
 
 extension JSONObject {
-    /// The provider is `apns` by default, unless an installation is named: that one's token is meant then.
+    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead.
     fileprivate func subject(of app: AppNumber) -> FeedbackSubject? {
         let text = string("token", scalarsMax: Token.charactersMax)
         let name = string("installId", scalarsMax: Device.textScalarsMax)
         let namesProvider = value("provider") != nil
         let provider = provider()
         if value("token") == nil, value("installId") == nil {
-            refuse("token", .required, "An item needs a token or an installId.")
+            refuse("token", .required, "An item requires a token or an installId.")
             return nil
         }
-        let installID = name.flatMap { name in made("installId") { () throws(InvalidValue) in try InstallID(name) } }
+        let installID = name.flatMap { name in parsed("installId") { () throws(InvalidValue) in try InstallID(name) } }
         guard let provider, text != nil || installID != nil else { return nil }
         let candidates = namesProvider || installID == nil ? [provider] : Provider.allCases
         guard let addresses = text.map({ addresses($0, among: candidates, of: app) }) ?? [] else { return nil }
@@ -42,7 +42,7 @@ extension JSONObject {
             installID: installID, provider: candidates.count == 1 ? provider : nil, addresses: addresses)
     }
 
-    /// Where the token can be held. Nil, and a fault, where it is no token of any of the providers.
+    /// One address for each provider for which the token is valid; nil, with a fault, if there is none.
     private func addresses(_ text: String, among providers: [Provider], of app: AppNumber) -> [TokenAddress]? {
         var addresses: [TokenAddress] = []
         var reason: InvalidValue?
@@ -55,11 +55,11 @@ extension JSONObject {
             }
         }
         guard addresses.isEmpty, let reason else { return addresses }
-        refuse("token", JSONFault.Code(rawValue: reason.code), reason.detail)
+        refuse("token", reason)
         return nil
     }
 
-    /// A string or a number, which is kept as its digits.
+    /// A string, or the digits of a number.
     fileprivate func reason() -> String? {
         guard let value = value("reason", .required) else { return nil }
         switch value.kind {
@@ -74,34 +74,24 @@ extension JSONObject {
         }
     }
 
-    /// RFC 3339, or milliseconds since 1970. Seconds taken for milliseconds lie in 1970: such a time would make every
-    /// verdict outdated, and the dead tokens would stay.
+    /// RFC 3339, or milliseconds since 1970. Seconds instead of milliseconds would be a time in 1970: every verdict
+    /// would be outdated and dead tokens would stay, so implausible times are refused.
     fileprivate func time(receivedAt: Timestamp) -> Timestamp? {
         guard let value = value("timestamp") else { return nil }
         let time =
             value.kind == .string
             ? value.string(scalarsMax: Device.textScalarsMax).flatMap { Timestamp($0) }
             : value.integer().flatMap { Timestamp(milliseconds: $0) }
-        if time == nil { value.refuse(.invalidTime, "This must be a time of RFC 3339, or milliseconds since 1970.") }
+        if time == nil { value.refuse(.invalidTime, "This must be an RFC 3339 time, or milliseconds since 1970.") }
         guard let time, time < Self.earliestTime || time > receivedAt.advanced(by: .days(1)) else { return time }
         value.refuse(
             .outOfRange,
-            "This must be a time from 2015 to a day from now: of RFC 3339, or milliseconds (not seconds) since 1970.")
+            "This must be between 2015 and tomorrow: an RFC 3339 time, or milliseconds (not seconds) since 1970.")
         return nil
     }
 
-    /// 2015-01-01T00:00:00Z. The providers' present interfaces are younger.
+    /// 2015-01-01T00:00:00Z, before the providers' current APIs existed.
     private static let earliestTime = Timestamp(microseconds: 1_420_070_400_000_000)
-
-    /// The value, or nil and a fault at the member.
-    private func made<Value>(_ name: StaticString, _ make: () throws(InvalidValue) -> Value) -> Value? {
-        do throws(InvalidValue) {
-            return try make()
-        } catch {
-            refuse(name, JSONFault.Code(rawValue: error.code), error.detail)
-            return nil
-        }
-    }
 }
 
 extension TokenAddress {

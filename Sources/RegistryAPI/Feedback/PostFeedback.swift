@@ -11,8 +11,8 @@ extension RegistryService {
             let arrivedAt = ContinuousClock.now
             let call = try await appCall(request, allowing: [.service, .sender])
             let (body, form) = try request.listBody()
-            // Ten thousand items take tens of milliseconds to read, judge and encode. On the loop, other requests would
-            // wait for that. Where the store uses the loop's connections, the task returns to the loop by itself.
+            // Ten thousand items take tens of milliseconds to parse and apply, which would block the loop's other
+            // requests. To use the loop's database connections, the task returns to the loop by itself.
             let (parsed, counts) = try await offLoop { [feedback] in
                 let parsed = try FeedbackBody.parse(body, as: form, app: call.app.number)
                 let counts = try await feedback.apply(

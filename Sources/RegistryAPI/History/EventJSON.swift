@@ -1,3 +1,4 @@
+import ByteText
 import PushRegistry
 import StrictJSON
 
@@ -14,7 +15,7 @@ extension JSONWriter {
         }
     }
 
-    /// One event, as history and feed show it (fine print 26).
+    /// An event in the history and in the feed (fine print 26).
     mutating func event(_ event: RecordedEvent) {
         object { writer in
             writer.member("cursor", event.cursor.description)
@@ -24,7 +25,7 @@ extension JSONWriter {
             writer.member("actor", event.actor)
             writer.member("installId", event.installID)
             writer.member("provider", event.provider)
-            writer.member("tokenSha256", event.tokenSHA256.map(hexadecimal))
+            writer.member("tokenSha256", event.tokenSHA256.map { String(hex: $0) })
             writer.member("userId", event.userID)
             writer.member("previousUserId", event.previousUserID)
             writer.member("state", event.state)
@@ -32,10 +33,4 @@ extension JSONWriter {
             writer.member("generationAfter", event.generationAfter)
         }
     }
-}
-
-/// Two lower-case digits a byte.
-private func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

@@ -10,25 +10,25 @@ extension HTTPField.Name {
 }
 
 extension RegistryService {
-    /// Where a reader goes on.
-    private enum FeedPlace {
+    /// The parameter `after`.
+    private enum FeedStart {
         case after(EventCursor)
-        /// The present end of the feed: a new reader needs no history.
+        /// The current end of the feed, for a reader that needs no history.
         case latest
     }
 
-    /// One event a line, oldest first. The last line's cursor, as `after`, leads on; no line: there is nothing new.
-    /// `after=latest` answers the present cursor and no event.
+    /// One event per line, oldest first. The next call passes the last line's cursor as `after`. An empty response
+    /// means that there are no new events. `after=latest` returns the current cursor and no event.
     var listChanges: Route {
         Route(.get, "/v1/apps/{app}/changes") { request in
             let call = try await appCall(request, allowing: [.service, .sender])
             let app = call.app.number
-            let page = try PageRequest<FeedPlace>(request) { text in
+            let page = try PageRequest<FeedStart>(request) { text in
                 text == "latest" ? .latest : EventCursor(text, of: app).map { .after($0) }
             }
             let after: EventCursor?
             switch page.after {
-            case .latest: return .present(try await events.latestChange(of: app))
+            case .latest: return .cursor(try await events.latestChange(of: app))
             case .after(let cursor): after = cursor
             case nil: after = nil
             }
@@ -40,13 +40,13 @@ extension RegistryService {
 
 extension ServerResponse {
     /// `{cursor}`.
-    fileprivate static func present(_ cursor: EventCursor) -> ServerResponse {
+    fileprivate static func cursor(_ cursor: EventCursor) -> ServerResponse {
         lines([cursor.description], fields: [.cursor: cursor.description]) { text, writer in
             writer.object { $0.member("cursor", text) }
         }
     }
 
-    /// NDJSON: a line for each item.
+    /// NDJSON: one line for each item.
     fileprivate static func lines<Item>(
         _ items: [Item], fields: HTTPFields = [:], _ write: (Item, inout JSONWriter) -> Void
     ) -> ServerResponse {

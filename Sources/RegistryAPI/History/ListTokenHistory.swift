@@ -8,7 +8,7 @@ import StrictJSON
 extension RegistryService {
     private static let tokenHistoryBytesMax = 64 * 1024
 
-    /// A POST that changes nothing: a token must not stand in a path (R14).
+    /// A POST although it changes nothing: a token must not be part of a path (R14).
     var listTokenHistory: Route {
         Route(.post, "/v1/apps/{app}/tokens/history", bodyBytesMax: Self.tokenHistoryBytesMax) { request in
             let call = try await appCall(request, allowing: [.service, .support])

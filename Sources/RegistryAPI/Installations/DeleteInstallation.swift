@@ -10,13 +10,13 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.client, .service])
             let (key, requester) = try installation(of: request, in: call)
             try await checkCredential(of: call, on: key)
-            let removal = Removal(
+            let deletion = Deletion(
                 key: key, requester: requester, credential: call.caller.credential,
                 sessionTombstones: call.app.policy.sessionTombstones, precondition: try ETag.precondition(request),
                 actor: call.caller.actor)
             do {
-                try await store.remove(removal)
-            } catch RemovalRefusal.credentialEnded {
+                try await installations.delete(deletion)
+            } catch DeletionRefusal.credentialEnded {
                 throw RefusedCall(.endedCredential, call.caller)
             }
             return ServerResponse(.noContent)

@@ -10,7 +10,7 @@ extension RegistryService {
         Route(.get, Self.installationPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service, .support])
             let (key, requester) = try installation(of: request, in: call)
-            let found = try await store.installation(key)
+            let found = try await installations.installation(key)
             try await checkCredential(of: call, on: key)
             guard let record = found, requester.owns(installationOf: record.installation.owner) else {
                 throw APIError.unknownInstallation

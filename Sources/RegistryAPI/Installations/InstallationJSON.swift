@@ -1,7 +1,7 @@
 import PushRegistry
 import StrictJSON
 
-/// Whom a record is shown to, and with it which members it has (R14).
+/// The members of a record that a caller may see (R14).
 struct RecordAudience {
     let showsToken: Bool
     let showsReplacement: Bool
@@ -10,7 +10,7 @@ struct RecordAudience {
     init(_ caller: Caller) {
         showsToken = caller.has(any: [.service, .sender])
         showsReplacement = caller.isService
-        explainsReachability = caller.readsEverybody
+        explainsReachability = caller.readsAllUsers
     }
 }
 
@@ -51,7 +51,7 @@ extension JSONWriter {
         }
     }
 
-    /// The members `settings` and `device`, as an app sends them.
+    /// The members `settings` and `device`, in the form of a registration.
     mutating func snapshot(_ snapshot: Snapshot) {
         name("settings")
         settings(snapshot.settings)
@@ -61,18 +61,12 @@ extension JSONWriter {
 
     private mutating func settings(_ settings: NotificationSettings) {
         object { writer in
-            writer.member("authorizationStatus", settings.authorizationStatus.rawValue)
-            writer.member("soundSetting", settings.soundSetting.rawValue)
-            writer.member("badgeSetting", settings.badgeSetting.rawValue)
-            writer.member("alertSetting", settings.alertSetting.rawValue)
-            writer.member("notificationCenterSetting", settings.notificationCenterSetting.rawValue)
-            writer.member("lockScreenSetting", settings.lockScreenSetting.rawValue)
-            writer.member("carPlaySetting", settings.carPlaySetting.rawValue)
-            writer.member("criticalAlertSetting", settings.criticalAlertSetting.rawValue)
-            writer.member("announcementSetting", settings.announcementSetting.rawValue)
-            writer.member("alertStyle", settings.alertStyle.rawValue)
-            writer.member("showPreviewsSetting", settings.showPreviewsSetting.rawValue)
-            writer.member("providesAppNotificationSettings", settings.providesAppNotificationSettings)
+            var settings = settings
+            var members = SettingsWriter()
+            // A copy of the writer would copy its buffer.
+            swap(&members.writer, &writer)
+            settings.visitAll(&members)
+            swap(&members.writer, &writer)
         }
     }
 
@@ -105,5 +99,18 @@ extension JSONWriter {
             writer.member("latitude", location.latitude)
             writer.member("longitude", location.longitude)
         }
+    }
+}
+
+/// Writes each setting as a member of its name.
+private struct SettingsWriter: NotificationSettingsVisitor {
+    var writer = JSONWriter(capacity: 0)
+
+    mutating func visit<Setting: OpenSetting>(_ name: StaticString, _ setting: inout Setting) {
+        writer.member(name, setting.rawValue)
+    }
+
+    mutating func visit(_ name: StaticString, _ flag: inout Bool?) {
+        writer.member(name, flag)
     }
 }

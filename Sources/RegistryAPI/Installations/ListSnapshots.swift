@@ -12,7 +12,7 @@ extension RegistryService {
             let page = try PageRequest<Int64>(request)
             let (key, requester) = try installation(of: request, in: call)
             try await checkOwner(of: key, for: requester)
-            guard let found = try await store.snapshots(of: key, before: page.after, limit: page.limit) else {
+            guard let found = try await installations.snapshots(of: key, before: page.after, limit: page.limit) else {
                 throw APIError.unknownInstallation
             }
             return .json(text(of: found))

@@ -6,18 +6,17 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    /// How long after its expiry a JWT may still log its user out: such a call may have waited for a network.
+    /// How long after its expiry a JWT may still log out its user: the app may have been offline.
     static let logoutLateness = ISO8601Duration.days(30)
 
-    /// The largest body of a logout.
     static let logoutBytesMax = 4 * 1024
 
     var logOutInstallation: Route {
         Route(.post, Self.installationPattern + "/logout", bodyBytesMax: Self.logoutBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service], lateness: Self.logoutLateness)
-            try call.caller.checkNaming(in: request)
+            try call.caller.checkActingHeaders(in: request)
             let body = try request.jsonBody()
-            let requester = try Logout.Requester(request, by: call.caller)
+            let requester = try Logout.Initiator(request, by: call.caller)
             let logout = Logout(
                 key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
                 reader: call.caller.isService ? .service : nil, keepsAnonymous: try LogoutBody.keepsAnonymous(body),
@@ -45,7 +44,7 @@ extension RegistryService {
     }
 }
 
-/// `{keepAnonymous?}`, or nothing.
+/// `{keepAnonymous?}`, or an empty body.
 enum LogoutBody {
     static func keepsAnonymous(_ body: [UInt8]) throws(JSONFaults) -> Bool {
         guard !body.isEmpty else { return false }
@@ -56,8 +55,8 @@ enum LogoutBody {
     }
 }
 
-extension Logout.Requester {
-    /// The user of a JWT, or whom a service names.
+extension Logout.Initiator {
+    /// The user of a JWT, or the user that a service names.
     fileprivate init(_ request: ServerRequest, by caller: Caller) throws(APIError) {
         if let owner = try Owner(request, by: caller) {
             self = .user(owner, credentialIssuedAt: caller.user?.issuedAt)

@@ -12,31 +12,31 @@ extension RegistryService {
     var putInstallation: Route {
         Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
             let last = directory.lastRead
-            let judged = Result { try registration(request, in: last) }
-            if case .success(let (accepted, app)) = judged {
+            let first = Result { try registration(request, in: last) }
+            if case .success(let (accepted, app)) = first {
                 do {
-                    let outcome = try await store.register(accepted, ifDirectoryIs: last.version)
+                    let outcome = try await installations.register(accepted, ifDirectoryIs: last.version)
                     return response(outcome, to: accepted, of: app)
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
-            let (accepted, app) = try await fetchingMissingKey(first: current === last ? judged : nil) {
+            let (accepted, app) = try await fetchingMissingKey(first: current === last ? first : nil) {
                 try registration(request, in: current)
             }
-            return response(try await store.register(accepted), to: accepted, of: app)
+            return response(try await installations.register(accepted), to: accepted, of: app)
         }
     }
 
-    /// The registration that a request asks for, judged by a directory.
+    /// The registration of a request, authorized by a directory.
     ///
-    /// The handler above judges by the directory as it was read last, and the store's look-up checks in its one trip
-    /// that this is still the present one. A call that is refused by it, or meets a newer one, is judged by the
-    /// present directory, so that a new key, a revoked one and a new policy count from the next request on.
+    /// The handler first uses the last snapshot of the directory; the store checks in the same round trip that it is
+    /// still current. If the request is refused, or the directory has changed, the handler repeats the authorization
+    /// with the current directory. So new keys, revoked keys and new policies count from the next request on.
     private func registration(
         _ request: ServerRequest, in directory: DirectorySnapshot
     ) throws -> (Registration, App) {
         let call = try appCall(request, allowing: [.client, .service], in: directory)
-        try call.caller.checkNaming(in: request)
+        try call.caller.checkActingHeaders(in: request)
         let body = try request.jsonBody()
         let owner = try Owner(request, by: call.caller)
         let registration = Registration(
@@ -65,15 +65,5 @@ extension RegistryService {
         }
         return .json(
             writer, status: outcome.status == .created ? .created : .ok, fields: [.eTag: ETag.make(outcome.generation)])
-    }
-}
-
-extension ServerResponse {
-    static func json(
-        _ writer: JSONWriter, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]
-    ) -> ServerResponse {
-        var fields = fields
-        fields[.contentType] = "application/json"
-        return ServerResponse(status, fields: fields, body: .bytes(writer.bytes))
     }
 }

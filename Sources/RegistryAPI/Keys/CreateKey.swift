@@ -40,7 +40,7 @@ enum KeyBody {
         let name = root?.string("name", .required, scalarsMax: Device.textScalarsMax)
         let names = root?.array("roles", .required, elementsMax: Role.allCases.count)
         if let names, !names.contains(where: { _ in true }) {
-            names.value.refuse(.required, "A key needs at least one role.")
+            names.value.refuse(.required, "A key requires at least one role.")
         }
         let roles = names?.compactMap { value -> Role? in
             guard let name = value.string(scalarsMax: Device.textScalarsMax) else { return nil }

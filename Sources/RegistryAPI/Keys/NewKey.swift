@@ -1,7 +1,7 @@
 import Foundation
 import PushRegistry
 
-/// A new key: `text` is shown once, to the caller that asked for it, and `key` is stored.
+/// A new API key: `text` is shown once, in the response that creates it, and `key` is stored.
 public struct NewKey: Sendable {
     public let text: String
     public let key: APIKey

@@ -2,12 +2,12 @@ import HTTPServer
 import PushRegistry
 import Synchronization
 
-/// How often keys and addresses may call, and how often an address may fail to authenticate.
+/// Limits how often keys and addresses may call, and how often an address may fail to authenticate.
 ///
-/// One serves all event loops of the process, so that the limits hold for the process whole; several processes behind a
-/// balancer each have their own. Its lock is held for the arithmetic of a bucket and nothing else.
+/// All event loops of a process share one object, so the limits apply to the whole process. Processes behind a load
+/// balancer each have their own. The lock is held only for the arithmetic of one bucket.
 public final class CallLimits: Sendable {
-    /// Buckets of each kind: some ten megabytes at most.
+    /// Buckets of each kind; they take at most about ten megabytes.
     static let bucketsMax = 65_536
 
     private struct Name: Hashable, Sendable {
@@ -25,13 +25,13 @@ public final class CallLimits: Sendable {
     private let failed = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let start = ContinuousClock.now
 
-    /// - Parameter failures: failed authentications of one address.
+    /// - Parameter failures: the limit of failed authentications of one address.
     public init(failures: AppPolicy.RateLimit = AppPolicy.RateLimit(rate: 10, burst: 100)) {
         self.failures = failures
     }
 
-    /// Counts a call against the app's limits of its key and of its address. The users of an app share no key's limit:
-    /// who calls with a JWT is limited by address alone.
+    /// Counts a call against the app's limits for the key and for the address. A call with a JWT counts only against
+    /// the address.
     ///
     /// - Throws: `APIError.tooManyRequests`.
     func admit(_ caller: Caller, from address: IPAddress, to app: App) throws(APIError) {
@@ -50,8 +50,8 @@ public final class CallLimits: Sendable {
         throw .tooManyRequests(retryAfter: wait)
     }
 
-    /// Whether a credential of the address is looked at: not once it failed too often, and then no good one either,
-    /// since the answer would tell a right guess from a wrong one.
+    /// Whether credentials from the address are checked. After too many failures even a valid one is refused: otherwise
+    /// the response would reveal a correct guess.
     func mayAuthenticate(from address: IPAddress) -> Bool {
         let now = ContinuousClock.now - start
         return failed.withLock { $0.has(address.network, limit: failures, at: now) }

@@ -1,10 +1,10 @@
 import PushRegistry
 
-/// Token buckets by name: each holds up to a burst of calls and gains its rate a second.
+/// Token buckets by name: each holds up to `burst` calls and gains `rate` calls per second.
 ///
-/// A value that is told the time. It is bounded: two generations of buckets, and the older one is forgotten when the
-/// younger is full, so that frequent callers stay and a flood of names costs no more memory. A
-/// forgotten bucket is a full one.
+/// A value that takes the time as an argument. Its memory is bounded: there are two generations of buckets, and when
+/// the younger is full, the older is dropped. So frequent callers stay in spite of a flood of names. A dropped bucket
+/// counts as full.
 struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
     private struct Bucket {
         var level: Double
@@ -15,16 +15,16 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
     private var young: [Name: Bucket] = [:]
     private var old: [Name: Bucket] = [:]
 
-    /// - Parameter countMax: how many buckets are kept at most.
+    /// - Parameter countMax: the largest number of buckets.
     init(countMax: Int) {
         generationMax = max(1, countMax / 2)
     }
 
     var count: Int { young.count + old.count }
 
-    /// Whether the bucket holds a call; takes none.
+    /// Whether the bucket holds at least one call. Takes none.
     ///
-    /// - Parameter now: the time of a clock that does not go back.
+    /// - Parameter now: the time of a monotonic clock.
     func has(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Bool {
         bucket(name, limit, at: now).level >= 1
     }
@@ -39,7 +39,7 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
 
     /// Takes one call out of the bucket.
     ///
-    /// - Parameter now: the time of a clock that does not go back.
+    /// - Parameter now: the time of a monotonic clock.
     /// - Returns: nil if the call is admitted, else the wait until the next one is.
     mutating func take(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Duration? {
         var bucket = bucket(name, limit, at: now)

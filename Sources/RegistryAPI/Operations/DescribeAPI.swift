@@ -1,26 +1,27 @@
 // GET /openapi.json
 
+import ByteText
 import Crypto
 import HTTPServer
 import HTTPTypes
 import HTTPWire
 import OpenAPIDocument
 
-/// The description of this API in OpenAPI 3.1, as it is served.
+/// The OpenAPI 3.1 description of this API.
 ///
-/// Tests hold it to the routes, to the roles that they ask for, and to what they really answer.
+/// Tests compare it with the routes, with the roles that they require, and with real responses.
 public struct APIDescription: Sendable {
     let text: [UInt8]
-    /// Of this text, quotes included.
+    /// The entity tag of `text`, with quotes.
     let entityTag: String
 
-    /// - Parameter version: of the build.
+    /// - Parameter version: the version of the build.
     public init(version: String) {
         text = Array(OpenAPIDocument.template.replacing("{version}", with: version).utf8)
-        entityTag = "\"" + SHA256.hash(data: text).prefix(16).map { String($0, radix: 16) }.joined() + "\""
+        entityTag = "\"\(String(hex: SHA256.hash(data: text).prefix(16)))\""
     }
 
-    /// Whether the caller has this text already (RFC 9110, section 13.1.2: a weak comparison).
+    /// Whether the client has this text already (RFC 9110, section 13.1.2: a weak comparison).
     fileprivate func isKnown(_ ifNoneMatch: String?) -> Bool {
         guard let ifNoneMatch else { return false }
         return ifNoneMatch == "*" || ifNoneMatch.contains(entityTag)

@@ -1,6 +1,6 @@
-// GET /healthz: the process answers.
-// GET /readyz: it can do its work.
-// GET /metrics: its counters, in Prometheus' text format.
+// GET /healthz: the process is up.
+// GET /readyz: the service can do its work.
+// GET /metrics: metrics in the Prometheus text format.
 
 import HTTPServer
 import HTTPTypes
@@ -8,11 +8,11 @@ import StrictJSON
 
 /// Whether the service can do its work.
 public struct ReadinessCheck: Sendable {
-    /// What a look found.
+    /// The result of a check.
     public struct Finding: Sendable {
-        /// What keeps the service from serving; empty if nothing does.
+        /// The reasons why the service is not ready; empty if it is.
         public var obstacles: [String]
-        /// What keeps it from a part of its work, such as audiences; it goes on with the rest.
+        /// The functions that do not work, such as audiences, although the service is ready.
         public var degraded: [String]
 
         public init(obstacles: [String], degraded: [String] = []) {
@@ -21,10 +21,10 @@ public struct ReadinessCheck: Sendable {
         }
     }
 
-    public let look: @Sendable () async -> Finding
+    public let check: @Sendable () async -> Finding
 
-    public init(look: @escaping @Sendable () async -> Finding) {
-        self.look = look
+    public init(check: @escaping @Sendable () async -> Finding) {
+        self.check = check
     }
 }
 
@@ -38,7 +38,7 @@ extension RegistryService {
 
     var ready: Route {
         Route(.get, "/readyz") { _ in
-            let finding = await readiness.look()
+            let finding = await readiness.check()
             var writer = JSONWriter()
             writer.object { writer in
                 writer.member("status", finding.obstacles.isEmpty ? "ready" : "unavailable")

@@ -3,59 +3,51 @@ import HTTPTypes
 import PushRegistry
 import StrictJSON
 
-/// Why a call did not succeed, in the terms of the API. What a client sees of it is decided in `problem` alone.
+/// An error of the API. Only `problem` decides what a client sees of it.
 enum APIError: Error {
     case missingCredential
     case invalidCredential
     case invalidUserToken(UserTokenFault)
-    /// The keys of the app's identity provider cannot be had: nobody knows whether the JWT is good.
+    /// The key set of the app's identity provider cannot be fetched, so it is unknown whether the JWT is valid.
     case keySetUnavailable(retryAfter: Duration)
-    /// R7: a JWT from before a logout of its user, or of a session that has ended.
+    /// R7: the JWT was issued before a logout of its user, or its session has ended.
     case endedCredential
     case tooManyFailedAuthentications
     case tooManyRequests(retryAfter: Duration)
-    /// There is no such app, or it is none of the caller's.
+    /// The app does not exist, or the credential belongs to another app.
     case unknownApp
     case forbidden(String)
-    /// A logout by the publishable key that does not show the generation of an owned installation.
+    /// A logout of an owned installation by the publishable key without its current generation.
     case unprovenLogout
     case unsupportedMediaType(String)
     case invalidBody([JSONFault])
     case invalidParameters([ParameterFault])
     case unknownInstallation
     case unknownKey
-    /// A list of more items than one call may bring.
+    /// The body contains more items than one call may.
     case tooManyItems(max: Int)
-    /// The feed or a history cannot go on from the cursor.
+    /// The feed or a history cannot continue from the cursor.
     case cursorExpired
-    /// R8: the present generation, 0 if there is no installation; nil if the caller may not read the record.
+    /// R8: the current generation, 0 if there is no installation; nil if the caller may not read the record.
     case outdated(generation: Int64?)
-    /// A conditional change of a policy or segment that another change came before. The present revision, if there is
-    /// one.
+    /// `If-Match` of a policy or segment failed. The current revision, if there is one.
     case changedMeanwhile(revision: String?)
-    /// The app's stored policy cannot be used by this version of the service.
+    /// This version of the service cannot use the app's stored policy.
     case unusablePolicy(String)
-    /// R7.
+    /// R7: the session of a registration has ended.
     case sessionEnded
     case unknownSegment
-    /// A segment that would lead back to itself, with the places that do so.
+    /// The segment would contain itself. The references that lead to it.
     case segmentCycle([JSONFault])
     case segmentInUse
     case tooManySegments
-    /// An audience that takes longer to find than it may.
+    /// The query of an audience exceeded its time limit.
     case tooExpensive
     case store(StoreError)
 }
 
-/// What is wrong with a header field, a part of the path or a query parameter.
-struct ParameterFault: Sendable {
-    let parameter: String
-    let code: String
-    let detail: String
-}
-
 extension APIError {
-    /// Status, code and sentence of each error, as the error page lists them.
+    /// Status, code and detail of each error. The error page lists them.
     var problem: Problem {
         switch self {
         case .missingCredential:
@@ -65,7 +57,7 @@ extension APIError {
         case .invalidCredential:
             Problem(
                 .unauthorized, code: "invalid-credential",
-                detail: "No key or JWT of this app: it is not known, or was revoked.",
+                detail: "This is not a key or JWT of this app, or it was revoked.",
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .invalidUserToken(let fault):
             Problem(
@@ -84,20 +76,20 @@ extension APIError {
         case .tooManyRequests(let wait):
             Problem(
                 .tooManyRequests, code: "too-many-requests",
-                detail: "This key or address calls more often than the app allows.",
+                detail: "This key or address exceeds the rate limit of the app.",
                 fields: [.retryAfter: wait.wholeSecondsUp])
         case .tooManyFailedAuthentications:
             Problem(
                 .tooManyRequests, code: "too-many-failed-authentications",
-                detail: "Too many calls from this address came with a bad credential.", fields: [.retryAfter: "1"])
+                detail: "Too many calls from this address had an invalid credential.", fields: [.retryAfter: "1"])
         case .unknownApp:
-            Problem(.notFound, code: "unknown-app", detail: "There is no such app.")
+            Problem(.notFound, code: "unknown-app", detail: "This app does not exist.")
         case .forbidden(let detail):
             Problem(.forbidden, code: "forbidden", detail: detail)
         case .unprovenLogout:
             Problem(
                 .forbidden, code: "forbidden",
-                detail: "Logging out a user's installation needs a JWT, or If-Match with the present generation.")
+                detail: "Logging out a user's installation requires a JWT, or If-Match with the current generation.")
         case .unsupportedMediaType(let expected):
             Problem(
                 .unsupportedMediaType, code: "unsupported-media-type", detail: "The body must be \(expected).",
@@ -105,14 +97,14 @@ extension APIError {
         case .invalidBody(let faults):
             Problem(
                 .badRequest, code: faults.first?.code == .malformed ? "malformed-json" : "invalid-body",
-                detail: "The body does not fit; errors lists every fault.")
+                detail: "The body is invalid; errors lists every fault.")
         case .invalidParameters(let faults):
             Problem(
                 .badRequest,
                 code: faults.contains { $0.code == "invalid-header" } ? "invalid-header" : "invalid-parameter",
-                detail: "A part of the request other than its body does not fit; errors lists every fault.")
+                detail: "The path, the query or a header is invalid; errors lists every fault.")
         case .unknownInstallation:
-            Problem(.notFound, code: "unknown-installation", detail: "There is no such installation.")
+            Problem(.notFound, code: "unknown-installation", detail: "This installation does not exist.")
         case .unknownKey:
             Problem(.notFound, code: "unknown-key", detail: "The app has no such key.")
         case .tooManyItems(let max):
@@ -120,16 +112,16 @@ extension APIError {
         case .cursorExpired:
             Problem(
                 .gone, code: "cursor-expired",
-                detail: "What follows this cursor cannot be told any more. Read from the beginning, without after.")
+                detail: "The events after this cursor are no longer available. Read from the beginning, without after.")
         case .outdated(let generation):
             Problem(
                 .preconditionFailed, code: "outdated",
-                detail: "If-Match names another generation than the present one.",
+                detail: "If-Match does not name the current generation.",
                 fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
         case .changedMeanwhile(let revision):
             Problem(
                 .preconditionFailed, code: "outdated",
-                detail: "If-Match names another version than the present one. Read it again, and decide anew.",
+                detail: "If-Match does not name the current version. Read it again and repeat the change.",
                 fields: revision.map { [.eTag: ETag.make($0)] } ?? [:])
         case .unusablePolicy(let reason):
             Problem(
@@ -142,22 +134,22 @@ extension APIError {
         case .unknownSegment:
             Problem(.notFound, code: "unknown-segment", detail: "The app has no such segment.")
         case .segmentCycle:
-            Problem(.badRequest, code: "segment-cycle", detail: "The segment would lead back to itself.")
+            Problem(.badRequest, code: "segment-cycle", detail: "The segment would contain itself.")
         case .segmentInUse:
             Problem(.conflict, code: "segment-in-use", detail: "Another segment names this one.")
         case .tooManySegments:
-            Problem(.conflict, code: "too-many-segments", detail: "The app has as many segments as it may have.")
+            Problem(.conflict, code: "too-many-segments", detail: "The app has the largest number of segments already.")
         case .tooExpensive:
             Problem(
                 .unprocessableContent, code: "filter-too-expensive",
-                detail: "Finding this audience takes longer than it may. Ask for less; explain tells how it is found.")
+                detail: "The query exceeds its time limit. Simplify the filter; explain shows the plan.")
         case .store(.unavailable):
             Problem(
-                .serviceUnavailable, code: "database-unavailable", detail: "The database is away. Try again.",
+                .serviceUnavailable, code: "database-unavailable", detail: "The database cannot be reached. Try again.",
                 fields: [.retryAfter: "1"])
         case .store(.overloaded):
             Problem(
-                .serviceUnavailable, code: "overloaded", detail: "More calls wait than can be served. Try again.",
+                .serviceUnavailable, code: "overloaded", detail: "Too many calls are waiting. Try again.",
                 fields: [.retryAfter: "1"])
         case .store(.failed):
             Problem(.internalServerError, code: "internal-error", detail: "The server failed to answer this request.")
@@ -166,7 +158,7 @@ extension APIError {
 }
 
 extension APIError {
-    /// What a handler may have thrown, as an error of the API; nil for what is none of its own.
+    /// The API error for an error of a handler; nil for an error of another kind.
     init?(_ error: any Error) {
         switch error {
         case let error as APIError: self = error
@@ -178,10 +170,10 @@ extension APIError {
         case RegistrationRefusal.sessionEnded: self = .sessionEnded
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
-        case RemovalRefusal.outdated(let generation): self = .outdated(generation: generation)
+        case DeletionRefusal.outdated(let generation): self = .outdated(generation: generation)
         case PolicyRefusal.outdated(let revision): self = .changedMeanwhile(revision: revision)
         case EventRefusal.cursorExpired: self = .cursorExpired
-        case RemovalRefusal.notFound: self = .unknownInstallation
+        case DeletionRefusal.notFound: self = .unknownInstallation
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
         case SegmentRefusal.inUse: self = .segmentInUse
         case SegmentRefusal.tooMany: self = .tooManySegments
@@ -191,14 +183,14 @@ extension APIError {
 }
 
 extension Duration {
-    /// As `Retry-After` tells it: at least a second.
+    /// The value of `Retry-After`: whole seconds, at least 1 and at most a day.
     fileprivate var wholeSecondsUp: String {
         let seconds = self / .seconds(1)
         return String(Int(min(max(1, seconds.rounded(.up)), 86_400)))
     }
 }
 
-/// An error that is a matter of who called, with the caller for the audit log.
+/// An error that depends on the caller, with the caller for the audit log.
 struct RefusedCall: Error {
     let error: APIError
     let caller: Caller

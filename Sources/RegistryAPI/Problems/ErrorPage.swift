@@ -1,4 +1,4 @@
-// GET /errors: the page to which the `type` of every problem document leads.
+// GET /errors: the `type` of every problem document links to an entry of this page.
 
 import HTTPServer
 import HTTPTypes
@@ -6,9 +6,9 @@ import HTTPWire
 import OpenAPIDocument
 import StrictJSON
 
-/// A page for people, with an entry for each code of a problem document (RFC 9457, section 3.1.1).
+/// An HTML page with an entry for each code of a problem document (RFC 9457, section 3.1.1).
 ///
-/// The entries are the examples of errors in the description of the API, and the faults of the HTTP message itself.
+/// The entries are the examples of errors in the OpenAPI description, and the errors of the HTTP engine.
 public struct ErrorPage: Sendable {
     static let path = "/errors"
 
@@ -17,7 +17,7 @@ public struct ErrorPage: Sendable {
     private struct Entry {
         let code: String
         let status: Int
-        /// With code in backticks.
+        /// Code is in backticks.
         let advice: String
     }
 
@@ -32,10 +32,10 @@ public struct ErrorPage: Sendable {
         text = Array((Self.head + sections).utf8)
     }
 
-    /// A link that is relative to the service, which knows its own paths and not the names under which it is reached.
+    /// A relative link: the service does not know its public host name.
     static func link(to code: String) -> String { "\(path)#\(code)" }
 
-    /// `components.examples` of the description.
+    /// `components.examples` of the OpenAPI description.
     private static var describedErrors: [Entry] {
         let document = try? JSONDocument(Array(OpenAPIDocument.template.utf8), depthMax: 64)
         let examples = document?.root.object()?.object("components")?.object("examples")?.members ?? []
@@ -56,7 +56,7 @@ public struct ErrorPage: Sendable {
         """
     }
 
-    /// Text with code in backticks.
+    /// Escapes a text and turns backticks into `<code>`.
     private static func html(_ text: String) -> String {
         let escaped = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
         let parts = escaped.split(separator: "`", omittingEmptySubsequences: false)
@@ -67,8 +67,8 @@ public struct ErrorPage: Sendable {
         <!doctype html>
         <html lang="en"><meta charset="utf-8"><title>Errors of push-registry</title>
         <h1>Errors of push-registry</h1>
-        <p>Every error is a problem document (RFC 9457). Programs decide by <code>code</code>; <code>type</code> leads
-        to the entry on this page. <code>errors</code> lists every fault of the request with its place.
+        <p>Every error is a problem document (RFC 9457). Programs decide by <code>code</code>; <code>type</code> links
+        to the entry on this page. <code>errors</code> lists every fault of the request with its position.
         <a href="/openapi.json">/openapi.json</a> describes the API.</p>
 
         """

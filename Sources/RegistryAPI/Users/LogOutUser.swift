@@ -20,18 +20,14 @@ extension RegistryService {
     }
 }
 
-/// `{exceptSessionId?}`, or nothing.
+/// `{exceptSessionId?}`, or an empty body.
 enum UserLogoutBody {
     static func exceptedSession(_ body: [UInt8]) throws(JSONFaults) -> SessionID? {
         guard !body.isEmpty else { return nil }
         let document = try JSONDocument(body)
         var kept: SessionID?
         if let root = document.root.object(), let text = root.string("exceptSessionId", scalarsMax: 128) {
-            do throws(InvalidValue) {
-                kept = try SessionID(text)
-            } catch {
-                root.refuse("exceptSessionId", JSONFault.Code(rawValue: error.code), error.detail)
-            }
+            kept = root.parsed("exceptSessionId") { () throws(InvalidValue) in try SessionID(text) }
         }
         try document.check()
         return kept

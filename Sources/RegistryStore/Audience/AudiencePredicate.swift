@@ -23,7 +23,7 @@ struct AudiencePredicate {
         parts.isEmpty ? none : "(\(sql: parts.map(sql).joined(separator: separator)))"
     }
 
-    private func condition(_ field: AudienceField, _ test: AudienceTest) -> PostgresSQL {
+    private func condition(_ field: AudienceField, _ test: FieldPredicate) -> PostgresSQL {
         switch test {
         case .exists: exists(field)
         case .oneOf(let values): "(\(sql: oneOf(field, values))) IS TRUE"

@@ -69,10 +69,10 @@ struct AudienceSessions {
             WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN now()
             ELSE coalesce(pg_last_xact_replay_timestamp(), now()) END),
             EXISTS (
-                SELECT FROM rollup_cell c
+                SELECT 1 FROM rollup_cell c
                 WHERE c.app_id = $1 AND c.locale_number = 0 AND (
-                    EXISTS (SELECT FROM rollup_cube b WHERE b.app_id = $1 AND b.cell = c.number)
-                    OR EXISTS (SELECT FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
+                    EXISTS (SELECT 1 FROM rollup_cube b WHERE b.app_id = $1 AND b.cell = c.number)
+                    OR EXISTS (SELECT 1 FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
         """)
 
     /// Lends a connection within a transaction that sees one moment. Any error, and cancelling, closes the connection:

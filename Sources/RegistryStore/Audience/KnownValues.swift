@@ -1,15 +1,15 @@
 import PostgresClient
 import PushRegistry
 
-/// Which values of a filter installations have: locales, time zones, systems and versions are texts of the roll-up
-/// (`rollup_text`), which knows them without a look at installations. Texts stay when the last installation has left
-/// them. Values of other fields are not looked up, as that would take a scan.
+/// Finds the values of a filter that no installation has. Locales, time zones, systems and versions are looked up in
+/// `rollup_text`, which keeps a text after its last installation has gone. Values of other fields are not looked up:
+/// that would require a scan.
 struct KnownValues {
-    /// Values of one filter that are looked up; the rest is taken for known.
+    /// The number of values of one filter that are looked up; the rest counts as known.
     static let lookedUpMax = 100
-    /// Values that are reported.
+    /// The number of reported values.
     static let reportedMax = 10
-    /// The most frequent values of a field, among which the nearest one is looked for.
+    /// The nearest value is one of this many most frequent values of the field.
     static let namesMax = 2_000
 
     private let app: AppNumber
@@ -28,13 +28,13 @@ struct KnownValues {
         self.values = values
     }
 
-    /// Returns the places of values that no installation has; nil if there is nothing to look up.
+    /// The statement that returns the positions of unknown values; nil if there is nothing to look up.
     var lookUp: PostgresStatement? {
         guard !values.isEmpty else { return nil }
         return PostgresStatement(Self.unknown, app.rawValue, values.map(\.text), values.map(\.isLocale))
     }
 
-    /// Reads the answer of `lookUp`, and asks for the names of fields with unknown values.
+    /// The unknown values, from the result of `lookUp`. Reads the frequent values of their fields for the nearest ones.
     func unknown(_ rows: PostgresResult, _ connection: PostgresConnection) async throws -> [UnknownValue] {
         let unknown = try rows.prefix(Self.reportedMax).map { values[try $0.decode(0, as: Int.self) - 1] }
         guard !unknown.isEmpty else { return [] }
@@ -59,8 +59,8 @@ extension KnownValues {
         [NamedStatement("unknown", unknown)]
         + names.map { NamedStatement("names.\($0.key.rawValue)", $0.value.sql) }.sorted { $0.name < $1.name }
 
-    /// A locale is known if an installation lies in it: `de` by `de_DE`. In the texts' order, a grave accent follows
-    /// the low line.
+    /// A locale is known if an installation has a locale that it includes: `de` because of `de_DE`. In the collation of
+    /// the texts, a grave accent follows the underscore.
     private static let unknown = PreparedSQL(
         serving: "POST …/audience/count and breakdown: finds values of the filter that no installation has.",
         """
@@ -73,10 +73,10 @@ extension KnownValues {
         ORDER BY v.position
         """)
 
-    /// How a field's values are found in the roll-up.
+    /// How the values of a field are read from the roll-up.
     private struct Names: Sendable {
         let sql: PreparedSQL
-        /// The text of a value, as the roll-up has it.
+        /// The text of a value in the roll-up.
         let text: @Sendable (AudienceValue) -> String?
 
         init(

@@ -91,7 +91,7 @@ public struct PostgresAudienceStore: AudienceStore {
     /// - Parameters:
     ///   - fields: what it is about besides the filter's fields.
     ///   - readsRows: whether it wants the installations themselves.
-    ///   - findsUnknownValues: whether values of the filter are looked up, which takes a statement on the same trip.
+    ///   - findsUnknownValues: whether one more statement of the same round trip looks up the values of the filter.
     private func answer<Value>(
         _ audience: Audience, by fields: [AudienceField] = [], readsRows: Bool = false,
         findsUnknownValues: Bool = false, explains: Bool,
@@ -125,7 +125,7 @@ public struct PostgresAudienceStore: AudienceStore {
 // MARK: - Exports
 
 extension PostgresAudienceStore {
-    public func makeExportPlace() async throws -> any Sendable {
+    public func makeExportSlot() async throws -> any Sendable {
         try await places.take()
     }
 

@@ -39,6 +39,9 @@ public enum StatementCatalog {
 
     private static let jobs = [
         StatementTopic(
+            "distribution", "Distribution over the nodes of a Citus cluster", [DistributionStatements.named],
+            sessions: .ordinary),
+        StatementTopic(
             "cleanup", "push-registry cleanup, the night job",
             [CleanUpStatements.named, PageRange.named, OldRows.named], sessions: .ordinary),
         StatementTopic(

@@ -1,6 +1,7 @@
 public import PostgresClient
 
-/// Asks PostgreSQL for the generic plans of statements. It executes none of them.
+/// Asks PostgreSQL for the generic plans of statements. It executes none of them. On Citus, the plan is for app 1:
+/// there is no generic one.
 ///
 /// Each statement is prepared and explained, with NULL for every value, in a transaction that is rolled back. The
 /// statements of an import need the temporary table of its session, which is created in this transaction.
@@ -32,19 +33,21 @@ public struct StatementPlanner: Sendable {
     /// - Throws: `PostgresError` if the session cannot be used.
     public func plans(of topic: StatementTopic) async throws -> [Plan] {
         let configuration = topic.sessions == .service ? service : ordinary
+        let isDistributed = try await Distribution.exists(in: configuration)
         return try await PostgresSession.withSession(configuration) { session in
             try topic.statements.map { statement in
                 try session.checkCancellation()
-                return try plan(statement, topic.setUp, session)
+                return try plan(statement, topic.setUp, isDistributed: isDistributed, session)
             }
         }
     }
 
     private func plan(
-        _ statement: NamedStatement, _ setUp: PostgresStatement?, _ session: PostgresSession
+        _ statement: NamedStatement, _ setUp: PostgresStatement?, isDistributed: Bool, _ session: PostgresSession
     ) throws -> Plan {
         guard statement.isPlannable else { return .none }
-        try session.run(script: "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan")
+        try session.run(
+            script: "BEGIN; SET LOCAL plan_cache_mode = \(isDistributed ? "force_custom_plan" : "force_generic_plan")")
         defer {
             // The end of a transaction does not remove a prepared statement.
             try? session.run(script: "ROLLBACK")
@@ -52,13 +55,16 @@ public struct StatementPlanner: Sendable {
         }
         do {
             if let setUp { _ = try session.execute(setUp.unprepared()) }
-            return .lines(try explain(statement, session))
+            return .lines(try explain(statement, app: isDistributed ? "1" : "NULL", session))
         } catch let error as PostgresError where error.sqlState != nil {
             return .refused(error)
         }
     }
 
-    private func explain(_ statement: NamedStatement, _ session: PostgresSession) throws -> [String] {
+    /// - Parameter app: the value of `$1` where it is an app. Citus finds the shard by it.
+    private func explain(
+        _ statement: NamedStatement, app: PostgresSQL, _ session: PostgresSession
+    ) throws -> [String] {
         let types: [String] = try statement.types.map { type in
             try session.execute(Self.typeName(type))[0].decode(0)
         }
@@ -67,9 +73,11 @@ public struct StatementPlanner: Sendable {
             PREPARE \(sql: Self.name)\(sql: PostgresSQL(trusted: list)) AS \(sql: PostgresSQL(trusted: statement.sql))
             """
         _ = try session.execute(PostgresStatement(prepare).unprepared())
-        let count: Int = try session.execute(Self.countOfParameters)[0].decode(0)
-        let nulls = [PostgresSQL](repeating: "NULL", count: count).joined(separator: ", ")
-        let values: PostgresSQL = count == 0 ? "" : "(\(sql: nulls))"
+        let parameters = try session.execute(Self.parameters)[0]
+        let (count, isFirstApp) = (try parameters.decode(0, as: Int.self), try parameters.decode(1, as: Bool.self))
+        var arguments = [PostgresSQL](repeating: "NULL", count: count)
+        if isFirstApp { arguments[0] = app }
+        let values: PostgresSQL = arguments.isEmpty ? "" : "(\(sql: arguments.joined(separator: ", ")))"
         let explain: PostgresSQL = "EXPLAIN EXECUTE \(sql: Self.name)\(sql: values)"
         return try session.execute(PostgresStatement(explain).unprepared()).map { try $0.decode(0) }
     }
@@ -78,7 +86,9 @@ public struct StatementPlanner: Sendable {
         "SELECT format_type(\(Int64(type.rawValue))::oid, NULL)"
     }
 
-    private static let countOfParameters: PostgresStatement = """
-        SELECT cardinality(parameter_types)::bigint FROM pg_prepared_statements WHERE name = 'statement_of_catalog'
+    /// Returns their number, and whether the first one is an app's number.
+    private static let parameters: PostgresStatement = """
+        SELECT cardinality(parameter_types)::bigint, coalesce(parameter_types[1] = 'integer'::regtype, false)
+        FROM pg_prepared_statements WHERE name = 'statement_of_catalog'
         """
 }

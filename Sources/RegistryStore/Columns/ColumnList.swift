@@ -27,23 +27,26 @@ package struct ColumnList: Sendable {
     /// The columns of one of several tables.
     func names(of table: String) -> PostgresSQL { sql(columns.map { "\(table).\($0.name)" }) }
 
-    /// `k.name` for each column, in the column's own type.
-    var values: PostgresSQL {
-        sql(columns.map { column in "k." + column.name + (column.elementCast.map { "::" + $0 } ?? "") })
-    }
+    /// `k.name` for each column.
+    var values: PostgresSQL { names(of: "k") }
 
     /// `name = k.name` for each column, as in `UPDATE … SET`.
     var assignments: PostgresSQL {
-        sql(columns.map { "\($0.name) = k.\($0.name)" + ($0.elementCast.map { "::" + $0 } ?? "") })
+        sql(columns.map { "\($0.name) = k.\($0.name)" })
     }
 
-    /// The arrays as rows named `k`.
+    /// A FROM item: the arrays as rows named `k`, in the columns' own types.
+    ///
+    /// Elements are cast here and not where they are used: Citus refuses a cast of a column in an UPDATE.
     func unnest(from first: Int) -> PostgresSQL {
         let arrays = columns.enumerated().map { index, column in
             "$\(first + index)::\(column.type)[]" + (column.cast.map { "::\($0)[]" } ?? "")
         }
-        return PostgresSQL(trusted: "unnest(\(arrays.joined(separator: ", "))) AS k (")
-            + names + PostgresSQL(trusted: ")")
+        let rows =
+            PostgresSQL(trusted: "unnest(\(arrays.joined(separator: ", "))) AS k (") + names + PostgresSQL(trusted: ")")
+        guard columns.contains(where: { $0.elementCast != nil }) else { return rows }
+        let own = sql(columns.map { column in "k.\(column.name)" + (column.elementCast.map { "::" + $0 } ?? "") })
+        return "(SELECT \(sql: own) FROM \(sql: rows) OFFSET 0) AS k"
     }
 
     private func sql(_ parts: [String]) -> PostgresSQL {

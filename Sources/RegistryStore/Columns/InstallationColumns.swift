@@ -30,7 +30,7 @@ enum InstallationColumns {
             probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
             createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
-            snapshotDigest: try reader.next(), lineage: try decodeLineage(&reader))
+            snapshotDigest: try reader.next(), fingerprint: try decodeFingerprint(&reader))
         installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
         return StoredInstallation(installation: installation, revision: try reader.next(), cell: try reader.next())
     }
@@ -50,9 +50,9 @@ enum InstallationColumns {
         }
     }
 
-    private static func decodeLineage(_ reader: inout ColumnReader) throws -> Lineage? {
+    private static func decodeFingerprint(_ reader: inout ColumnReader) throws -> DeviceFingerprint? {
         let (keychainID, vendorID) = (try reader.next(String?.self), try reader.next(String?.self))
         let deviceModel = try reader.next(String.self)
-        return keychainID.map { Lineage(keychainID: $0, vendorID: vendorID, deviceModel: deviceModel) }
+        return keychainID.map { DeviceFingerprint(keychainID: $0, vendorID: vendorID, deviceModel: deviceModel) }
     }
 }

@@ -51,7 +51,7 @@ enum EventStatements {
             SELECT f.* FROM named n
             CROSS JOIN LATERAL (
                 SELECT * FROM token_event f
-                WHERE f.app_id = n.app_id AND f.install_id = n.install_id AND f.id > n.id ORDER BY f.id LIMIT 1) AS f
+                WHERE f.app_id = $1 AND f.install_id = n.install_id AND f.id > n.id ORDER BY f.id LIMIT 1) AS f
             WHERE n.state <> 'superseded' AND n.event NOT IN ('deleted', 'erased') AND f.id < $4
                 AND (f.token_sha256 IS DISTINCT FROM n.token_sha256 OR f.provider <> n.provider)
         )

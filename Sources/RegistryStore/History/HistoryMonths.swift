@@ -28,7 +28,11 @@ struct HistoryMonths {
     func recordDropped(_ month: Expired) throws {
         let events = HistoryPartitionStatements.events
         for name in month.partitions + [events.defaultName] where name.hasPrefix(events.name) {
-            _ = try session.execute(HistoryPartitionStatements.recordDropped(name, before: month.end).unprepared())
+            for row in try session.execute(RollUpStatements.allApps) {
+                let record = HistoryPartitionStatements.recordDropped(
+                    name, of: AppNumber(try row.decode(0)), before: month.end)
+                _ = try session.execute(record.unprepared())
+            }
         }
     }
 

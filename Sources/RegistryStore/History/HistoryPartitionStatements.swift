@@ -16,8 +16,8 @@ enum HistoryPartitionStatements {
                 serving: "Service, at start and daily; clean-up: reads which months the default partition has.",
                 extent(of: events)),
             NamedStatement(
-                "recordDropped", serving: "Clean-up (R12): remembers the newest event of each app in a partition.",
-                recordDropped(events.defaultName, before: NamedStatement.time)),
+                "recordDropped", serving: "Clean-up (R12): remembers the newest event of an app in a partition.",
+                recordDropped(events.defaultName, of: NamedStatement.app, before: NamedStatement.time)),
             NamedStatement("drop", serving: "Clean-up (R12): drops a partition.", drop(events.defaultName)),
             NamedStatement(
                 "delete", serving: "Clean-up (R12): deletes old rows of a default partition.",
@@ -81,10 +81,12 @@ enum HistoryPartitionStatements {
     /// created.
     static func extent(of history: History) -> PostgresStatement {
         """
-        SELECT to_char(date_trunc('month', min(\(sql: history.month)) AT TIME ZONE 'UTC'), 'YYYY-MM-DD'),
-            to_char(date_trunc('month', (\(sql: RegistryClockStatements.now) + interval '1 day') AT TIME ZONE 'UTC')
-                + interval '1 month', 'YYYY-MM-DD')
-        FROM \(sql: history.defaultPartition)
+        SELECT to_char(date_trunc('month', h.first AT TIME ZONE 'UTC'), 'YYYY-MM-DD'),
+            to_char(date_trunc('month',
+                (greatest(clock_timestamp(), c.latest) + interval '1 day') AT TIME ZONE 'UTC') + interval '1 month',
+                'YYYY-MM-DD')
+        FROM (SELECT min(\(sql: history.month)) AS first FROM \(sql: history.defaultPartition)) AS h
+        CROSS JOIN registry_clock AS c
         """
     }
 
@@ -150,14 +152,13 @@ enum HistoryPartitionStatements {
     /// Runs before the partition is dropped: a reader of changes whose cursor is older gets 410 (fine print 27).
     ///
     /// - Parameter end: only events before it.
-    static func recordDropped(_ partition: String, before end: PostgresTimestamp) -> PostgresStatement {
+    static func recordDropped(
+        _ partition: String, of app: AppNumber, before end: PostgresTimestamp
+    ) -> PostgresStatement {
         """
         INSERT INTO dropped_history AS d (app_id, position, id)
-        SELECT a.id, e.position, e.id
-        FROM app a
-            CROSS JOIN LATERAL (
-                SELECT e.position, e.id FROM \(identifier: partition) e
-                WHERE e.app_id = a.id AND e.at < \(end) ORDER BY e.position DESC, e.id DESC LIMIT 1) AS e
+        SELECT e.app_id, e.position, e.id FROM \(identifier: partition) e
+        WHERE e.app_id = \(app.rawValue) AND e.at < \(end) ORDER BY e.position DESC, e.id DESC LIMIT 1
         ON CONFLICT (app_id) DO UPDATE SET position = excluded.position, id = excluded.id
         WHERE (d.position, d.id) < (excluded.position, excluded.id)
         """

@@ -178,9 +178,6 @@ private struct ImportCells {
     }
 
     private mutating func create(_ keys: [RollUpCells.Key], _ session: PostgresSession) throws {
-        let count: Int64 = try session.execute(RollUpCellStatements.count(of: app))[0].decode(0)
-        let statements = RollUpCellStatements.create(keys, mayAdd: count < RollUpCells.cellsOfAppMax)
-        let results = try statements.map { try session.execute($0) }
-        for row in results[results.count - 1] { known[keys[try row.decode(0, as: Int.self) - 1]] = try row.decode(1) }
+        for (key, number) in zip(keys, try RollUpCellCreation.run(keys, in: session)) { known[key] = number }
     }
 }

@@ -33,36 +33,38 @@ public struct PostgresInstallationStore: InstallationStore {
         }
     }
 
-    public func remove(_ removal: Removal) async throws {
+    public func delete(_ deletion: Deletion) async throws {
         try await storing {
             try await resources.lone.withTurn {
                 try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
-                    try await remove(removal, $0)
+                    try await delete(deletion, $0)
                 }
             }
         }
     }
 
-    private func remove(_ removal: Removal, _ transaction: PostgresTransaction) async throws {
-        let (app, installID) = (removal.key.app, removal.key.installID)
+    private func delete(_ deletion: Deletion, _ transaction: PostgresTransaction) async throws {
+        let (app, installID) = (deletion.key.app, deletion.key.installID)
         let results = try await transaction.execute(
             LockTimeout.statements(.alone) + [
                 HolderStatements.lock(of: [installID], in: app),
                 PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
                 PostgresStatement(RegistrationStatements.now),
-            ] + [removal.credential.map { CredentialStatements.signOuts(of: $0, on: removal.key) }].compactMap(\.self))
+            ]
+                + [deletion.credential.map { CredentialStatements.signOuts(of: $0, on: deletion.key) }]
+                .compactMap(\.self))
         let stored = try results[2].first.map { try InstallationColumns.decode($0) }
         let moment = try Moment(results[3], resources.clock)
-        if let credential = removal.credential {
-            let signOuts = try SignOuts(results[4][0], of: credential, on: removal.key)
-            let hasEnded = signOuts.end(
-                credential, on: removal.key, remembering: removal.sessionTombstones, at: moment.time)
-            guard !hasEnded else { throw RemovalRefusal.credentialEnded }
+        if let credential = deletion.credential {
+            let signOuts = try SignOuts(results[4][0], of: credential, on: deletion.key)
+            let hasEnded = signOuts.hasEnded(
+                credential, on: deletion.key, remembering: deletion.sessionTombstones, at: moment.time)
+            guard !hasEnded else { throw DeletionRefusal.credentialEnded }
         }
-        switch removal.decision(on: stored?.installation, at: moment.time) {
+        switch deletion.decision(on: stored?.installation, at: moment.time) {
         case .nothing: break
         case .refuse(let refusal): throw refusal
-        case .remove(let event):
+        case .delete(let event):
             guard let stored else { return }
             // Another token may have come while the installation's lock was waited for.
             let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
@@ -105,7 +107,7 @@ public struct PostgresInstallationStore: InstallationStore {
     private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
-        } catch let refusal as RemovalRefusal {
+        } catch let refusal as DeletionRefusal {
             throw refusal
         } catch {
             throw StoreError(error)

@@ -56,7 +56,7 @@ struct OptimisticRegistrations {
         if !changed.isEmpty { statements.append(changeStatement) }
         if !touched.isEmpty { statements.append(touchStatement) }
         if !created.isEmpty { statements.append(orderCheck) }
-        let results = try await postgres.withConnection { [statements] in try await $0.execute(statements) }
+        let results = try await postgres.commit(statements)
         var rest = results[first...]
         var outcomes: [Int: RegistrationOutcome] = [:]
         if !created.isEmpty { try addCreated(to: &outcomes, rest.removeFirst()) }

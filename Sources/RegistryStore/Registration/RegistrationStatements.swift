@@ -100,10 +100,15 @@ enum RegistrationStatements {
 
     /// Without a lock: it writes only rows that still have the revision that the look-up read. It keeps the replaced
     /// snapshots and moves the counts between cells. `$2` is the time.
+    ///
+    /// A row that still has this revision when it is written had the snapshot that `old` read.
     static let change = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): writes a changed snapshot, key or session expiry.",
         """
-        WITH changed AS (
+        WITH old AS MATERIALIZED (
+            \(sql: SnapshotStatements.present(in: changedSnapshots)) AND i.revision = k.old_revision
+            WHERE k.is_new_snapshot
+        ), changed AS (
             UPDATE installation i
             SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
                 credential_issued_at = coalesce(i.credential_issued_at, k.issued_at),
@@ -112,10 +117,10 @@ enum RegistrationStatements {
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
             FROM \(sql: ChangedRow.columns.unnest(from: 3))
             WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, k.is_new_snapshot, k.old_cell,
-                k.old_expires_at
+            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, k.old_cell, k.old_expires_at
         ), replaced AS (
-            \(sql: SnapshotStatements.keep(from: "changed AS c", at: "$2")) AND c.is_new_snapshot
+            \(sql: SnapshotStatements.keep("old", at: "$2"))
+            WHERE EXISTS (SELECT FROM changed c WHERE c.install_id = s.install_id)
         ), moved AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
             SELECT $1, \(sql: RollUpDelta.transactionID), cell, expires_at, sum(step), sum(step)
@@ -127,6 +132,10 @@ enum RegistrationStatements {
         )
         SELECT install_id, last_seen_at FROM changed
         """)
+
+    /// The first of the arrays of `ChangedRow`.
+    private static let changedSnapshots: PostgresSQL =
+        "unnest($3::text[], $4::bigint[], $5::boolean[]) AS k (install_id, old_revision, is_new_snapshot)"
 
     /// Without a lock, as `change`. `$2` is the time.
     static let touch = PreparedSQL(
@@ -260,25 +269,25 @@ enum RegistrationStatements {
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
     /// An INSERT waits for a transaction that is deleting another life of the same id, and goes on when that life has
-    /// ended. The position and the generation were drawn before. This statement sees the other life's events, which
-    /// another transaction (`xmin`) has written. If one of them is above, it divides by zero, which rolls the
-    /// transaction back (`isLostRace`). Both bounds of the time keep it from reading more than a month or two.
+    /// ended. The position and the generation were drawn before, the event's id after. This statement sees the other
+    /// life's events. If one of them is above, it divides by zero, which rolls the transaction back (`isLostRace`).
+    /// Both bounds of the time keep it from reading more than a month or two.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
-                SELECT position, generation_after FROM token_event
-                WHERE app_id = $1 AND install_id = k.install_id AND xmin <> pg_current_xact_id()::xid
+                SELECT max(id) AS id, max(position) AS position, max(generation_after) AS generation FROM token_event
+                WHERE app_id = $1 AND install_id = k.install_id
                     AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
-                OFFSET 0) AS other
+                OFFSET 0) AS last
             CROSS JOIN LATERAL (
                 SELECT position, generation_after FROM token_event
-                WHERE app_id = $1 AND install_id = k.install_id AND xmin = pg_current_xact_id()::xid
+                WHERE app_id = $1 AND install_id = k.install_id AND id = last.id
                     AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
-                OFFSET 0) AS own
-            WHERE other.position > own.position OR other.generation_after > own.generation_after
+                OFFSET 0) AS created
+            WHERE last.position > created.position OR last.generation > created.generation_after
         ) THEN 0 ELSE 1 END
         """)
 
@@ -289,5 +298,6 @@ enum RegistrationStatements {
     /// `$2` is the time, `$3` are the installations.
     static let keepSnapshots = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): copies the snapshots that are about to be replaced.",
-        SnapshotStatements.keep(from: "unnest($3::text[]) AS c (install_id)", at: "$2"))
+        SnapshotStatements.keep(
+            "(\(sql: SnapshotStatements.present(in: "unnest($3::text[]) AS k (install_id)")))", at: "$2"))
 }

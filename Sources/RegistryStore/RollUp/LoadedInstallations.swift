@@ -58,12 +58,7 @@ package struct LoadedInstallations {
         let keys = registrations.map(RollUpCells.Key.init)
         let missing = Array(Set(keys.filter { cells[$0] == nil }))
         if !missing.isEmpty {
-            let count: Int64 = try session.execute(RollUpCellStatements.count(of: app))[0].decode(0)
-            let unit = RollUpCellStatements.create(missing, mayAdd: count < RollUpCells.cellsOfAppMax)
-            for statement in unit.dropLast() { _ = try session.execute(statement) }
-            for row in try session.execute(unit[unit.count - 1]) {
-                cells[missing[try row.decode(0, as: Int.self) - 1]] = try row.decode(1)
-            }
+            for (key, number) in zip(missing, try RollUpCellCreation.run(missing, in: session)) { cells[key] = number }
         }
         return try keys.map { key in
             guard let number = cells[key] else { throw StoreError.failed("a cell was not created") }

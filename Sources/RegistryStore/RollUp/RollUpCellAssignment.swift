@@ -12,7 +12,8 @@ struct RollUpCellAssignment {
 
     private enum Phase {
         case finding
-        case creating([Wrong])
+        case naming([Wrong], RollUpCellCreation)
+        case creating([Wrong], RollUpCellCreation)
         case moving
     }
 
@@ -44,7 +45,10 @@ struct RollUpCellAssignment {
     mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .finding: return try found(results)
-        case .creating(let wrong): return try created(results[results.count - 1], wrong)
+        case .naming(let wrong, let creation):
+            phase = .creating(wrong, creation)
+            return try creation.cells(results)
+        case .creating(let wrong, let creation): return move(wrong, to: try creation.numbers(results))
         case .moving:
             moved += try results[0][0].decode(0, as: Int.self)
             phase = .finding
@@ -60,14 +64,12 @@ struct RollUpCellAssignment {
             Wrong(installID: try row.decode(0), revision: try row.decode(1), key: try RollUpCells.Key(row, of: app))
         }
         guard !wrong.isEmpty else { return find }
-        phase = .creating(wrong)
-        let mayAdd = try results[1][0].decode(0, as: Int64.self) < RollUpCells.cellsOfAppMax
-        return RollUpCellStatements.create(wrong.map(\.key), mayAdd: mayAdd)
+        let creation = RollUpCellCreation(wrong.map(\.key), count: try results[1][0].decode(0))
+        phase = .naming(wrong, creation)
+        return creation.texts
     }
 
-    private mutating func created(_ cells: PostgresResult, _ wrong: [Wrong]) throws -> [PostgresStatement]? {
-        var numbers = [Int64](repeating: 0, count: wrong.count)
-        for row in cells { numbers[try row.decode(0, as: Int.self) - 1] = try row.decode(1) }
+    private mutating func move(_ wrong: [Wrong], to numbers: [Int64]) -> [PostgresStatement]? {
         phase = .moving
         return [
             RollUpRebuildStatements.move(

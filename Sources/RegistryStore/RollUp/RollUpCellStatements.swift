@@ -2,11 +2,11 @@ import PostgresClient
 import PushRegistry
 
 /// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
-/// (R13).
+/// (R13). `$1` is the app.
 enum RollUpCellStatements {
     static let named = [
-        NamedStatement("count", countSQL), NamedStatement("addTexts", addTexts), NamedStatement("addCells", addCells),
-        NamedStatement("addOverflowCells", addOverflowCells), NamedStatement("find", find),
+        NamedStatement("count", countSQL), NamedStatement("addTexts", addTexts), NamedStatement("texts", texts),
+        NamedStatement("zones", zones), NamedStatement("addCells", addCells), NamedStatement("find", find),
     ]
 
     static func count(of app: AppNumber) -> PostgresStatement { PostgresStatement(countSQL, app.rawValue) }
@@ -15,105 +15,57 @@ enum RollUpCellStatements {
         serving: "PUT …/installations/{installId}, import (R13): counts the cells of an app.",
         "SELECT count(*) FROM rollup_cell WHERE app_id = $1")
 
-    /// One unit. Its last statement returns the position and the number of each cell.
-    ///
-    /// - Parameter mayAdd: whether the app may have more cells. Otherwise new combinations are found in overflow cells.
-    static func create(_ keys: [RollUpCells.Key], mayAdd: Bool) -> [PostgresStatement] {
-        let app = keys[0].app.rawValue
-        let versions = keys.map { Version($0.systemVersion)?.canonicalText ?? "" }
-        let texts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions).sorted()
-        let cells = { (prepared: PreparedSQL) in
-            PostgresStatement(
-                prepared, app, keys.map(\.provider.rawValue), keys.map(\.authorization.rawValue), keys.map(\.locale),
-                keys.map(\.zone), keys.map(\.offset), keys.map(\.systemName), keys.map(\.systemVersion), versions)
-        }
-        return [
-            PostgresStatement(addTexts, app, texts, texts.map { Version($0)?.arrayLiteral }),
-            cells(mayAdd ? addCells : addOverflowCells), cells(find),
-        ]
-    }
-
     /// In the order of texts, so that two services that add the same ones cannot deadlock.
-    private static let addTexts = PreparedSQL(
+    static let addTexts = PreparedSQL(
         serving: "PUT …/installations/{installId}, import (R13): adds texts of new cells.",
         """
         INSERT INTO rollup_text (app_id, text, version_key)
-        SELECT $1, k.text, k.version_key
-        FROM unnest($2::text[], $3::text[]) AS n (text, key)
-        CROSS JOIN LATERAL (SELECT n.text, n.key::bigint[] AS version_key) AS k
-        WHERE NOT EXISTS (SELECT FROM rollup_text t WHERE t.app_id = $1 AND t.text = k.text)
+        SELECT $1, k.text, k.key::bigint[] FROM unnest($2::text[], $3::text[]) AS k (text, key)
         ORDER BY k.text COLLATE "C"
         ON CONFLICT DO NOTHING
         """)
 
-    /// The parameters as rows: a cell with the numbers of its texts. The offset of a known zone is 0.
-    private static let wanted: PostgresSQL = """
-        SELECT k.position, k.provider, k.authorization_status, l.number AS locale_number, z.number AS zone_number,
-            s.number AS system_number, v.number AS spelling_number,
-            CASE WHEN k.version = '' THEN 0 ELSE c.number END AS version_number,
-            CASE WHEN EXISTS (SELECT FROM known_time_zone o WHERE o.name = k.zone) THEN 0 ELSE k.sent_offset END
-                AS time_zone_offset
-        FROM unnest($2::text[]::provider[], $3::text[]::authorization_status[], $4::text[], $5::text[], $6::integer[],
-                $7::text[], $8::text[], $9::text[]) WITH ORDINALITY
-            AS k (provider, authorization_status, locale, zone, sent_offset, system, spelling, version, position)
-        CROSS JOIN LATERAL (SELECT number FROM rollup_text WHERE app_id = $1 AND text = k.locale OFFSET 0) AS l
-        CROSS JOIN LATERAL (SELECT number FROM rollup_text WHERE app_id = $1 AND text = k.zone OFFSET 0) AS z
-        CROSS JOIN LATERAL (SELECT number FROM rollup_text WHERE app_id = $1 AND text = k.system OFFSET 0) AS s
-        CROSS JOIN LATERAL (SELECT number FROM rollup_text WHERE app_id = $1 AND text = k.spelling OFFSET 0) AS v
-        CROSS JOIN LATERAL (SELECT number FROM rollup_text WHERE app_id = $1 AND text = k.version OFFSET 0) AS c
-        """
+    static let texts = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): reads the numbers of texts.",
+        "SELECT text, number FROM rollup_text WHERE app_id = $1 AND text = ANY ($2)")
 
-    private static let key: PostgresSQL = """
-        locale_number, zone_number, spelling_number, system_number, time_zone_offset, provider, authorization_status
-        """
+    static let zones = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R13): reads which time zones PostgreSQL knows.",
+        "SELECT name FROM known_time_zone WHERE name = ANY ($1)")
 
-    private static let isCell: PostgresSQL = """
-        r.app_id = $1 AND r.locale_number = w.locale_number AND r.zone_number = w.zone_number
-            AND r.spelling_number = w.spelling_number AND r.system_number = w.system_number
-            AND r.time_zone_offset = w.time_zone_offset AND r.provider = w.provider
-            AND r.authorization_status = w.authorization_status
-        """
-
-    private static let addCells = PreparedSQL(
+    static let addCells = PreparedSQL(
         serving: "PUT …/installations/{installId}, import (R13): adds cells.",
         """
-        INSERT INTO rollup_cell (app_id, version_number, \(sql: key))
-        SELECT DISTINCT $1::integer, w.version_number, \(sql: key)
-        FROM (\(sql: wanted)) AS w
-        WHERE NOT EXISTS (SELECT FROM rollup_cell r WHERE \(sql: isCell))
-        ORDER BY \(sql: key)
-        ON CONFLICT DO NOTHING
-        """)
-
-    private static let addOverflowCells = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): adds overflow cells, if the app has too many cells.",
-        """
-        INSERT INTO rollup_cell (app_id, version_number, \(sql: key))
-        SELECT DISTINCT $1::integer, 0, 0, 0, 0, 0, 0, w.provider, w.authorization_status
-        FROM (\(sql: wanted)) AS w
-        WHERE NOT EXISTS (SELECT FROM rollup_cell r WHERE \(sql: isCell))
-        ORDER BY w.provider, w.authorization_status
+        INSERT INTO rollup_cell (app_id, \(sql: columns))
+        SELECT $1, \(sql: columns) FROM \(sql: rows)
+        ORDER BY \(sql: columns)
         ON CONFLICT DO NOTHING
         """)
 
     /// Returns the position and the number of each cell; of a combination that has none, the overflow cell's.
-    private static let find = PreparedSQL(
+    static let find = PreparedSQL(
         serving: "PUT …/installations/{installId}, import (R13): reads the numbers of cells.",
         """
-        SELECT w.position, coalesce(
-            (SELECT r.number FROM rollup_cell r WHERE \(sql: isCell)),
-            (SELECT r.number FROM rollup_cell r
-                WHERE r.app_id = $1 AND r.locale_number = 0 AND r.zone_number = 0 AND r.spelling_number = 0
-                    AND r.system_number = 0 AND r.time_zone_offset = 0 AND r.provider = w.provider
-                    AND r.authorization_status = w.authorization_status))
-        FROM (\(sql: wanted)) AS w
+        SELECT k.position, coalesce(r.number, o.number)
+        FROM \(sql: rows)
+        LEFT JOIN rollup_cell r ON r.app_id = $1 AND r.locale_number = k.locale_number
+            AND r.zone_number = k.zone_number AND r.spelling_number = k.spelling_number
+            AND r.system_number = k.system_number AND r.time_zone_offset = k.time_zone_offset
+            AND r.provider = k.provider AND r.authorization_status = k.authorization_status
+        LEFT JOIN rollup_cell o ON o.app_id = $1 AND o.locale_number = 0 AND o.zone_number = 0
+            AND o.spelling_number = 0 AND o.system_number = 0 AND o.time_zone_offset = 0
+            AND o.provider = k.provider AND o.authorization_status = k.authorization_status
         """)
-}
 
-extension Version {
-    /// Canonical: version 17.0 is `17`, and version 0 is `0`.
-    var canonicalText: String { components.isEmpty ? "0" : components.map(String.init).joined(separator: ".") }
+    /// In the order of keys, so that two services that add the same cells cannot deadlock.
+    private static let columns: PostgresSQL = """
+        provider, authorization_status, locale_number, zone_number, spelling_number, system_number, time_zone_offset, \
+        version_number
+        """
 
-    /// As PostgreSQL reads a `bigint[]`.
-    fileprivate var arrayLiteral: String { "{" + components.map(String.init).joined(separator: ",") + "}" }
+    /// The parameters as rows.
+    private static let rows: PostgresSQL = """
+        unnest($2::text[]::provider[], $3::text[]::authorization_status[], $4::bigint[], $5::bigint[], $6::bigint[],
+            $7::bigint[], $8::integer[], $9::bigint[]) WITH ORDINALITY AS k (\(sql: columns), position)
+        """
 }

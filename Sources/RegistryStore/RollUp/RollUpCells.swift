@@ -69,10 +69,9 @@ final class RollUpCells: Sendable {
     }
 
     private func create(_ keys: [Key], _ postgres: PostgresClient) async throws -> [Key: Int64] {
-        let mayAdd = try await count(of: keys[0].app, postgres) < Self.cellsOfAppMax
-        let results = try await postgres.execute(RollUpCellStatements.create(keys, mayAdd: mayAdd))
-        var created: [Key: Int64] = [:]
-        for row in results[results.count - 1] { created[keys[try row.decode(0, as: Int.self) - 1]] = try row.decode(1) }
+        let count = try await count(of: keys[0].app, postgres)
+        let numbers = try await RollUpCellCreation.run(keys, count: count, on: postgres)
+        let created = Dictionary(uniqueKeysWithValues: zip(keys, numbers))
         cache.withLock { cache in
             if cache.numbers.count + created.count > Self.cachedMax { cache.numbers.removeAll(keepingCapacity: true) }
             cache.numbers.merge(created) { $1 }

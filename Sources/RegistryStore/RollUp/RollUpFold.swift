@@ -41,7 +41,7 @@ public struct RollUpFold {
     }
 
     /// The first unit to send.
-    var first: [PostgresStatement] { [RollUpStatements.lock(app)] }
+    var first: [PostgresStatement] { [RollUpStatements.moment, RollUpStatements.lock(app)] }
 
     /// The next unit after these results; nil at the end.
     mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
@@ -54,8 +54,11 @@ public struct RollUpFold {
     }
 
     private mutating func lock(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        guard let row = results[0].first else { return nil }
-        let lock = Lock(horizon: try row.decode(0), oldest: try row.decode(1), time: try row.decode(2))
+        guard let locked = results[1].first else { return nil }
+        let (moment, horizon) = (results[0][0], try locked.decode(0, as: Int64.self))
+        // A horizon in the future comes from a database that was dumped.
+        let isFuture = horizon > (try moment.decode(1, as: Int64.self))
+        let lock = Lock(horizon: isFuture ? 0 : horizon, oldest: try moment.decode(0), time: try moment.decode(2))
         outcome = Outcome()
         phase = .folding(lock)
         return [
@@ -142,7 +145,7 @@ extension RollUpFold {
     @discardableResult
     public static func runAll(in session: PostgresSession) throws -> Int {
         var deltas = 0
-        for row in try session.execute(RollUpStatements.waiting(countMax: 1)) {
+        for row in try session.execute(RollUpStatements.allApps) {
             let app = AppNumber(try row.decode(0))
             while let outcome = try run(app, in: session) {
                 deltas += outcome.deltas

@@ -64,11 +64,16 @@ public struct RollUpFolder: Sendable {
     }
 
     private func waiting() async throws -> [RollUpSchedule.Waiting] {
-        try await postgres.execute(RollUpStatements.waiting(countMax: Int64(limits.deltasMax))).map { row in
-            RollUpSchedule.Waiting(
-                app: AppNumber(try row.decode(0)), deltas: try row.decode(1, as: Int.self),
-                hasExpired: try row.decode(2))
+        var waiting: [RollUpSchedule.Waiting] = []
+        for row in try await postgres.execute(RollUpStatements.allApps) {
+            let app = AppNumber(try row.decode(0))
+            let counts = try await postgres.execute(
+                RollUpStatements.waiting(in: app, countMax: Int64(limits.deltasMax)))[0]
+            let (deltas, expiries) = (try counts.decode(0, as: Int.self), try counts.decode(1, as: Int.self))
+            guard deltas + expiries > 0 else { continue }
+            waiting.append(RollUpSchedule.Waiting(app: app, deltas: deltas + expiries, hasExpired: expiries > 0))
         }
+        return waiting
     }
 
     /// Folds the waiting deltas and expired sessions of an app.

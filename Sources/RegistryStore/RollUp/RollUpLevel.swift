@@ -50,7 +50,8 @@ struct RollUpLevel: Sendable {
     }
 
     var isCube: Bool { dimensions == .all }
-    var table: PostgresSQL { PostgresSQL(identifier: "rollup_\(name)") }
+    var tableName: String { "rollup_\(name)" }
+    var table: PostgresSQL { PostgresSQL(identifier: tableName) }
     /// All but the app and the counts.
     var columns: [PostgresSQL] { dimensions.columns + more }
     /// With the app, the primary key.

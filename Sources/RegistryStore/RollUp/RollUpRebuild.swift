@@ -38,7 +38,7 @@ public struct RollUpRebuild: Sendable {
     public func run(progress: @escaping @Sendable (Step) -> Void = { _ in }) async throws -> Report {
         try await PostgresSession.withSession(configuration) { session in
             var report = Report()
-            for row in try session.execute(RollUpRebuildStatements.apps) {
+            for row in try session.execute(RollUpStatements.allApps) {
                 try Self.rebuild(AppNumber(try row.decode(0)), in: session, &report, progress)
             }
             return report

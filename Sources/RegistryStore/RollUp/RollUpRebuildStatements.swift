@@ -4,7 +4,6 @@ import PushRegistry
 /// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
 enum RollUpRebuildStatements {
     static let named = [
-        NamedStatement("apps", serving: "rebuild-rollup: lists the apps.", apps),
         NamedStatement(
             "pending", serving: "rebuild-rollup (R13): counts deltas that are not folded.",
             pending(of: NamedStatement.app)),
@@ -30,8 +29,6 @@ enum RollUpRebuildStatements {
             "alignSizes", serving: "rebuild-rollup (R13): corrects the sizes of ranked levels.",
             alignSizes(NamedStatement.app)),
     ]
-
-    static let apps = PostgresStatement("SELECT id FROM app ORDER BY id").unprepared()
 
     static func pending(of app: AppNumber) -> PostgresStatement {
         "SELECT count(*) FROM rollup_delta WHERE app_id = \(app.rawValue)"

@@ -8,13 +8,16 @@ import PushRegistry
 enum RollUpStatements {
     static let named = [
         NamedStatement(
-            "waiting", serving: "Service, fold (R13): finds apps with deltas and expired sessions.",
-            waiting(countMax: 1)),
+            "waiting", serving: "Service, fold (R13): counts an app's deltas and expired sessions.",
+            waiting(in: NamedStatement.app, countMax: 1)),
+        NamedStatement("allApps", serving: "Service, fold; clean-up; rebuild-rollup: lists the apps.", allApps),
         NamedStatement(
             "addState", serving: "Service, clean-up, rebuild-rollup (R13): adds the row that a fold locks.",
             addState(NamedStatement.app)),
         NamedStatement(
             "settings", serving: "Service, clean-up, rebuild-rollup: allows the memory that a fold needs.", settings),
+        NamedStatement(
+            "moment", serving: "Service, clean-up (R13): reads the time, and which transactions have ended.", moment),
         NamedStatement(
             "lock", serving: "Service, clean-up (R13): locks an app's roll-up, or skips it.", lock(NamedStatement.app)),
         NamedStatement(
@@ -53,37 +56,33 @@ enum RollUpStatements {
         """
     }
 
-    /// Returns each app with work, the number of waiting deltas and expired sessions (of each, at most `countMax` are
-    /// counted), and whether sessions have expired.
-    static func waiting(countMax: Int64) -> PostgresStatement {
+    static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
+
+    /// Returns the number of waiting deltas and of expired sessions. Of each, at most `countMax` are counted.
+    static func waiting(in app: AppNumber, countMax: Int64) -> PostgresStatement {
         """
-        SELECT id, deltas + expiries, expiries > 0
-        FROM (
-            SELECT a.id, (
+        SELECT (
                 SELECT count(*) FROM (
-                    SELECT FROM rollup_delta d
-                    WHERE d.app_id = a.id AND d.transaction_id >= coalesce((
-                        SELECT s.horizon FROM rollup_state s
-                        WHERE s.app_id = a.id
-                            AND s.horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), 0)
-                    LIMIT \(countMax)) AS d) AS deltas, (
+                    SELECT FROM rollup_delta
+                    WHERE app_id = \(app.rawValue) AND transaction_id >= (\(sql: horizon(of: app)))
+                    LIMIT \(countMax)) AS d), (
                 SELECT count(*) FROM (
-                    SELECT FROM rollup_expiry e WHERE e.app_id = a.id AND e.expires_at <= now()
-                    LIMIT \(countMax)) AS e) AS expiries
-            FROM app a) AS w
-        WHERE deltas + expiries > 0
+                    SELECT FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= now()
+                    LIMIT \(countMax)) AS e)
         """
     }
 
-    /// Returns no row if another session has the lock. Otherwise: the horizon, the oldest running transaction (the
-    /// statements that follow see all deltas of older ones), and the time.
+    /// Runs before `lock`. Returns the oldest running transaction (the statements that follow see all deltas of older
+    /// ones), the first one that has not begun, and the time.
+    static let moment: PostgresStatement = """
+        SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+            pg_snapshot_xmax(pg_current_snapshot())::text::bigint, greatest(latest, now())
+        FROM registry_clock
+        """
+
+    /// Returns the horizon; no row if another session has the lock.
     static func lock(_ app: AppNumber) -> PostgresStatement {
-        """
-        SELECT CASE WHEN horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN horizon ELSE 0 END,
-            pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-            (SELECT greatest(latest, now()) FROM registry_clock)
-        FROM rollup_state WHERE app_id = \(app.rawValue) FOR UPDATE SKIP LOCKED
-        """
+        "SELECT horizon FROM rollup_state WHERE app_id = \(app.rawValue) FOR UPDATE SKIP LOCKED"
     }
 
     static func lockWaiting(_ app: AppNumber) -> PostgresStatement {
@@ -235,23 +234,22 @@ extension RollUpStatements {
                 ON CONFLICT (app_id, \(sql: level.key.joined(separator: ", "))) DO UPDATE
                 SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
                     installations = r.installations + excluded.installations
-                RETURNING ctid, reachable, active, installations)
+                RETURNING ctid, \(sql: columns), r.reachable, r.active, r.installations)
             """
         return level.isRanked ? [summed, added, resize(level, app)] : [summed, added]
     }
 
-    /// Compares the new rows with the statement's snapshot, which has the old ones.
+    /// Counts rows that began or ceased to count a reachable installation.
     private static func resize(_ level: RollUpLevel, _ app: AppNumber) -> PostgresSQL {
-        let same = level.key.map { "o.\(sql: $0) = s.\(sql: $0)" as PostgresSQL }.joined(separator: " AND ")
+        let key = level.key.joined(separator: ", ")
         let step: PostgresSQL = """
-            sum((coalesce(o.reachable, 0) + s.reachable > 0)::integer - (coalesce(o.reachable, 0) > 0)::integer)
+            sum((a.reachable > 0)::integer - (a.reachable - s.reachable > 0)::integer)
             """
         return """
             \(sql: name("size", level)) AS (
                 INSERT INTO rollup_size AS r (app_id, level, reachable)
                 SELECT \(app.rawValue), \(level.name), \(sql: step)
-                FROM \(sql: name("sum", level)) s LEFT JOIN \(sql: level.table) o ON o.app_id = \(app.rawValue)
-                    AND \(sql: same)
+                FROM \(sql: name("sum", level)) s JOIN \(sql: name("added", level)) a USING (\(sql: key))
                 HAVING \(sql: step) <> 0
                 ON CONFLICT (app_id, level) DO UPDATE SET reachable = r.reachable + excluded.reachable)
             """

@@ -85,7 +85,7 @@ enum GuardStatements {
         serving: "DELETE …/sessions/{sessionId} (R7): ends a session.",
         """
         INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
-        VALUES ($1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now))
+        SELECT $1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
 
@@ -95,7 +95,7 @@ enum GuardStatements {
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at, refused_before)
-        VALUES ($1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now))
+        SELECT $1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = excluded.refused_before
         """)
 

@@ -8,20 +8,28 @@ enum SnapshotStatements {
         NamedStatement("deleteOfRegistrant", deleteOfRegistrant),
     ]
 
-    /// PUT …/installations/{id} (R2): copies the snapshots of these installations, which the same transaction is
-    /// about to replace. It reads the rows as they were when the statement began, also within a statement that
-    /// updates them.
+    /// A SELECT: the present snapshots of installations, as `keep` inserts them. `$1` is the app.
+    ///
+    /// - Parameter installations: a FROM item named `k` with a column `install_id`.
+    static func present(in installations: PostgresSQL) -> PostgresSQL {
+        """
+        SELECT i.app_id, i.install_id, i.snapshot_at, i.snapshot_sender,
+            \(sql: SnapshotColumns.batch.list.names(of: "i"))
+        FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        """
+    }
+
+    /// PUT …/installations/{id} (R2): inserts snapshots that the same transaction replaces.
     ///
     /// - Parameters:
-    ///   - installations: a FROM item named `c` with a column `install_id`. `$1` is the app.
+    ///   - snapshots: a FROM item with the columns of `present`.
     ///   - time: the placeholder of the time.
-    static func keep(from installations: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+    static func keep(_ snapshots: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         INSERT INTO settings_snapshot (replaced_at, at, app_id, install_id, sender, \(sql: names))
-        SELECT greatest(\(sql: time), i.snapshot_at), i.snapshot_at, i.app_id, i.install_id, i.snapshot_sender,
-            \(sql: SnapshotColumns.batch.list.names(of: "i"))
-        FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = c.install_id
-        WHERE i.app_id = $1
+        SELECT greatest(\(sql: time), s.snapshot_at), s.snapshot_at, s.app_id, s.install_id, s.snapshot_sender,
+            \(sql: SnapshotColumns.batch.list.names(of: "s"))
+        FROM \(sql: snapshots) AS s
         """
     }
 

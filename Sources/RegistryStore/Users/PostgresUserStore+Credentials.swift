@@ -8,7 +8,7 @@ extension PostgresUserStore {
     ) async throws -> Bool {
         do {
             let rows = try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key))
-            return try SignOuts(rows[0], of: credential, on: key).end(
+            return try SignOuts(rows[0], of: credential, on: key).hasEnded(
                 credential, on: key, remembering: tombstones,
                 at: Timestamp(try rows[0].decode(5, as: PostgresTimestamp.self)))
         } catch {

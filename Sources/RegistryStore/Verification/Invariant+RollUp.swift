@@ -34,10 +34,10 @@ extension Invariant {
         Invariant(
             "rollup-horizon", "R13", "no delta is older than what is folded",
             """
+            WITH bound AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS transaction_id)
             SELECT 'app ' || d.app_id || ', transaction ' || min(d.transaction_id) || ': ' || count(*) || ' deltas'
-            FROM rollup_delta d JOIN rollup_state s ON s.app_id = d.app_id
-            WHERE d.transaction_id < s.horizon
-                AND s.horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            FROM rollup_delta d JOIN rollup_state s ON s.app_id = d.app_id CROSS JOIN bound b
+            WHERE d.transaction_id < s.horizon AND s.horizon <= b.transaction_id
             GROUP BY d.app_id
             """),
         Invariant(

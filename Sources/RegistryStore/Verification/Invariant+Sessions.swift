@@ -9,31 +9,36 @@ extension Invariant {
         Invariant(
             "session-ended", "R7", "no installation is bound to a session that has ended",
             """
+            WITH \(sql: tombstones)
             SELECT i.app_id || '/' || i.install_id
-            FROM session s JOIN installation i USING (app_id, session_id)
-            WHERE i.registered_at < s.ended_at + (\(sql: tombstones("s")))
+            FROM session s JOIN installation i USING (app_id, session_id) JOIN policy p USING (app_id)
+            WHERE i.registered_at < s.ended_at + p.tombstones
             """),
         Invariant(
             "user-logged-out", "R7",
             "no installation is bound to its user since before the user's logout, or by an older credential",
             """
+            WITH \(sql: tombstones)
             SELECT i.app_id || '/' || i.install_id
             FROM user_guard u
+            JOIN policy p ON p.app_id = u.app_id
             JOIN installation i ON i.app_id = u.app_id AND user_digest(i.user_id) = u.user_sha256
             LEFT JOIN session s ON s.app_id = i.app_id AND s.session_id = i.session_id
             WHERE u.refused_before IS NOT NULL AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
                 AND (i.registered_at < u.refused_before
                     OR i.credential_issued_at < date_trunc('second', u.refused_before)
-                        AND i.registered_at < u.refused_before + (\(sql: tombstones("u"))))
+                        AND i.registered_at < u.refused_before + p.tombstones)
             """),
         Invariant(
             "installation-logged-out", "R7", "no installation is bound to a user and session that logged out there",
             """
+            WITH \(sql: tombstones)
             SELECT i.app_id || '/' || i.install_id
             FROM installation_logout l
+            JOIN policy p ON p.app_id = l.app_id
             JOIN installation i ON i.app_id = l.app_id AND i.install_id = l.install_id
                 AND user_digest(i.user_id) = l.user_sha256
-            WHERE i.registered_at < l.logged_out_at + (\(sql: tombstones("l")))
+            WHERE i.registered_at < l.logged_out_at + p.tombstones
                 AND (l.session_id = i.session_id
                     OR l.session_id = '' AND i.credential_issued_at < date_trunc('second', l.logged_out_at))
             """),
@@ -59,8 +64,9 @@ extension Invariant {
             """),
     ]
 
-    /// How long the app of the row remembers a logout.
-    private static func tombstones(_ row: PostgresSQL) -> PostgresSQL {
-        "SELECT coalesce(policy ->> 'sessionTombstones', 'P400D')::interval FROM app WHERE app.id = \(sql: row).app_id"
-    }
+    /// How long each app remembers a logout, as a definition after WITH.
+    private static let tombstones: PostgresSQL = """
+        policy AS MATERIALIZED (
+            SELECT id AS app_id, coalesce(policy ->> 'sessionTombstones', 'P400D')::interval AS tombstones FROM app)
+        """
 }

@@ -108,8 +108,9 @@ extension Invariant {
         Invariant(
             "app", "R1", "an installation belongs to an app",
             """
+            WITH known AS MATERIALIZED (SELECT id FROM app)
             SELECT i.app_id || '/' || i.install_id FROM installation i
-            WHERE NOT EXISTS (SELECT FROM app WHERE app.id = i.app_id)
+            WHERE i.app_id NOT IN (SELECT id FROM known)
             """),
     ]
 
@@ -168,8 +169,9 @@ extension Invariant {
         Invariant(
             "event-position", "27", "no event comes from a transaction that is still to come",
             """
-            SELECT 'event ' || min(id) || ' and ' || count(*) - 1 || ' more' FROM token_event
-            WHERE position >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint HAVING count(*) > 0
+            WITH bound AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS transaction_id)
+            SELECT 'event ' || min(e.id) || ' and ' || count(*) - 1 || ' more' FROM token_event e, bound b
+            WHERE e.position >= b.transaction_id HAVING count(*) > 0
             """),
         Invariant(
             "snapshot-owner", "20", "there is no settings snapshot of an installation that is gone",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Many connections to one server, opened as they are needed and kept: as many as there are requests at a time.
+/// A pool of connections to one server: as many as there are concurrent requests.
 public final class HTTPClient: @unchecked Sendable {
     public let port: UInt16
     private let lock = NSLock()
@@ -10,9 +10,10 @@ public final class HTTPClient: @unchecked Sendable {
         self.port = port
     }
 
-    /// Sends a request on a connection that nobody else uses meanwhile.
+    /// Sends a request on an idle or new connection.
     ///
-    /// - Throws: `HTTPClientError`. It is never sent twice: the connection may be one that the server has just closed.
+    /// - Throws: `HTTPClientError`. A request is never sent twice: it fails if the server has just closed the
+    ///   connection.
     public func response(to request: HTTPRequest) async throws(HTTPClientError) -> HTTPResponse {
         let connection = if let kept = takeIdle() { kept } else { try HTTPConnection(port: port) }
         let response = try await connection.response(to: request)
@@ -24,7 +25,7 @@ public final class HTTPClient: @unchecked Sendable {
         lock.withLock { idle.popLast() }
     }
 
-    /// Forgets all connections, such as those to a server that has gone.
+    /// Closes all idle connections, such as those to a stopped server.
     public func closeIdle() {
         lock.withLock { idle = [] }
     }

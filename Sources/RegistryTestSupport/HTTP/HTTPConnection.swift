@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// One keep-alive connection, on a thread of its own. It shares no code with the server.
+/// One keep-alive connection, on its own thread. It shares no code with the server.
 ///
-/// For pipelining, send several requests and then read as many answers.
+/// For pipelining, send several requests and then read as many responses.
 public actor HTTPConnection {
     /// How long a call waits for the server.
     private static let timeoutSeconds = 20
@@ -43,13 +43,13 @@ public actor HTTPConnection {
         }
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its response.
     public func response(to request: HTTPRequest) throws(HTTPClientError) -> HTTPResponse {
         try send(request.bytes)
         return try response(toHead: request.method == "HEAD")
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     public func send(_ bytes: [UInt8]) throws(HTTPClientError) {
         var sent = 0
         while sent < bytes.count {
@@ -61,7 +61,7 @@ public actor HTTPConnection {
         }
     }
 
-    /// Reads so many bytes as they are; fewer where the connection ends before.
+    /// Reads raw bytes; fewer than `count` if the connection ends.
     public func receive(_ count: Int) throws(HTTPClientError) -> [UInt8] {
         do {
             return try take(count)
@@ -71,7 +71,7 @@ public actor HTTPConnection {
         }
     }
 
-    /// Reads the next answer.
+    /// Reads the next response.
     public func response(toHead isHead: Bool = false) throws(HTTPClientError) -> HTTPResponse {
         let lines = try takeHead().components(separatedBy: "\r\n")
         let parts = lines[0].split(separator: " ")
@@ -130,7 +130,7 @@ public actor HTTPConnection {
         buffer.append(contentsOf: piece[..<count])
     }
 
-    /// Whether the server has closed the connection, or does so before the timeout.
+    /// Whether the server has closed the connection, or closes it before the timeout.
     public func isClosedByServer() -> Bool {
         do {
             while true { try fill() }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A request as a client of the registry writes it.
+/// An HTTP request.
 public struct HTTPRequest: Sendable {
     public var method: String
     public var path: String
-    /// As sent, in this order.
+    /// In the order of sending.
     public var fields: [(name: String, value: String)]
     public var body: [UInt8]?
 
@@ -24,26 +24,26 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// An answer.
+/// An HTTP response.
 public struct HTTPResponse: Sendable {
     public let status: Int
     public let fields: [(name: String, value: String)]
     public let body: [UInt8]
 
-    /// The first field of this name, upper and lower case being alike.
+    /// The first field of this name, ignoring case.
     public subscript(field: String) -> String? {
         fields.first { $0.name.caseInsensitiveCompare(field) == .orderedSame }?.value
     }
 
-    /// The body's value; `.null` for what is no JSON.
+    /// The body as JSON; `.null` if it is not JSON.
     public var json: JSON { (try? JSON(parsing: body)) ?? .null }
 
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Of a problem document, or nil.
+    /// The `code` of a problem document; nil for other bodies.
     public var code: String? { json["code"].string }
 
-    /// What a problem document lists, as `pointer code` or `parameter code`, in its order.
+    /// The faults of a problem document as `pointer code` or `parameter code`.
     public var faults: [String] {
         json["errors"].array.map { fault in
             let place = fault["pointer"].string ?? fault["parameter"].string ?? "?"
@@ -54,11 +54,11 @@ public struct HTTPResponse: Sendable {
     public var generation: Int64? { json["generation"].integer }
 }
 
-/// Why no answer came.
+/// Why a request got no response.
 public enum HTTPClientError: Error, Hashable, Sendable {
     case cannotConnect
     case timedOut
-    /// The server closed the connection, cleanly or by a reset, before the answer was complete.
+    /// The server closed the connection, cleanly or by a reset, before the response was complete.
     case closed
     case malformed(String)
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A thread for one actor whose calls may block, so that a client that waits for an answer keeps nobody else waiting.
+/// A thread for an actor with blocking calls, so that a client that waits for a response blocks no other task.
 final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
     private let condition = NSCondition()
     private var jobs: [UnownedJob] = []
@@ -18,7 +18,7 @@ final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
         condition.signal()
     }
 
-    /// Ends the thread once it has nothing left to do.
+    /// Ends the thread after its remaining jobs.
     func stop() {
         condition.withLock { isStopped = true }
         condition.signal()

@@ -4,15 +4,14 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// A server on a port of 127.0.0.1 that gives every path the answer that the test chose, such as an identity provider
-/// with its key set.
+/// An HTTP server on a port of 127.0.0.1 with a response for each path, such as an identity provider with its key set.
 public final class WebServer: Sendable {
-    public struct Answer: Sendable {
+    public struct Response: Sendable {
         public var status: Int
         public var fields: [(name: String, value: String)]
         public var body: [UInt8]
-        /// Whether the answer never comes.
-        public var isHeldBack = false
+        /// Whether the response is never sent.
+        public var isNeverSent = false
 
         public init(_ status: Int = 200, fields: [(String, String)] = [], body: String = "") {
             self.status = status
@@ -20,10 +19,10 @@ public final class WebServer: Sendable {
             self.body = Array(body.utf8)
         }
 
-        public static var never: Answer {
-            var answer = Answer()
-            answer.isHeldBack = true
-            return answer
+        public static var never: Response {
+            var response = Response()
+            response.isNeverSent = true
+            return response
         }
     }
 
@@ -32,7 +31,7 @@ public final class WebServer: Sendable {
     private let state: State
 
     private final class State: Sendable {
-        let answers = Mutex<[String: Answer]>([:])
+        let responses = Mutex<[String: Response]>([:])
         let requests = Mutex(0)
     }
 
@@ -45,13 +44,13 @@ public final class WebServer: Sendable {
         ) { _ in
             let route = Route(.get, "/{path}") { request in
                 state.requests.withLock { $0 += 1 }
-                let answer = state.answers.withLock { $0[request.parameters["path"]] } ?? Answer(404)
-                if answer.isHeldBack { try await loop.sleep(for: .seconds(60)) }
+                let response = state.responses.withLock { $0[request.parameters["path"]] } ?? Response(404)
+                if response.isNeverSent { try await loop.sleep(for: .seconds(60)) }
                 var fields = HTTPFields()
-                for (name, value) in answer.fields {
+                for (name, value) in response.fields {
                     if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
                 }
-                return ServerResponse(.init(code: answer.status), fields: fields, body: .bytes(answer.body))
+                return ServerResponse(.init(code: response.status), fields: fields, body: .bytes(response.body))
             }
             return Application(router: Router([route]))
         }
@@ -66,14 +65,14 @@ public final class WebServer: Sendable {
 
     public var port: UInt16 { server.port }
 
-    /// How many requests it has had.
+    /// The number of received requests.
     public var requests: Int { state.requests.withLock { $0 } }
 
     /// `http://127.0.0.1:port/path`.
     public func url(_ path: String, scheme: String = "http") -> String { "\(scheme)://127.0.0.1:\(port)/\(path)" }
 
-    /// Sets the answer of a path from now on; without one it is a 404.
-    public func answer(_ path: String, _ answer: Answer) {
-        state.answers.withLock { $0[path] = answer }
+    /// Sets the response for a path; paths without one respond with 404.
+    public func setResponse(_ path: String, _ response: Response) {
+        state.responses.withLock { $0[path] = response }
     }
 }

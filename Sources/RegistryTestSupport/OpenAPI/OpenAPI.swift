@@ -1,4 +1,4 @@
-/// A description of an API (OpenAPI 3.1), read for what tests hold a service to.
+/// An API description (OpenAPI 3.1), parsed for tests that compare it with a service.
 public struct OpenAPI: Sendable {
     public let root: JSON
 
@@ -9,14 +9,14 @@ public struct OpenAPI: Sendable {
     /// One method of one path.
     public struct Operation: Sendable, CustomStringConvertible {
         public let method: String
-        /// With names in braces.
+        /// With parameters in braces.
         public let path: String
         public let json: JSON
 
         public var id: String { json["operationId"].string ?? "" }
         public var description: String { "\(method) \(path)" }
 
-        /// The roles of a key that suffice; nil where no credential is asked for.
+        /// The sufficient roles of a key; nil if no credential is required.
         public var roles: Set<String>? {
             json.object["x-roles"].map { Set($0.array.compactMap(\.string)) }
         }
@@ -26,7 +26,7 @@ public struct OpenAPI: Sendable {
             json["security"].array.contains { $0.object.keys.contains(scheme) }
         }
 
-        /// The codes of the responses, `default` being one.
+        /// The status codes of the responses, with `default`.
         public var statuses: Set<String> { Set(json["responses"].object.keys) }
     }
 
@@ -44,24 +44,24 @@ public struct OpenAPI: Sendable {
         operation.json["parameters"].array.map(resolved)
     }
 
-    /// The response for a status, or the one for every other.
+    /// The response for a status, or the default one.
     public func response(of operation: Operation, status: Int) -> JSON {
         let responses = operation.json["responses"].object
         return resolved(responses["\(status)"] ?? responses["default"] ?? .null)
     }
 
-    /// What a media type shows: `example`, or the values of `examples`.
+    /// The examples of a media type: `example`, or the values of `examples`.
     public func examples(of media: JSON) -> [JSON] {
         if let example = media.object["example"] { return [example] }
         return media["examples"].object.sorted { $0.key < $1.key }.map { resolved($0.value)["value"] }
     }
 
-    /// The value, or what it refers to.
+    /// The value, with a reference resolved.
     public func resolved(_ value: JSON) -> JSON {
         value["$ref"].string.map { self[pointer: $0] } ?? value
     }
 
-    /// What a reference names (`#/components/…`); `.null` if there is nothing.
+    /// The target of a reference (`#/components/…`); `.null` if it does not exist.
     public subscript(pointer reference: String) -> JSON {
         guard reference.hasPrefix("#/") else { return .null }
         return reference.dropFirst(2).split(separator: "/").reduce(root) { value, name in value[String(name)] }

@@ -1,8 +1,8 @@
-/// Holds values to schemas: the part of JSON Schema 2020-12 that the API's description uses.
+/// Validates values by schemas: the part of JSON Schema 2020-12 that the API's description uses.
 ///
-/// Stricter than the standard in two ways. A keyword that it does not know is a fault, so that no schema asks for more
-/// than is checked. An object's members must all be declared, unless `additionalProperties` says otherwise: a member
-/// that the service sends and the description does not tell of is a fault of the description.
+/// It is stricter than the standard in two ways. An unknown keyword is a fault, so that no constraint is left
+/// unchecked. All members of an object must be declared, unless `additionalProperties` says otherwise: a member
+/// that the service sends and the description lacks is a fault of the description.
 public struct SchemaCheck: Sendable {
     private let document: OpenAPI
 
@@ -10,7 +10,7 @@ public struct SchemaCheck: Sendable {
         self.document = document
     }
 
-    /// What is wrong with a value, each with the place in it; empty if it fits.
+    /// The faults of a value, each with its pointer; empty if the value is valid.
     public func faults(_ value: JSON, _ schema: JSON, at place: String = "") -> [String] {
         undeclared(value, schema, place) + constraints(value, schema, place)
     }
@@ -66,7 +66,7 @@ public struct SchemaCheck: Sendable {
         }
     }
 
-    /// Keywords about sizes and forms, which mean nothing to values of other types.
+    /// Keywords about sizes and formats, which do not apply to values of other types.
     private func bound(_ keyword: String, _ argument: JSON, _ value: JSON) -> [String] {
         let limit = argument.double ?? 0
         let fits =
@@ -93,7 +93,7 @@ public struct SchemaCheck: Sendable {
         "minProperties", "minLength", "maxLength", "pattern", "format",
     ]
 
-    /// What a format asks for; `int64` is one of numbers.
+    /// The pattern of each format of strings; `int64` is a format of numbers.
     private static let formats = [
         "date-time": #"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"#, "date": #"^\d{4}-\d\d-\d\d$"#,
         "duration": "^P(?=.)", "uuid": "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
@@ -114,7 +114,7 @@ extension SchemaCheck {
         return members.keys.filter { !declared.contains($0) }.map { "\(place)/\($0): is not declared" }
     }
 
-    /// The names that a schema and the one it refers to declare; nil where they leave it open.
+    /// The names that a schema and its reference declare; nil if other names are allowed.
     private func declared(_ schema: JSON) -> Set<String>? {
         guard schema.object["additionalProperties"] == nil, schema.object["anyOf"] == nil else { return nil }
         let own = Set(schema["properties"].object.keys)

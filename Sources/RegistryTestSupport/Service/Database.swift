@@ -2,16 +2,16 @@ import EventLoop
 import Logging
 import PostgresClient
 
-/// The way around the service: SQL on its database, to look at what it has written and to make it what it takes long to
-/// become.
+/// SQL on the service's database: to check what the service has written, and to simulate the passage of
+/// time.
 public struct Database: Sendable {
     private let client: PostgresClient
 
-    /// Lends sessions on a database, which are opened as they are needed.
+    /// Lends sessions on a database. They are opened on demand.
     ///
     /// - Parameters:
-    ///   - url: libpq's; as the service's role, as a rule.
-    ///   - sessionsMin: opened at once, as far as the server lets them in.
+    ///   - url: for libpq; usually with the service's role.
+    ///   - sessionsMin: opened at once, if the server accepts them.
     public static func with<Value: Sendable>(
         _ url: String, sessionsMin: Int = 0, sessionsMax: Int = 8, _ body: (Database) async throws -> Value
     ) async throws -> Value {
@@ -22,7 +22,7 @@ public struct Database: Sendable {
         let client = PostgresClient(
             try PostgresConfiguration(url, applicationName: "test"), on: loop,
             limits: .init(connectionsMin: sessionsMin, connectionsMax: sessionsMax), logger: logger)
-        // It ends with this scope.
+        // It is cancelled at the end of this scope.
         async let _ = client.run()
         return try await body(Database(client: client))
     }
@@ -42,7 +42,7 @@ public struct Database: Sendable {
         try await column(statement, as: Int64.self).first.map { Int($0) } ?? -1
     }
 
-    /// Lends a transaction, to stand in somebody's way.
+    /// Lends a transaction, to block the service by its locks.
     public func withTransaction<Value>(_ body: (PostgresTransaction) async throws -> Value) async throws -> Value {
         try await client.withTransaction { try await body($0) }
     }

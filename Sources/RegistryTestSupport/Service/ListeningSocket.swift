@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A socket that listens on a free port of 127.0.0.1 and is served by whomever it is passed to; meanwhile clients wait
+/// A socket that listens on a free port of 127.0.0.1, to pass to a service. Until then, clients wait
 /// in its queue.
 public final class ListeningSocket: Sendable {
     let handle: FileHandle

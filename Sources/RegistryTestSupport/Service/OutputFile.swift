@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a child process writes, in a file: a pipe that nobody reads would stop the child.
+/// The output of a child process, in a file: a full pipe without a reader would block the child.
 final class OutputFile: Sendable {
     private let url: URL
     let handle: FileHandle

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run of the command `push-registry`, the binary that was built along with the tests.
+/// One run of the command `push-registry`: the binary that was built with the tests.
 public final class RegistryCommand: @unchecked Sendable {
     private let process = Process()
     private let standardOutput: OutputFile
@@ -9,11 +9,11 @@ public final class RegistryCommand: @unchecked Sendable {
     /// Starts it.
     ///
     /// - Parameters:
-    ///   - environment: besides it the command sees nothing but `PATH` and `HOME`.
+    ///   - environment: the command gets only these variables, `PATH`, `HOME` and `TZ`.
     ///   - socket: a listening socket that is passed to it, as systemd does (sd_listen_fds(3)).
-    ///   - log: takes what it logs, in place of the file that `log` reads.
-    ///   - directory: where it runs; the folder of temporary files by default, so that a `.push-registry` lands nowhere
-    ///     else.
+    ///   - log: receives standard error instead of the file that the property `log` reads.
+    ///   - directory: the working directory; by default that of temporary files, so that no `.push-registry` is created
+    ///     elsewhere.
     public init(
         _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
         log: FileHandle? = nil, in directory: String? = nil
@@ -32,29 +32,29 @@ public final class RegistryCommand: @unchecked Sendable {
         try process.run()
     }
 
-    /// The only descriptors that Foundation's processes inherit are the three standard ones, and the process's id is
-    /// known to itself alone: a shell moves the socket to its place, and becomes the command.
+    /// Foundation's processes inherit only the three standard descriptors, and only the process knows
+    /// its own id. So a shell moves the socket to descriptor 3 and then executes the command.
     private func passSocket() {
         process.executableURL = URL(filePath: "/bin/sh")
         let script = #"export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec "$0" "$@" 3<&0 0</dev/null"#
         process.arguments = ["-c", script, Self.binary.path] + (process.arguments ?? [])
     }
 
-    /// Beside the running test bundle.
+    /// Next to the running test bundle.
     private static var binary: URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: "push-registry")
     }
 
-    /// What it has printed so far.
+    /// Standard output so far.
     public var output: String { standardOutput.text }
 
-    /// What it has logged and complained of so far.
+    /// Standard error so far.
     public var log: String { standardError.text }
 
     public var isRunning: Bool { process.isRunning }
 
-    /// The most memory that it has had resident so far, in megabytes: proc(5), `VmHWM`.
+    /// The peak of its resident memory in megabytes: proc(5), `VmHWM`.
     public func residentMegabytesMax() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -66,7 +66,7 @@ public final class RegistryCommand: @unchecked Sendable {
         kill(process.processIdentifier, signal)
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     ///
     /// - Returns: its exit status, or 128 and the signal that ended it.
     public func exitStatus(within limit: Duration = .seconds(30)) async throws -> Int32 {
@@ -74,7 +74,7 @@ public final class RegistryCommand: @unchecked Sendable {
         return process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0)
     }
 
-    /// Runs a command to its end.
+    /// Runs a command and waits until it exits.
     public static func run(
         _ arguments: [String], environment: [String: String] = [:], in directory: String? = nil
     ) async throws -> (status: Int32, output: String, log: String) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A running `push-registry serve`, on a port that the system chose.
+/// A running `push-registry serve` on a free port.
 public final class RegistryService: Sendable {
     public static let adminKey = "admin-key-of-the-tests"
 
@@ -10,8 +10,8 @@ public final class RegistryService: Sendable {
     /// Starts a service over a database and waits until it listens.
     ///
     /// - Parameters:
-    ///   - eventLoops: more than one, so that what holds on one loop is seen to hold on the others.
-    ///   - socket: is served instead of a port that the system chooses.
+    ///   - eventLoops: more than one, so that tests cover several loops.
+    ///   - socket: replaces the free port.
     public static func start(
         databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], socket: ListeningSocket? = nil
     ) async throws -> RegistryService {
@@ -46,20 +46,20 @@ public final class RegistryService: Sendable {
         return port
     }
 
-    /// In whole lines only: the last one may still be being written.
+    /// Reads only complete lines: the last one may still be being written.
     private static func announcedPort(_ log: String) -> UInt16? {
         let lines = log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         let line = lines.first { $0.contains("listening") }
         return line?.firstMatch(of: /127\.0\.0\.1:([0-9]+)/).flatMap { UInt16($0.1) }
     }
 
-    /// Ends it as an operator does, and waits for its end.
+    /// Sends SIGTERM and waits until it exits.
     public func stop() async throws -> Int32 {
         command.send(SIGTERM)
         return try await command.exitStatus()
     }
 
-    /// Lends a service, which is gone afterwards.
+    /// Lends a service and kills it afterwards.
     public static func with<Value: Sendable>(
         databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:],
         _ body: (RegistryService) async throws -> Value
@@ -75,7 +75,7 @@ public final class RegistryService: Sendable {
     }
 }
 
-/// A service that did not come up.
+/// The service ended before it listened.
 public struct ServiceEnded: Error, CustomStringConvertible {
     let log: String
 

@@ -8,7 +8,7 @@ extension JSONWriter {
         plainString { time.write(to: &$0) }
     }
 
-    /// A key is never cut: two might become one.
+    /// A key is never shortened: two keys could become equal.
     mutating func member(_ key: String, _ value: Logger.MetadataValue, valueBytesMax: Int) {
         name(key)
         write(value, endingAt: bytes.count + valueBytesMax)

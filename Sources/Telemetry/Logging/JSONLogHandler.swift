@@ -1,14 +1,14 @@
 public import Logging
 import StrictJSON
 
-/// Writes each event as a JSON object on a line of its own:
+/// Writes each event as a JSON object on its own line:
 /// `{"time":"…","level":"info","logger":"http","message":"request","route":"/healthz","status":200}`.
 ///
-/// Metadata stands beside the message, sorted by key; a key that means something else here gets an underscore behind
-/// it. Numbers and booleans stay what they are if they were given as `.stringConvertible`. Arrays and dictionaries
-/// nest. A message or value longer than `valueBytesMax` ends in `…`.
+/// Metadata follows the message, sorted by key. A key that equals one of the handler's own gets an underscore appended.
+/// Numbers and booleans keep their type if they were passed as `.stringConvertible`. Arrays and dictionaries nest. A
+/// message or value longer than `valueBytesMax` is cut and ends in `…`.
 ///
-/// It writes whatever it is given: that no secret becomes metadata is for those who log.
+/// It writes everything it is given: the caller must not put secrets into metadata.
 public struct JSONLogHandler: LogHandler {
     public var logLevel = Logger.Level.info
     public var metadata: Logger.Metadata = [:]
@@ -18,8 +18,7 @@ public struct JSONLogHandler: LogHandler {
     private let output: LogOutput
     private let valueBytesMax: Int
 
-    /// - Parameter valueBytesMax: the longest message or metadata value, nested ones included, in bytes as they are
-    ///   written.
+    /// - Parameter valueBytesMax: the longest message or metadata value, nested ones included, in encoded bytes.
     public init(
         label: String, output: LogOutput = .standardError, valueBytesMax: Int = LogFormat.valueBytesDefault
     ) {
@@ -54,7 +53,7 @@ public struct JSONLogHandler: LogHandler {
 
     private static let ownKeys: Set<String> = ["time", "level", "logger", "message"]
 
-    /// The key, or what it is called here because its name is taken.
+    /// The key, renamed if it equals one of the handler's own.
     private static func name(_ key: String, among fields: [(key: String, value: Logger.MetadataValue)]) -> String {
         guard ownKeys.contains(key) else { return key }
         var name = key + "_"

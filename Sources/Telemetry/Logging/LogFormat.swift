@@ -1,15 +1,15 @@
 import Glibc
 public import Logging
 
-/// How log lines look.
+/// The format of log lines.
 public enum LogFormat: String, Sendable, CaseIterable {
     /// For people at a terminal.
     case text
     /// For machines: a JSON object on each line.
     case json
 
-    /// The longest message or metadata value that a line shows, in bytes as they are written: a page of text. What is
-    /// longer is a stranger's input or a dump, and not for reading line by line.
+    /// The longest message or metadata value of a line, in encoded bytes: a page of text. A longer value is client
+    /// input or a dump.
     public static let valueBytesDefault = 4_096
 
     /// Text if standard error is a terminal, else JSON.

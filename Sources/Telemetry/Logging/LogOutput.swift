@@ -2,20 +2,20 @@ import Foundation
 import Glibc
 import Logging
 
-/// Where log lines go: a file descriptor that stays open, standard error as a rule.
+/// The destination of log lines: a file descriptor that stays open, usually standard error.
 ///
-/// A thread of its own writes them, in order, and it alone waits for the reader of the descriptor. Lines wait in a
-/// queue of at most `queueBytesMax`; those that find it full are dropped, counted, and reported in a line of their
-/// own as soon as there is room.
+/// A dedicated thread writes the lines in order, so only that thread waits for the reader. Lines wait in a queue of at
+/// most `queueBytesMax`. If the queue is full, new lines are dropped and counted, and a separate line reports them as
+/// soon as there is room.
 public final class LogOutput: @unchecked Sendable {
-    /// The lines that wait: some thousand, a fraction of a second of a busy service's.
+    /// The size of the queue: some thousand lines, which a busy service writes in a fraction of a second.
     public static let queueBytesMax = 1024 * 1024
-    /// How long the thread gathers lines before it writes them together: it would be woken for each otherwise.
+    /// How long the thread collects lines before it writes them together. Otherwise each line would wake it.
     private static let gatherMicroseconds: useconds_t = 5_000
-    /// How long the end of the process waits for the last lines.
+    /// How long the exit of the process waits for the last lines.
     private static let exitWait = Duration.seconds(1)
 
-    /// Its last lines are waited for at the end of the process, for a second at most.
+    /// At exit the process waits for its last lines, a second at most.
     public static let standardError: LogOutput = {
         atexit { _ = LogOutput.standardError.flush(within: LogOutput.exitWait) }
         return LogOutput(descriptor: STDERR_FILENO)
@@ -28,7 +28,7 @@ public final class LogOutput: @unchecked Sendable {
     private var isThreadStarted = false
     /// The thread waits for lines.
     private var isThreadWaiting = false
-    /// The thread has taken lines that are not written yet.
+    /// The thread has taken lines from the queue and not written them yet.
     private var isWriting = false
     private var dropped = 0
     private var unreportedDrops = 0
@@ -40,13 +40,13 @@ public final class LogOutput: @unchecked Sendable {
 
     public var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// The lines that were dropped so far, because the queue was full or the descriptor is broken.
+    /// The number of lines dropped so far because the queue was full or the descriptor was broken.
     public var droppedLineCount: Int { condition.withLock { dropped } }
 
-    /// How the line looks that reports drops.
+    /// Sets the format of the line that reports drops.
     func use(_ format: LogFormat) { condition.withLock { self.format = format } }
 
-    /// Queues a line, which ends with a line feed. Never waits.
+    /// Queues a line, which must end with a line feed. Never blocks.
     func write(_ line: [UInt8]) {
         condition.lock()
         defer { condition.unlock() }
@@ -67,9 +67,9 @@ public final class LogOutput: @unchecked Sendable {
         }
     }
 
-    /// Waits until all lines are written, or the time is over.
+    /// Waits until all lines are written, or until `limit` has passed.
     ///
-    /// - Returns: whether all are written.
+    /// - Returns: whether all lines are written.
     @discardableResult public func flush(within limit: Duration) -> Bool {
         let end = ContinuousClock.now + limit
         while !isIdle {
@@ -90,7 +90,7 @@ extension LogOutput {
         while true {
             waitForLines()
             usleep(Self.gatherMicroseconds)
-            take(&batch)
+            moveLines(to: &batch)
             let written = writeAll(batch)
             let lost = batch[written...].count { $0 == UInt8(ascii: "\n") }
             condition.withLock {
@@ -113,8 +113,8 @@ extension LogOutput {
         isWriting = true
     }
 
-    /// Takes all lines, and behind them one about those that were dropped since.
-    private func take(_ batch: inout [UInt8]) {
+    /// Moves all lines to `batch`, followed by a report if lines were dropped.
+    private func moveLines(to batch: inout [UInt8]) {
         condition.lock()
         defer { condition.unlock() }
         swap(&batch, &queue)
@@ -124,7 +124,7 @@ extension LogOutput {
 
     private var dropReport: [UInt8] {
         let event = LogEvent(
-            level: .warning, message: "log lines were dropped: they came faster than they are read", error: nil,
+            level: .warning, message: "log lines were dropped: the reader of the log is too slow", error: nil,
             metadata: ["count": .stringConvertible(unreportedDrops), "total": .stringConvertible(dropped)],
             source: "Telemetry", file: #fileID, function: #function, line: #line)
         return switch format {
@@ -133,7 +133,7 @@ extension LogOutput {
         }
     }
 
-    /// - Returns: how many bytes could be written; fewer than all if the descriptor is broken.
+    /// - Returns: the number of bytes written; fewer than all if the descriptor is broken.
     private func writeAll(_ bytes: [UInt8]) -> Int {
         var written = 0
         while written < bytes.count {
@@ -151,7 +151,7 @@ extension LogOutput {
         return written
     }
 
-    /// For a descriptor that does not block, as standard error may be one.
+    /// For a non-blocking descriptor, which standard error may be.
     private func waitUntilWritable() {
         var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&polled, 1, -1)

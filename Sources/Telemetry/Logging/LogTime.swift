@@ -1,7 +1,7 @@
 import ByteText
 import Glibc
 
-/// A moment as log lines show it: RFC 3339 in UTC with milliseconds, `2025-01-31T09:05:07.042Z`.
+/// A time in the format of log lines: RFC 3339 in UTC with milliseconds, `2025-01-31T09:05:07.042Z`.
 struct LogTime {
     let seconds: time_t
     let milliseconds: Int

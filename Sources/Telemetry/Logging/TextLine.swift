@@ -1,12 +1,12 @@
 import Logging
 
-/// Writes one line for a terminal with values of bounded length.
+/// Builds one log line for a terminal; values have a limited length.
 struct TextLine {
     private var bytes: [UInt8] = []
     private let valueBytesMax: Int
     private let usesColor: Bool
 
-    /// The sequences of ECMA-48 that choose a colour (SGR).
+    /// The SGR codes of ECMA-48 for colours.
     private enum Color: String {
         case dim = "2"
         case red = "31"
@@ -57,7 +57,7 @@ struct TextLine {
         return bytes
     }
 
-    /// Five characters, so that messages stand below each other.
+    /// Five characters each, so that messages are aligned.
     private static func name(_ level: Logger.Level) -> String {
         switch level {
         case .trace: "TRACE"
@@ -111,7 +111,7 @@ extension TextLine {
 }
 
 extension UInt8 {
-    /// Whether a value of such bytes can be told from what stands around it.
+    /// Whether a value with this byte needs no quotes.
     fileprivate var isBare: Bool {
         (0x21...0x7E).contains(self) && self != UInt8(ascii: "\"") && self != UInt8(ascii: "=")
             && self != UInt8(ascii: "\\")
@@ -119,7 +119,7 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-    /// Neither a control, nor a line's end, nor what changes the direction of what follows.
+    /// False for control characters, line ends, and characters that change the text direction.
     fileprivate var isPrintable: Bool {
         if isASCII { return (0x20..<0x7F).contains(value) }
         switch properties.generalCategory {

@@ -1,13 +1,13 @@
 import Glibc
 public import Logging
 
-/// Writes each event as a line for people: `2025-01-31T09:05:07.042Z INFO  http: request route=/healthz status=200`.
+/// Writes each event as a readable line: `2025-01-31T09:05:07.042Z INFO  http: request route=/healthz status=200`.
 ///
-/// Metadata is sorted by key and quoted where it needs to be. Whatever could move the cursor, end the line or turn the
-/// reading direction is shown as an escape, so that no client forges a line. A message or value longer than
-/// `valueBytesMax` ends in `…`.
+/// Metadata is sorted by key, and quoted if necessary. Characters that could move the cursor, end the line or change
+/// the text direction are escaped, so that no client can forge a line. A message or value longer than `valueBytesMax`
+/// is cut and ends in `…`.
 ///
-/// It writes whatever it is given: that no secret becomes metadata is for those who log.
+/// It writes everything it is given: the caller must not put secrets into metadata.
 public struct TextLogHandler: LogHandler {
     public var logLevel = Logger.Level.info
     public var metadata: Logger.Metadata = [:]
@@ -31,7 +31,7 @@ public struct TextLogHandler: LogHandler {
         self.usesColor = usesColor ?? Self.wantsColor(isTerminal: output.isTerminal, noColor: getenv("NO_COLOR"))
     }
 
-    /// As no-color.org has it: an empty variable says nothing.
+    /// By no-color.org an empty variable counts as unset.
     static func wantsColor(isTerminal: Bool, noColor: UnsafePointer<CChar>?) -> Bool {
         isTerminal && (noColor.map { $0.pointee == 0 } ?? true)
     }

@@ -1,9 +1,9 @@
 import CoreMetrics
 import Synchronization
 
-/// A sum that never falls but by `reset`.
+/// A sum that only grows, except for `reset`.
 ///
-/// Whole and fractional amounts are kept apart, so that counting events stays exact and costs one addition.
+/// Whole and fractional amounts are separate, so that counting events is exact and costs one addition.
 final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<Int64>(0)
     private let fractional = Atomic<Double>(0)
@@ -30,7 +30,7 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
 }
 
 extension Atomic where Value == Double {
-    /// Adds to the value, and again if another thread was quicker: the hardware has no addition of its own for it.
+    /// Adds to the value, and retries if another thread changed it: the hardware has no atomic addition for doubles.
     func add(_ amount: Double) {
         var old = load(ordering: .relaxed)
         while true {

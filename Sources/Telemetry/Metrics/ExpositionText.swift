@@ -1,4 +1,4 @@
-/// The text exposition format, version 0.0.4: what a scrape is answered with.
+/// The text exposition format, version 0.0.4: the body of the response to a scrape.
 struct ExpositionText {
     private(set) var bytes: [UInt8] = []
 
@@ -27,18 +27,19 @@ struct ExpositionText {
 }
 
 extension ExpositionText {
-    /// Whole numbers without a fraction; `+Inf`, `-Inf` and `NaN` as Go spells them.
+    /// Whole numbers without a fraction; `+Inf`, `-Inf` and `NaN` in Go's spelling.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
-        // Below 2^53 every whole number is exact.
+        // Below 2^53 a double represents every whole number exactly.
         if value.rounded() == value, value.magnitude < 9_007_199_254_740_992 { return "\(Int64(value))" }
         return "\(value)"
     }
 
-    /// The labels of a series as they stand between the braces: sorted by name, so that the text identifies the series.
+    /// The labels of a series as they are written between the braces, sorted by name, so that the text identifies the
+    /// series.
     ///
-    /// Of two dimensions with one name the last wins; an empty value means that the label is absent.
+    /// If two dimensions have the same name, the last one counts. An empty value means that the label is absent.
     static func labels(_ dimensions: [(String, String)]) -> String {
         var values: [String: String] = [:]
         for (name, value) in dimensions { values[PrometheusName.label(name)] = value }

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// The last value: a gauge, or a meter, which can be moved by steps as well.
+/// The last recorded value: of a gauge, or of a meter, which can also be changed in steps.
 final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     private let value: Atomic<Double>
 

@@ -1,13 +1,14 @@
 import CoreMetrics
 import Synchronization
 
-/// How many values fell into each bucket, and their sum; a timer's are seconds.
+/// The number of values in each bucket, and their sum; a timer's unit is the second.
 ///
-/// A scrape may see a value counted and not yet summed, or the other way round; the counts agree among themselves.
+/// A scrape may see a value in the counts and not yet in the sum, or the other way round. The counts are consistent
+/// with each other.
 final class HistogramSeries: Series, RecorderHandler, TimerHandler {
-    /// Upper bounds, which belong to their buckets.
+    /// Upper bounds, inclusive.
     private let bounds: [Double]
-    /// One more than there are bounds: the last has what is above them all.
+    /// One more than there are bounds: the last bucket holds the values above all bounds.
     private let buckets: [Bucket]
     private let sum = Atomic<Double>(0)
 
@@ -34,7 +35,7 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
         record(Double(duration) / 1e9)
     }
 
-    /// From the lowest bound up: there are few, and most values are small.
+    /// Searches from the lowest bound: there are few bounds, and most values are small.
     private func index(of value: Double) -> Int {
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }

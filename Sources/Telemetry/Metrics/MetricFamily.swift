@@ -1,4 +1,4 @@
-/// All series of one name.
+/// All series of one metric name.
 struct MetricFamily: Sendable {
     enum Kind: String {
         case counter
@@ -9,10 +9,10 @@ struct MetricFamily: Sendable {
     let name: String
     let kind: Kind
     var help: String?
-    /// By their labels, as they are written.
+    /// By the text of their labels.
     var series: [String: any Series] = [:]
 
-    /// The names that its lines begin with, which no other family may use.
+    /// The sample names of its lines, which no other family may use.
     var sampleNames: [String] {
         switch kind {
         case .counter, .gauge: [name]
@@ -28,7 +28,7 @@ struct MetricFamily: Sendable {
     }
 }
 
-/// The values of one name with one set of labels. The same name and labels lead to the same object, on any thread.
+/// The values of one metric name with one set of labels. The same name and labels share one object, on all threads.
 protocol Series: AnyObject, Sendable {
     func write(_ name: String, labels: String, to text: inout ExpositionText)
 }

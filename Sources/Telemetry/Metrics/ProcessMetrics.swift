@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// What the process uses, from `/proc/self` (proc(5)), under the names that all client libraries of Prometheus use.
-/// What cannot be read is left out.
+/// The resources that the process uses, from `/proc/self` (proc(5)), under the names that all Prometheus clients use.
+/// Unreadable values are omitted.
 enum ProcessMetrics {
     static let names = [
         "log_lines_dropped_total",
@@ -13,11 +13,11 @@ enum ProcessMetrics {
         let stat = statFields()
         return [
             family(
-                names[0], .counter, "Log lines that nobody read fast enough, or that could not be written.",
+                names[0], .counter, "Log lines dropped because the reader was too slow, or because writing failed.",
                 Double(LogOutput.standardError.droppedLineCount)),
             family(names[1], .counter, "CPU time used, user and system.", stat.flatMap(cpuSeconds)),
             family(names[2], .gauge, "Open file descriptors.", openDescriptors.value(at: .now)),
-            family(names[3], .gauge, "Memory that is in RAM.", stat.flatMap(residentBytes)),
+            family(names[3], .gauge, "Resident memory.", stat.flatMap(residentBytes)),
             family(names[4], .gauge, "When the process started, in Unix time.", startTime),
         ].compactMap(\.self)
     }
@@ -28,8 +28,8 @@ enum ProcessMetrics {
         value.map { MetricFamily(name: name, kind: kind, help: help, series: ["": GaugeSeries($0)]) }
     }
 
-    /// State, parent's ID and so on: what follows the program's name, which is in parentheses and may contain some. The
-    /// first is field 3 of proc(5).
+    /// The fields after the program's name. The name is in parentheses and may contain some itself. The first field
+    /// here is field 3 of proc(5).
     private static func statFields() -> [Double]? {
         guard let text = contents("/proc/self/stat"), let nameEnd = text.lastIndex(of: ")") else { return nil }
         let fields = text[nameEnd...].dropFirst().split(separator: " ").map { Double($0) ?? 0 }
@@ -46,12 +46,12 @@ enum ProcessMetrics {
         stat[21] * Double(sysconf(CInt(_SC_PAGESIZE)))
     }
 
-    /// One less than the folder lists: the descriptor that lists it. With many connections listing takes milliseconds.
+    /// One less than the listing: the listing itself opens a descriptor. With many connections it takes milliseconds.
     private static let openDescriptors = CachedSecond {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { Double($0.count - 1) }
     }
 
-    /// `starttime`, field 22, counts from the system's start, `btime` of `/proc/stat`.
+    /// `starttime`, field 22, counts from the boot time, `btime` of `/proc/stat`.
     private static let startTime: Double? = {
         guard let stat = statFields(), let system = contents("/proc/stat") else { return nil }
         let line = system.split(separator: "\n").first { $0.hasPrefix("btime ") }
@@ -66,20 +66,20 @@ enum ProcessMetrics {
     }
 }
 
-/// A figure that is looked up once a second at most, however often it is asked for.
+/// A figure that is measured at most once a second.
 final class CachedSecond: @unchecked Sendable {
-    private let look: @Sendable () -> Double?
+    private let measure: @Sendable () -> Double?
     private let lock = NSLock()
     private var last: (value: Double?, at: ContinuousClock.Instant)?
 
-    init(_ look: @escaping @Sendable () -> Double?) {
-        self.look = look
+    init(_ measure: @escaping @Sendable () -> Double?) {
+        self.measure = measure
     }
 
     func value(at now: ContinuousClock.Instant) -> Double? {
         lock.withLock {
             if let last, now - last.at < .seconds(1) { return last.value }
-            let value = look()
+            let value = measure()
             last = (value, now)
             return value
         }

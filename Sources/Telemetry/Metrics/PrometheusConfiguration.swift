@@ -1,7 +1,7 @@
-/// What a registry knows about the metrics it will be asked for.
+/// The limits of a registry, and the descriptions of its metrics.
 public struct PrometheusConfiguration: Sendable {
-    /// The most series kept. One is a name with one set of labels; a histogram is one series of about sixteen lines.
-    /// A label that takes values without end then costs memory up to here and no further.
+    /// The most series kept. A series is a name with one set of labels; a histogram is one series of about sixteen
+    /// lines. The limit bounds the memory that a label with unlimited values can use.
     public var seriesMax = 10_000
 
     /// Upper bounds of a timer's buckets, in seconds.
@@ -12,7 +12,7 @@ public struct PrometheusConfiguration: Sendable {
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000, 1_000_000,
     ]
 
-    /// Help and buckets by the beginning of a metric's label.
+    /// Help texts and buckets, by the prefix of a metric's label.
     public var descriptions: [MetricDescription]
 
     /// 0.5 ms to 10 s.
@@ -25,8 +25,8 @@ public struct PrometheusConfiguration: Sendable {
     }
 }
 
-/// The help and buckets of all metrics whose label, as the code gives it, begins with `prefix`. The longest prefix that
-/// says something wins, for each of the two on its own.
+/// The help text and buckets of all metrics whose label starts with `prefix`. The longest prefix wins, separately for
+/// help and buckets.
 public struct MetricDescription: Sendable {
     public let prefix: String
     public let help: String?
@@ -35,8 +35,8 @@ public struct MetricDescription: Sendable {
     /// - Parameter buckets: upper bounds, ascending and finite; `+Inf` is added.
     public init(prefix: String, help: String? = nil, buckets: [Double]? = nil) {
         let bounds = buckets ?? []
-        precondition(bounds.allSatisfy(\.isFinite), "a bucket's bound is finite: \(prefix)")
-        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "the bounds of buckets ascend: \(prefix)")
+        precondition(bounds.allSatisfy(\.isFinite), "bucket bounds must be finite: \(prefix)")
+        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bucket bounds must ascend: \(prefix)")
         self.prefix = prefix
         self.help = help
         self.buckets = buckets

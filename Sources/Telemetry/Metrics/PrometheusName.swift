@@ -1,6 +1,6 @@
-/// Makes names that Prometheus accepts of whatever the code calls its metrics and dimensions.
+/// Converts the labels of metrics and dimensions to names that Prometheus accepts.
 enum PrometheusName {
-    /// `[a-zA-Z_:][a-zA-Z0-9_:]*`: whatever else becomes an underscore.
+    /// `[a-zA-Z_:][a-zA-Z0-9_:]*`: any other character becomes an underscore.
     static func metric(_ label: String) -> String {
         sanitised(label) { $0 == ":" }
     }
@@ -11,8 +11,8 @@ enum PrometheusName {
         return name.hasSuffix("_total") ? name : name + "_total"
     }
 
-    /// `[a-zA-Z_][a-zA-Z0-9_]*`, without the two underscores at the start that Prometheus keeps for itself. `le` is the
-    /// histograms' own.
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`, without two leading underscores, which Prometheus reserves. `le` belongs to
+    /// histograms.
     static func label(_ dimension: String) -> String {
         var name = sanitised(dimension) { _ in false }
         while name.hasPrefix("__") { name.removeFirst() }

@@ -1,17 +1,17 @@
 public import CoreMetrics
 import Foundation
 
-/// Keeps the process's metrics and renders them for Prometheus: the back end of swift-metrics.
+/// Stores the process's metrics and renders them for Prometheus: the back end of swift-metrics.
 ///
-/// Handles of the same label and dimensions share their value. Counting takes no lock; making a handle and rendering
-/// do, so handles that are used often are to be kept. Beyond `seriesMax`, and where a name is already that of a
-/// metric of another kind, a handle that counts nothing is handed out and `metrics_series_dropped_total` rises.
+/// Handles with the same label and dimensions share their value. Counting takes no lock, but creating a handle and
+/// rendering do, so callers should keep the handles that they use often. If `seriesMax` is reached, or if the name
+/// belongs to a metric of another kind, the new handle counts nothing and `metrics_series_dropped_total` grows.
 ///
-/// A counter's name gets `_total` if it lacks it; other names stay, with an underscore for what Prometheus refuses. A
-/// `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that aggregates is a
-/// histogram, one that does not (a `Gauge`) and a `Meter` are gauges.
+/// A counter's name gets the suffix `_total` if it lacks it; in other names only characters that Prometheus refuses
+/// become underscores. A `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that
+/// aggregates is a histogram; one that does not (a `Gauge`) and a `Meter` are gauges.
 ///
-/// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
+/// `NSLock` rather than `Synchronization.Mutex`, because Thread Sanitizer understands a pthread mutex.
 public final class PrometheusRegistry: @unchecked Sendable {
     private let configuration: PrometheusConfiguration
     private let lock = NSLock()
@@ -26,8 +26,8 @@ public final class PrometheusRegistry: @unchecked Sendable {
 
     private static let droppedName = "metrics_series_dropped_total"
 
-    /// Everything in the text exposition format 0.0.4, sorted by name and then by labels; with what the process uses at
-    /// this moment. It reads a few files of `/proc`, which takes no disk.
+    /// All metrics in the text exposition format 0.0.4, sorted by name and then by labels, including the process's
+    /// current resource usage. It reads a few files of `/proc`, which does not access the disk.
     public func render() -> [UInt8] {
         let families = lock.withLock { Array(table.families.values) } + [droppedFamily] + ProcessMetrics.families()
         var text = ExpositionText()
@@ -40,12 +40,12 @@ public final class PrometheusRegistry: @unchecked Sendable {
     private var droppedFamily: MetricFamily {
         MetricFamily(
             name: Self.droppedName, kind: .counter,
-            help: "Metrics that were asked for and not kept: too many, or a name of two kinds.",
+            help: "Metrics dropped: too many series, or one name for two kinds of metric.",
             series: ["": dropped])
     }
 }
 
-// MARK: - Making
+// MARK: - Creating
 
 extension PrometheusRegistry: MetricsFactory {
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
@@ -91,22 +91,22 @@ extension PrometheusRegistry: MetricsFactory {
         }
     }
 
-    private func series<Made: Series>(
+    private func series<NewSeries: Series>(
         _ kind: MetricFamily.Kind, _ name: String, _ label: String, _ dimensions: [(String, String)],
-        make: () -> Made
-    ) -> Made? {
+        make: () -> NewSeries
+    ) -> NewSeries? {
         let family = MetricFamily(name: name, kind: kind, help: configuration.help(for: label))
         let labels = ExpositionText.labels(dimensions)
-        let made = lock.withLock { table.series(family, labels: labels, make: make) }
-        if made == nil { dropped.increment(by: 1 as Int64) }
-        return made
+        let series = lock.withLock { table.series(family, labels: labels, make: make) }
+        if series == nil { dropped.increment(by: 1 as Int64) }
+        return series
     }
 }
 
 // MARK: - Destroying
 
-/// A destroyed metric is forgotten, also by those who share it: what they count from then on is lost until they make a
-/// new handle, which begins at zero.
+/// A destroyed metric is removed, also for other handles that share it: what they count from then on is lost until they
+/// create a new handle, which starts at zero.
 extension PrometheusRegistry {
     public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }

@@ -1,40 +1,40 @@
-/// All metrics there are, by name; bounded. A pure value: its owner guards it.
+/// All metrics by name, with a limit. A value without a lock: its owner guards it.
 struct SeriesTable: Sendable {
     private let seriesMax: Int
     private var seriesCount = 0
     private(set) var families: [String: MetricFamily] = [:]
-    /// Every name that a line may begin with.
-    private var claimedNames: Set<String>
+    /// Every sample name in use.
+    private var usedNames: Set<String>
 
     init(seriesMax: Int, reservedNames: [String]) {
         self.seriesMax = seriesMax
-        claimedNames = Set(reservedNames)
+        usedNames = Set(reservedNames)
     }
 
-    /// Finds a series, or makes it.
+    /// Finds or creates a series.
     ///
-    /// - Returns: nil if there is no room for another, or its name belongs to metrics of another kind.
-    mutating func series<Made: Series>(
-        _ family: MetricFamily, labels: String, make: () -> Made
-    ) -> Made? {
-        if let known = families[family.name]?.series[labels] { return known as? Made }
+    /// - Returns: nil if `seriesMax` is reached, or if its name belongs to a metric of another kind.
+    mutating func series<NewSeries: Series>(
+        _ family: MetricFamily, labels: String, make: () -> NewSeries
+    ) -> NewSeries? {
+        if let known = families[family.name]?.series[labels] { return known as? NewSeries }
         guard seriesCount < seriesMax, admit(family) else { return nil }
-        let made = make()
-        families[family.name]?.series[labels] = made
+        let series = make()
+        families[family.name]?.series[labels] = series
         seriesCount += 1
-        return made
+        return series
     }
 
-    /// Whether there is such a family, now at least.
+    /// Adds the family if it is new. False if its name is already in use for another kind.
     private mutating func admit(_ family: MetricFamily) -> Bool {
         if let known = families[family.name] { return known.kind == family.kind }
-        guard claimedNames.isDisjoint(with: family.sampleNames) else { return false }
-        claimedNames.formUnion(family.sampleNames)
+        guard usedNames.isDisjoint(with: family.sampleNames) else { return false }
+        usedNames.formUnion(family.sampleNames)
         families[family.name] = family
         return true
     }
 
-    /// Forgets a series, and its name with the last one of it.
+    /// Removes a series, and its family with the last one.
     mutating func remove(_ series: AnyObject) {
         for (name, family) in families {
             guard let labels = family.series.first(where: { $0.value === series })?.key else { continue }
@@ -47,6 +47,6 @@ struct SeriesTable: Sendable {
 
     private mutating func release(_ family: MetricFamily) {
         families[family.name] = nil
-        claimedNames.subtract(family.sampleNames)
+        usedNames.subtract(family.sampleNames)
     }
 }

@@ -7,17 +7,16 @@ public import Logging
 import StrictJSON
 import Synchronization
 
-/// One line for each request that is over, at info, as the log's other lines look.
+/// Writes one line for each finished request, at level info, in the format of the other log lines.
 ///
-/// It names the route's pattern and never the path, the query or a field: identifiers and tokens stay out of the log.
-/// Nor does it name the client's address, which is personal data. Of JSON no value is made on the way: the line is
-/// written straight into a buffer, which costs a tenth of what metadata costs.
+/// A line has the route's pattern and never the path, the query or a field, so that identifiers and tokens stay out of
+/// the log. It has no client address, which is personal data. JSON is written straight into a buffer, which costs a
+/// tenth of building metadata.
 ///
-/// A service with much traffic may log every nth success only. What was refused, failed, had no response, or whose
-/// client went away is logged always, up to `failuresPerSecondMax`: a client must not fill the log with its own
-/// mistakes.
+/// A busy service may log every nth success only. A request that was refused, failed, got no response, or whose client
+/// went away is always logged, up to `failuresPerSecondMax`: a client must not fill the log with its own mistakes.
 public final class AccessLog: RequestObserver, @unchecked Sendable {
-    /// Lines about requests that did not succeed, in one second. More are counted in a line of their own.
+    /// Lines about unsuccessful requests, in one second. Further ones are counted, and the count is logged.
     public static let failuresPerSecondMax = 1_000
 
     private let label: String
@@ -26,21 +25,22 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
     private let output: LogOutput
     private let successInterval: Int
     private let lock = NSLock()
-    // Under the lock.
+    // Protected by `lock`.
     private var successes = 0
     private var failures = FailureCount()
     private var buffer: [UInt8] = []
     private var renderedSecond: (second: time_t, text: [UInt8]) = (.min, [])
 
     /// - Parameters:
-    ///   - label: names the logger in the lines.
-    ///   - level: the log's; nothing is written above info.
-    ///   - successInterval: of so many requests answered in full with a status below 400, one is logged.
+    ///   - label: the logger's name in the lines.
+    ///   - level: the log's level; above info nothing is written.
+    ///   - successInterval: one of so many successes is logged; a success is a complete response with a status below
+    ///     400.
     public init(
         label: String, format: LogFormat, level: Logger.Level = .info, output: LogOutput = .standardError,
         successInterval: Int = 1
     ) {
-        precondition(successInterval > 0, "the interval of logged successes is at least 1")
+        precondition(successInterval > 0, "the interval of logged successes must be at least 1")
         self.label = label
         self.format = format
         self.output = output
@@ -78,18 +78,18 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
 
     private func reportSuppressed(_ count: Int, _ now: LogTime) {
         output.write(
-            line("requests that failed were not logged: too many", ["count": .stringConvertible(count)], now))
+            line("too many failed requests: some were not logged", ["count": .stringConvertible(count)], now))
     }
 }
 
-/// The failures of one second.
+/// The failed requests of one second.
 private struct FailureCount {
     private var second = time_t.min
     private var count = 0
 
-    /// Begins to count anew in another second.
+    /// Resets the count if a new second has begun.
     ///
-    /// - Returns: how many were not logged in the last one, if any.
+    /// - Returns: how many requests of the last second were not logged, if any.
     mutating func begin(_ second: time_t) -> Int? {
         guard second != self.second else { return nil }
         defer { (self.second, count) = (second, 0) }
@@ -105,7 +105,7 @@ private struct FailureCount {
 // MARK: - Lines
 
 extension AccessLog {
-    /// The same members as a line of `JSONLogHandler` with the request's metadata, in the same order.
+    /// Writes the same members, in the same order, as `JSONLogHandler` with the request's metadata.
     private func writeJSON(_ request: FinishedRequest, _ now: LogTime) {
         var taken: [UInt8] = []
         swap(&taken, &buffer)
@@ -176,7 +176,7 @@ extension FinishedRequest {
 }
 
 extension LogTime {
-    /// Writes the moment with a second that is rendered once.
+    /// Writes the time; its text up to the second is rendered once a second.
     fileprivate func write(to bytes: inout [UInt8], _ rendered: inout (second: time_t, text: [UInt8])) {
         if rendered.second != seconds {
             var text: [UInt8] = []
@@ -191,7 +191,7 @@ extension LogTime {
 }
 
 extension [UInt8] {
-    /// Appends a duration in milliseconds, to the microsecond: `1.5`.
+    /// Appends a duration in milliseconds, with microsecond precision: `1.5`.
     fileprivate mutating func appendMilliseconds(_ duration: Duration) {
         let microseconds = UInt64(Swift.max(0, duration.wholeNanoseconds)) / 1_000
         appendDecimal(microseconds / 1_000)

@@ -1,6 +1,6 @@
 public import HTTPServer
 
-/// Tells several observers, in order.
+/// Notifies several observers, in order.
 public struct CombinedObserver: RequestObserver {
     private let observers: [any RequestObserver]
 

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// A method as a label: one of those that HTTP defines, so that no client can make up series.
+/// A method as a label. Only methods that HTTP defines have their own, so that clients cannot create series.
 enum MethodLabel: String {
     case get = "GET"
     case head = "HEAD"
@@ -11,7 +11,7 @@ enum MethodLabel: String {
     case options = "OPTIONS"
     case connect = "CONNECT"
     case trace = "TRACE"
-    /// Unknown, or there was no request.
+    /// An unknown method, or no request at all.
     case other
 
     init(_ method: HTTPRequest.Method?) {

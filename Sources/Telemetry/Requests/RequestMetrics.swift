@@ -4,15 +4,15 @@ public import HTTPServer
 import HTTPTypes
 import HTTPWire
 
-/// Counts requests by route, method and status, and times them by route and method.
+/// Counts requests by route, method and status, and measures durations by route and method.
 ///
-/// No label is the client's to choose, so there are as many series as the program has routes and answers: a path
-/// without a route is `unmatched`, a method that HTTP does not define is `other`, a request without an answer has the
-/// status `none`. What was no request is counted and not timed.
+/// Clients cannot choose labels, so the number of series is limited by the program's routes and responses. A path
+/// without a route is `unmatched`, a method that HTTP does not define is `other`, a request without a response has the
+/// status `none`. Input that is not a request is counted, but its duration is not recorded.
 ///
-/// Make one for each event loop: its lock is then never contended. Series are shared through the factory.
+/// Create one for each event loop, so that its lock is never contended. The loops share the series through the factory.
 ///
-/// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
+/// `NSLock` rather than `Synchronization.Mutex`, because Thread Sanitizer understands a pthread mutex.
 public final class RequestMetrics: RequestObserver, @unchecked Sendable {
     private struct Key: Hashable {
         let route: String?
@@ -25,7 +25,7 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
 
     private struct Meters {
         let duration: CoreMetrics.Timer
-        /// By status. A route has few of them: walking them is quicker than hashing.
+        /// By status. A route has few of them, so a linear search is faster than hashing.
         var counters: [(status: Int?, counter: Counter)] = []
     }
 
@@ -69,22 +69,22 @@ extension RequestMetrics {
     private static let countLabel = "http_requests_total"
     private static let durationLabel = "http_request_duration_seconds"
 
-    /// What the exposition says about these metrics.
+    /// Help texts and buckets of these metrics.
     public static let descriptions = [
-        MetricDescription(prefix: countLabel, help: "Requests that are over, by route, method and status."),
+        MetricDescription(prefix: countLabel, help: "Finished requests by route, method and status."),
         MetricDescription(
-            prefix: durationLabel, help: "Time from the end of a request's head to the end of its answer.",
+            prefix: durationLabel, help: "Time from the end of a request's head to the end of its response.",
             buckets: PrometheusConfiguration.latencyBuckets),
     ]
 }
 
-/// What stands for the route of a request that has none.
+/// The route label of a request without a route.
 enum RouteLabel {
     static let unmatched = "unmatched"
 }
 
 extension Duration {
-    /// Nanoseconds, cut off to whole ones; three centuries at most.
+    /// Whole nanoseconds, truncated; clamped to three centuries.
     var wholeNanoseconds: Int64 {
         Int64(clamping: attoseconds / 1_000_000_000)
     }

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import PushRegistry
 
-/// The same load on two binaries, each with its own PostgreSQL, in turn.
+/// Puts the same load on two binaries in turn, each with its own PostgreSQL.
 struct AgainstBenchmark {
     private static let app = "com.example.bench"
 
@@ -17,7 +17,7 @@ struct AgainstBenchmark {
         try FileLimit.raise()
         let fleet = Fleet(
             seed: options.seed, app: App(number: AppNumber(1), id: try AppID(Self.app), policy: .standard),
-            count: options.count, asOf: .now, silence: .seconds(0), links: try TimeZoneLinks())
+            count: options.count, asOf: .now, lastSeen: .withinSeconds(0), links: try TimeZoneLinks())
         return try await withSide("this", own, fleet) { own in
             try await withSide("other", other, fleet) { other in try await compare(own, other, fleet) }
         }
@@ -27,7 +27,7 @@ struct AgainstBenchmark {
         _ name: String, _ binary: Binary, _ fleet: Fleet, _ body: (ComparedSide) async throws -> Value
     ) async throws -> Value {
         let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        let settings = Benchmark.clusterSettings(RunOptions())
+        let settings = RunBenchmark.clusterSettings(RunOptions())
         return try await ThrowawayCluster.with(settings: settings, logger: quiet) { cluster in
             let database = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
             try await binary.run(["migrate"], environment: database)

@@ -5,17 +5,17 @@ struct AgainstCommand: BenchmarkCommand {
         commandName: "against",
         abstract: "Measure this push-registry against another one, such as the binary of an older commit.",
         discussion: """
-            Starts a throw-away PostgreSQL for each of the two binaries, has each migrate its own database and serve \
-            it, and registers the same fleet with both over HTTP. Then both have the same load in turn, row after row \
-            and round after round; every second round the other binary is first. The two may have different schemas: \
-            nothing here reads or writes a table.
+            Starts a throw-away PostgreSQL for each of the two binaries, lets each migrate and serve its own database, \
+            and registers the same fleet with both over HTTP. Then puts the same load on both in turn, row after row \
+            and round after round; in every second round the other binary comes first. The two may have different \
+            schemas: this command reads and writes no table.
 
             Rows: healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback (calls of 10,000 items \
             that change an installation each, counted in items) and import ("push-registry import" of NDJSON, counted \
             in lines).
 
-            CPU is user and system time per request. That of PostgreSQL includes what it does after the last response, \
-            until it is quiet. Ratios are this binary to the other one: medians over the rounds.
+            CPU is user and system time per request. PostgreSQL's includes its work after the last response, until it \
+            is idle. Ratios are this binary to the other one: medians over the rounds.
             """)
 
     @Argument(help: "The other push-registry binary.")
@@ -27,7 +27,7 @@ struct AgainstCommand: BenchmarkCommand {
     @Option(help: "Installations in each database.")
     var count: Int?
 
-    @Option(help: "Seconds that each measurement lasts at most.")
+    @Option(help: "The most seconds of each measurement.")
     var seconds: Int?
 
     @Option(help: "Rounds; the medians count.")
@@ -36,7 +36,7 @@ struct AgainstCommand: BenchmarkCommand {
     @Option(help: "HTTP connections.")
     var connections = 64
 
-    @Flag(help: "A small run, to see that all works: 12,000 installations, one round of 1 second.")
+    @Flag(help: "A short test run: 12,000 installations, one round of 1 second.")
     var quick = false
 
     @OptionGroup var common: BenchmarkOptions
@@ -52,9 +52,9 @@ struct AgainstCommand: BenchmarkCommand {
     }
 
     func validate() throws {
-        guard options.count >= 1_000 else { throw ValidationError("--count is 1000 or more.") }
+        guard options.count >= 1_000 else { throw ValidationError("--count must be 1000 or more.") }
         guard options.seconds > 0, options.rounds > 0, (1...10_000).contains(connections) else {
-            throw ValidationError("--seconds and --rounds are above 0, --connections is 1 to 10000.")
+            throw ValidationError("--seconds and --rounds must be above 0, --connections 1 to 10000.")
         }
     }
 
@@ -65,21 +65,21 @@ struct AgainstCommand: BenchmarkCommand {
     }
 }
 
-/// What is measured on both sides.
+/// The rows that are measured on both sides.
 enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
     case healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback
     case importing = "import"
 
     var title: String {
         switch self {
-        case .healthz: Row.healthz.title
-        case .unchanged: Row.unchanged.title
-        case .changed: Row.changed.title
-        case .first: Row.first.title
-        case .takeover: Row.takeover.title
-        case .ownerChange: Row.ownerChange.title
-        case .logout: Row.logout.title
-        case .feedback: Row.feedback.title
+        case .healthz: RunRow.healthz.title
+        case .unchanged: RunRow.unchanged.title
+        case .changed: RunRow.changed.title
+        case .first: RunRow.first.title
+        case .takeover: RunRow.takeover.title
+        case .ownerChange: RunRow.ownerChange.title
+        case .logout: RunRow.logout.title
+        case .feedback: RunRow.feedback.title
         case .importing: "import, lines of NDJSON"
         }
     }
@@ -88,11 +88,12 @@ enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKe
     var isLogged: Bool { self != .importing }
 }
 
-/// What a comparison was asked for.
+/// The options of a comparison.
 struct AgainstOptions: Codable, Sendable {
-    /// Sent and not counted, before each measured stretch: short, as most rows change an installation once.
+    /// How long requests are sent before each measurement without being counted. Short, because most rows can change an
+    /// installation only once.
     static let warmUp = Duration.milliseconds(250)
-    /// Lines of the file that a round imports.
+    /// The most lines of the file that a round imports.
     static let importedMax = 100_000
 
     var rows: [ComparedRow]

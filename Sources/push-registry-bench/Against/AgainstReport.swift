@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a comparison of two binaries measured, round by round.
+/// The results of comparing two binaries, round by round.
 struct AgainstReport: BenchmarkReport {
     /// One row of one round, on both sides.
     struct Pair: Codable, Sendable {
@@ -37,8 +37,7 @@ struct AgainstReport: BenchmarkReport {
     }
 }
 
-/// The medians of both sides, and of their ratios round by round: what the machine did meanwhile fell on both sides of
-/// a round.
+/// The medians of both sides, and of the ratios of each round: other work of the machine affects both sides of a round.
 private struct Comparison {
     let own: Double
     let other: Double
@@ -62,7 +61,7 @@ extension AgainstReport {
         "other", "ratio",
     ]
 
-    /// One line per row: the rate, the service's CPU time and PostgreSQL's of both sides, each with its ratio.
+    /// One line per row: the rate, the service's CPU time and PostgreSQL's, of both sides and with the ratios.
     var text: String {
         let lines = [Self.header] + options.rows.compactMap(cells)
         let widths = Self.header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
@@ -96,17 +95,17 @@ extension AgainstReport {
     private var notes: [String] {
         let odd = rows.flatMap { row, pairs in
             pairs.flatMap { [("this", $0.own), ("the other", $0.other)] }.compactMap { name, run -> String? in
-                if run.failures > 0 { return "\(row.title): \(run.failures) responses of \(name) were no success" }
-                guard row != .healthz, let share = run.asExpected, share < 0.99 else { return nil }
+                if run.failures > 0 { return "\(row.title): \(run.failures) responses of \(name) were errors" }
+                guard row != .healthz, let share = run.expectedShare, share < 0.99 else { return nil }
                 let percent = String(format: "%.1f", share * 100)
-                return "\(row.title): only \(percent) % of the responses of \(name) were what the row is about"
+                return "\(row.title): only \(percent) % of the responses of \(name) were as expected"
             }
         }
         return [
-            "Medians of \(options.rounds) rounds of at most \(options.seconds) s, both sides in turn, and of their "
+            "Medians of \(options.rounds) rounds of at most \(options.seconds) s, both sides in turn, and of the "
                 + "ratios (this / other); \(options.count) installations each, "
                 + "\(options.connections) HTTP connections.",
-            "CPU is user and system time per request, item or line; that of PostgreSQL until it is quiet again.",
+            "CPU is user and system time per request, item or line; PostgreSQL's is measured until it is idle.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
                 + "the load generator shares.",
         ] + odd.sorted()

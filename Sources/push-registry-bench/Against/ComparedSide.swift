@@ -6,16 +6,16 @@ import PostgresClient
 import PushRegistry
 import StrictJSON
 
-/// One of two binaries that are compared: its service, its PostgreSQL and its requests.
+/// One of two compared binaries: its service, its PostgreSQL and its requests.
 struct ComparedSide: Sendable {
-    /// PostgreSQL is quiet when it uses less CPU time than this share of a core for as long as `quietWindow`.
-    private static let quietShare = 0.05
-    private static let quietWindow = Duration.milliseconds(200)
-    /// PostgreSQL that is not quiet by then (autovacuum at work) is taken as it is.
-    private static let quietDeadline = Duration.seconds(20)
-    /// Fleet numbers of imported installations begin here, far beyond those of first registrations.
+    /// PostgreSQL is idle when it uses less CPU time than this share of a core during `idleWindow`.
+    private static let idleShare = 0.05
+    private static let idleWindow = Duration.milliseconds(200)
+    /// A PostgreSQL that is not idle by then (because of autovacuum) is measured anyway.
+    private static let idleDeadline = Duration.seconds(20)
+    /// The fleet number of the first imported installation, far beyond those of first registrations.
     private static let importedStart = 2_000_000_000
-    /// For all of the fleet to register, on a slow machine too.
+    /// Long enough for the whole fleet to register on a slow machine.
     private static let fillDeadline = Duration.seconds(1_800)
 
     fileprivate let name: String
@@ -25,11 +25,11 @@ struct ComparedSide: Sendable {
     fileprivate let server: ServerProcess
     fileprivate let postgres: ProcessUsage
     fileprivate let key: String
-    fileprivate let pools: Pools
+    fileprivate let pools: RowRequests
     fileprivate let options: AgainstOptions
     fileprivate let log: @Sendable (String) -> Void
 
-    /// - Parameter fleet: what the side's database is going to hold; nothing of it is there yet.
+    /// - Parameter fleet: the installations to register; the side's database is still empty.
     static func make(
         _ name: String, _ binary: Binary, _ cluster: EmbeddedPostgres, _ server: ServerProcess, _ fleet: Fleet,
         _ options: AgainstOptions, log: @escaping @Sendable (String) -> Void
@@ -42,11 +42,12 @@ struct ComparedSide: Sendable {
         return ComparedSide(
             name: name, binary: binary, connectionString: cluster.connectionString, superuser: superuser,
             server: server, postgres: ProcessUsage(processID: postmaster), key: key,
-            pools: Pools(fleet, key: key, installationsMax: fleet.count, rows: options.rows.compactMap(\.loadRow)),
+            pools: RowRequests(
+                fleet, key: key, installationsMax: fleet.count, rows: options.rows.compactMap(\.loadRow)),
             options: options, log: log)
     }
 
-    /// Registers the whole fleet, so that rows of known installations find theirs.
+    /// Registers the whole fleet, because some rows need known installations.
     func fill(_ fleet: Fleet) async throws {
         log("registering \(fleet.count) installations with \(name)")
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
@@ -59,7 +60,7 @@ struct ComparedSide: Sendable {
     }
 
     func measure(_ row: ComparedRow, round: Int, _ fleet: Fleet) async throws -> Measurement {
-        try await settle()
+        try await checkpoint()
         let rounds = options.rounds
         return switch row {
         case .healthz: try await load(pools.healthz, expecting: .none)
@@ -70,7 +71,7 @@ struct ComparedSide: Sendable {
         case .takeover: try await load(pools.takeovers(round: round, of: rounds), expecting: .created)
         case .ownerChange: try await load(pools.ownerChanges(round: round, of: rounds), expecting: .updated)
         case .logout: try await load(pools.logouts(round: round, of: rounds), expecting: .loggedOut)
-        case .feedback: try await judge(pools.feedback(round: round, of: rounds))
+        case .feedback: try await loadFeedback(pools.feedback(round: round, of: rounds))
         case .importing: try await importLines(round: round, fleet)
         }
     }
@@ -80,7 +81,7 @@ struct ComparedSide: Sendable {
 
 extension ComparedSide {
     private func load(
-        _ sequence: RequestSequence, expecting verdict: ResponseScanner.Verdict
+        _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome
     ) async throws -> Measurement {
         let loop = EventLoop(name: "load")
         defer { loop.stop() }
@@ -88,10 +89,10 @@ extension ComparedSide {
             port: server.port, connections: options.connections, warmUp: AgainstOptions.warmUp,
             measured: .seconds(options.seconds)
         ) { try CPUReading(service: server.usage, postgres: postgres) }
-        try await waitUntilQuiet()
-        // What the stretch's requests cost PostgreSQL later is theirs too; of the service it is next to nothing.
+        try await waitUntilIdle()
+        // PostgreSQL's work after the last response belongs to the measurement too; the service does hardly any.
         let after = CPUReading(service: outcome.after.service, postgres: try postgres.cpuSecondsWithChildren())
-        return Measurement(outcome.result, after - outcome.before, expected: verdict)
+        return Measurement(outcome.result, after - outcome.before, expected: expected)
     }
 
     private func run(
@@ -104,10 +105,10 @@ extension ComparedSide {
         ) {}.result
     }
 
-    private func judge(_ calls: [[UInt8]]) async throws -> Measurement {
+    private func loadFeedback(_ calls: [[UInt8]]) async throws -> Measurement {
         let before = try CPUReading(service: server.usage, postgres: postgres)
         let outcome = try await FeedbackLoad(port: server.port, calls: calls).run()
-        try await waitUntilQuiet()
+        try await waitUntilIdle()
         let after = try CPUReading(service: server.usage, postgres: postgres)
         return Measurement(outcome, after - before, expected: ["suspect", "unregistered"])
     }
@@ -126,42 +127,42 @@ extension ComparedSide {
             ["import", file.path, "--app", fleet.app.id.rawValue],
             environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
-        try await waitUntilQuiet()
+        try await waitUntilIdle()
         return Measurement(count: count, seconds: seconds, try importReading() - before)
     }
 
-    /// The command's own CPU time is that of this process's children that have ended: the services still run.
+    /// The import command's CPU time is that of this process's ended children: the services still run.
     private func importReading() throws -> CPUReading {
         CPUReading(
             service: try ProcessUsage(processID: getpid()).endedChildrenCPUSeconds(),
             postgres: try postgres.cpuSecondsWithChildren())
     }
 
-    /// Each measurement begins with all pages written out and PostgreSQL at rest.
-    private func settle() async throws {
-        try await waitUntilQuiet()
+    /// Before each measurement PostgreSQL writes all pages and becomes idle.
+    private func checkpoint() async throws {
+        try await waitUntilIdle()
         try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
     }
 
-    private func waitUntilQuiet() async throws {
-        let deadline = ContinuousClock.now + Self.quietDeadline
+    private func waitUntilIdle() async throws {
+        let deadline = ContinuousClock.now + Self.idleDeadline
         var used = try postgres.cpuSecondsWithChildren()
         while ContinuousClock.now < deadline {
-            try await Task.sleep(for: Self.quietWindow)
+            try await Task.sleep(for: Self.idleWindow)
             let now = try postgres.cpuSecondsWithChildren()
-            guard now - used > Self.quietShare * (Self.quietWindow / .seconds(1)) else { return }
+            guard now - used > Self.idleShare * (Self.idleWindow / .seconds(1)) else { return }
             used = now
         }
     }
 }
 
 extension ComparedRow {
-    /// The row whose requests this one sends; nil if it sends none.
-    fileprivate var loadRow: Row? { Row(rawValue: rawValue) }
+    /// The row with the same requests; nil if there is none.
+    fileprivate var loadRow: RunRow? { RunRow(rawValue: rawValue) }
 }
 
 extension FleetInstallation {
-    /// A line of a file to import, in the form of an export.
+    /// A line of an import file, in the format of an export.
     fileprivate var importLine: [UInt8] {
         var writer = JSONWriter(capacity: 1_024)
         writer.object { writer in

@@ -6,13 +6,13 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// Asks the same questions of fleets of several sizes, one of which grows into the next.
+/// Runs the same queries on fleets of several sizes. Each fleet grows into the next.
 struct AudienceBenchmark {
     static let clusterSettings = [
         "shared_buffers": "2GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min", "fsync": "on",
         "maintenance_work_mem": "512MB",
     ]
-    private static let rivalTimes = 5
+    private static let baselineRuns = 5
 
     private let connectionString: String
     private let database: PostgresConfiguration
@@ -36,22 +36,23 @@ struct AudienceBenchmark {
             log("loading \(count) installations")
             try await load(loaded..<count, of: app)
             loaded = count
-            log("asking")
+            log("querying")
             report.cells.append(try await cells())
-            report.answers.append(try await ask(app))
+            report.timings.append(try await measure(app))
         }
         return report
     }
 
     private func load(_ numbers: Range<Int>, of app: App) async throws {
         let fleet = Fleet(
-            seed: seed, app: app, count: numbers.upperBound, asOf: .now, silence: .spread, links: try TimeZoneLinks())
+            seed: seed, app: app, count: numbers.upperBound, asOf: .now, lastSeen: .fourMonths,
+            links: try TimeZoneLinks())
         var loader = FleetLoader()
         loader.writesHistory = false
         try await script("DROP INDEX IF EXISTS audience_best")
         try await loader.load(fleet, numbers, into: database)
-        try await script(AudienceQuestion.bestIndex)
-        // In a transaction of its own.
+        try await script(AudienceQuery.bestIndex)
+        // VACUUM cannot run in a transaction with other statements.
         try await script("VACUUM ANALYZE")
     }
 
@@ -65,7 +66,7 @@ struct AudienceBenchmark {
         }
     }
 
-    private func ask(_ app: App) async throws -> [AudienceReport.Answer] {
+    private func measure(_ app: App) async throws -> [AudienceReport.Timing] {
         let loop = EventLoop(name: "audiences")
         defer { loop.stop() }
         let limits = AudienceStoreLimits()
@@ -80,50 +81,50 @@ struct AudienceBenchmark {
                 processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
             )
         }
-        var answers: [AudienceReport.Answer] = []
-        for question in try AudienceQuestion.all() { answers.append(try await ask(question, of: app, store, postgres)) }
-        return answers
+        var timings: [AudienceReport.Timing] = []
+        for query in try AudienceQuery.all() { timings.append(try await measure(query, of: app, store, postgres)) }
+        return timings
     }
 
-    private func ask(
-        _ question: AudienceQuestion, of app: App, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
-    ) async throws -> AudienceReport.Answer {
-        let audience = Audience(app: app.number, filter: question.filter, include: .reachable)
+    private func measure(
+        _ query: AudienceQuery, of app: App, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
+    ) async throws -> AudienceReport.Timing {
+        let audience = Audience(app: app.number, filter: query.filter, include: .reachable)
         var milliseconds: [Double] = []
         var cpuBefore = 0.0
         for number in 0..<times + 5 {
             if number == 5 { cpuBefore = try postgres.cpuSecondsWithChildren() }
             let start = ContinuousClock.now
-            if question.by.isEmpty {
+            if query.by.isEmpty {
                 _ = try await store.count(audience, explains: false)
             } else {
-                _ = try await store.breakDown(audience, by: question.by, limit: 100, explains: false)
+                _ = try await store.breakDown(audience, by: query.by, limit: 100, explains: false)
             }
-            // The first ones warm up.
+            // The first five runs warm up.
             if number >= 5 { milliseconds.append((ContinuousClock.now - start) / .milliseconds(1)) }
         }
         let cpu = (try postgres.cpuSecondsWithChildren() - cpuBefore) * 1_000 / Double(times)
-        let (rival, count) = try await rival(question, of: app)
+        let (baseline, count) = try await baseline(query, of: app)
         guard try await store.count(audience, explains: false).count == count else {
-            throw BenchmarkFailure("\(question.title): the roll-up counts otherwise")
+            throw BenchmarkFailure("\(query.title): the roll-up's count is different")
         }
-        return AudienceReport.Answer(
-            title: question.title, dimensions: question.dimensions, milliseconds: milliseconds.sorted(),
+        return AudienceReport.Timing(
+            title: query.title, dimensions: query.dimensions, milliseconds: milliseconds.sorted(),
             cpuMilliseconds: cpu,
-            rival: rival)
+            baseline: baseline)
     }
 
-    /// The middle one of some.
-    private func rival(_ question: AudienceQuestion, of app: App) async throws -> (Double, Int64) {
+    /// The median of several runs.
+    private func baseline(_ query: AudienceQuery, of app: App) async throws -> (Double, Int64) {
         try await PostgresSession.withSession(database) { session in
             var milliseconds: [Double] = []
             var count: Int64 = 0
-            for _ in 0..<Self.rivalTimes {
+            for _ in 0..<Self.baselineRuns {
                 let start = ContinuousClock.now
-                count = try session.execute(question.rival(of: app.number))[0].decode(0)
+                count = try session.execute(query.baseline(of: app.number))[0].decode(0)
                 milliseconds.append((ContinuousClock.now - start) / .milliseconds(1))
             }
-            return (milliseconds.sorted()[Self.rivalTimes / 2], count)
+            return (milliseconds.sorted()[Self.baselineRuns / 2], count)
         }
     }
 }

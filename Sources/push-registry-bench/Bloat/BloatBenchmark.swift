@@ -4,10 +4,10 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// A fleet that registers anew many times over, and what the database takes before and after.
+/// A fleet that registers many times, and the size of the database before and after.
 struct BloatBenchmark {
     private static let connections = 64
-    /// Of one time that the fleet registers.
+    /// The time limit for registering the fleet once.
     private static let deadline = Duration.seconds(1_800)
 
     private let connectionString: String
@@ -31,7 +31,7 @@ struct BloatBenchmark {
         try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
-            silence: .seconds(3_600), links: try TimeZoneLinks())
+            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
         log("loading \(count) installations")
         try await FleetLoader().load(fleet, into: database)
         try await sql("VACUUM ANALYZE")
@@ -57,7 +57,7 @@ struct BloatBenchmark {
         }
     }
 
-    /// Everybody once, with settings that are not those of the time before; a tenth with another authorization.
+    /// Each installation once, with other settings than the time before; a tenth of them with another authorization.
     private func requests(_ fleet: Fleet, _ writer: RegistrationWriter, time: Int) -> RequestPool {
         RequestPool(
             (0..<count).shuffled().lazy.map { number in
@@ -99,7 +99,7 @@ struct BloatBenchmark {
             pg_database_size(current_database()) / 1048576::float8
         """
 
-    /// As PostgreSQL has counted them: each session says so when it has nothing else to do, or ends.
+    /// PostgreSQL's own counters. Each session reports to them when it is idle or ends.
     private func updates() async throws -> (all: Int64, heapOnly: Int64) {
         try await PostgresSession.withSession(database) { session in
             let row = try session.execute(

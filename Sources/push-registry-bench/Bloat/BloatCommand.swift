@@ -6,10 +6,10 @@ struct BloatCommand: BenchmarkCommand {
         commandName: "bloat",
         abstract: "Measure how the database grows when a whole fleet registers again and again.",
         discussion: """
-            Starts a throw-away PostgreSQL with autovacuum as it is by default, loads a fleet, and has every \
-            installation register anew over HTTP with other settings, in another order each time; a tenth of them with \
-            another authorization too, which moves counts. The table of installations holds as many rows afterwards as \
-            before: what it has grown by is bloat. The history has grown by what was written into it.
+            Starts a throw-away PostgreSQL with the default autovacuum, loads a fleet, and registers every \
+            installation again and again over HTTP with other settings, in another order each time; a tenth of them \
+            with another authorization too, which changes counts. The table of installations has as many rows \
+            afterwards as before, so its growth is bloat. The history grows by what is written to it.
             """)
 
     @Option(help: "The fleet's size.")
@@ -22,12 +22,12 @@ struct BloatCommand: BenchmarkCommand {
 
     func validate() throws {
         guard count >= 1_000, (1...255).contains(times) else {
-            throw ValidationError("--count is 1000 or more, --times 1 to 255.")
+            throw ValidationError("--count must be 1000 or more, --times 1 to 255.")
         }
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BloatReport {
-        try await common.withCluster(Benchmark.clusterSettings(RunOptions())) { server, binary in
+        try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
             let benchmark = try BloatBenchmark(
                 server.connectionString, binary, count: count, times: times, seed: common.seed)
             return try await benchmark.run(log: log)

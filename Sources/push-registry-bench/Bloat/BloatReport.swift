@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the database takes before and after.
+/// The size of the database before and after.
 struct BloatReport: BenchmarkReport {
     /// Megabytes.
     struct Sizes: Codable, Sendable {
@@ -17,7 +17,7 @@ struct BloatReport: BenchmarkReport {
     let times: Int
     let before: Sizes
     let after: Sizes
-    /// Registrations that were heap-only updates, of all.
+    /// The share of the registrations that were heap-only updates.
     let heapOnlyShare: Double
 
     var figures: [Figure] {

@@ -5,12 +5,12 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// The night job and bare SQL, in turn, each on another tenth of one fleet; then the job beside registrations of the
-/// last tenth.
+/// Measures the clean-up and bare SQL in turn, each with another tenth of one fleet; then the clean-up while
+/// installations of the last tenth register.
 struct CleanUpBenchmark {
-    /// A round takes three tenths.
+    /// A round uses three tenths.
     static let roundsMax = 3
-    private static let awakeTenth = 9
+    private static let unaffectedTenth = 9
     private static let aloneSeconds = 5
 
     private let connectionString: String
@@ -68,7 +68,7 @@ struct CleanUpBenchmark {
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: log) {
-            let load = try CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.awakeTenth }
+            let load = try CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.unaffectedTenth }
             let alone = try await load.p99 { try await Task.sleep(for: .seconds(Self.aloneSeconds)) }
             let start = ContinuousClock.now
             let beside = try await load.p99 { try await cleanUp() }
@@ -78,15 +78,15 @@ struct CleanUpBenchmark {
         report.jobBeside.append(seconds)
     }
 
-    /// Seen within hours. What is changed by hand here a rebuild counts.
+    /// All installations were seen within hours. The rebuild counts the rows that this function changes by SQL.
     private func load() async throws -> Fleet {
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
-            silence: .seconds(3_600), links: try TimeZoneLinks())
+            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
         var loader = FleetLoader()
         loader.writesHistory = false
         try await loader.load(fleet, into: database)
-        // Only what this benchmark makes old is due.
+        // Only the installations that this benchmark makes old may be due.
         try await script(
             """
             UPDATE installation SET state = 'active', probably_replaced_by = NULL, session_expires_at = NULL
@@ -104,12 +104,12 @@ struct CleanUpBenchmark {
             WHERE ('x' || right(install_id, 3))::bit(12)::integer % 10 = \(tenth)
             """)
         try await fold()
-        // Each in a transaction of its own. All sides begin with all pages written out.
+        // VACUUM cannot run in a transaction with other statements. All sides start with all pages written.
         try await script("VACUUM ANALYZE")
         try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
     }
 
-    /// As `age` has it: ids of a fleet are hexadecimal digits of a hash.
+    /// The same tenth as in `age`: a fleet's ids are hexadecimal digits of a hash.
     private static func tenth(of id: InstallID) -> Int {
         (Int(id.rawValue.suffix(3), radix: 16) ?? 0) % 10
     }
@@ -119,7 +119,7 @@ struct CleanUpBenchmark {
             ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
     }
 
-    /// The same rows, events and deltas as the night job's; `fold` follows it.
+    /// The same rows, events and deltas as the clean-up's; `fold` follows it.
     private static let bareSQL = """
         BEGIN;
         WITH changed AS (

@@ -2,35 +2,36 @@ import EventLoop
 import FleetGenerator
 import PushRegistry
 
-/// Registrations that go on while the night job runs: over a few connections, each of which sends its next when it has
-/// the last answer. One in twenty changes something.
+/// Registrations during the clean-up: over a few connections, each of which sends its next request after the last
+/// response. One in twenty changes settings.
 struct CleanUpLoad {
     static let connections = 8
     private static let warmUp = Duration.seconds(2)
-    /// Installations whose requests are made beforehand.
+    /// The number of installations whose requests are created in advance.
     private static let unchangedMax = 9_000
     private static let changedMax = 500
 
     private let port: UInt16
     private let pool: RequestPool
 
-    /// - Parameter isAwake: whether an installation is none of those that the job has to do with.
-    init(_ fleet: Fleet, _ server: ServerProcess, where isAwake: @escaping (InstallID) -> Bool) throws {
+    /// - Parameter isUnaffected: whether the clean-up leaves an installation alone.
+    init(_ fleet: Fleet, _ server: ServerProcess, where isUnaffected: @escaping (InstallID) -> Bool) throws {
         port = server.port
         let writer = RegistrationWriter(app: fleet.app.id, key: try server.makeKey(of: fleet.app.id))
-        // The expiry of a session, which this benchmark took from the rows, would be a change.
-        let awake = fleet.indices.lazy.map { fleet[$0] }
-            .filter { isAwake($0.installID) && $0.owner?.session?.expiresAt == nil }
+        // Without sessions that expire: this benchmark removed the expiry from the rows, so such a request would change
+        // them.
+        let unaffected = fleet.indices.lazy.map { fleet[$0] }
+            .filter { isUnaffected($0.installID) && $0.owner?.session?.expiresAt == nil }
             .prefix(Self.unchangedMax + Self.changedMax)
         pool = RequestPool(
-            Array(awake).enumerated().flatMap { number, installation in
+            Array(unaffected).enumerated().flatMap { number, installation in
                 number < Self.changedMax
                     ? [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
                     : [writer.request(installation)]
             })
     }
 
-    /// - Returns: what one of a hundred took or more while `body` ran, in milliseconds.
+    /// - Returns: the 99th percentile of the latency while `body` ran, in milliseconds.
     func p99(during body: () async throws -> Void) async throws -> Double {
         let loop = EventLoop(name: "load")
         defer { loop.stop() }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Of each round.
+/// The figures of each round.
 struct CleanUpReport: BenchmarkReport {
     private static let timeRatioMax = 1.5
     private static let latencyRatioMax = 2.0
@@ -13,10 +13,10 @@ struct CleanUpReport: BenchmarkReport {
     /// CPU seconds of PostgreSQL.
     var bareCPU: [Double] = []
     var jobCPU: [Double] = []
-    /// Milliseconds that one of a hundred registrations took or more, without the job and beside it.
+    /// The 99th percentile of registrations in milliseconds, without the clean-up and during it.
     var alone: [Double] = []
     var beside: [Double] = []
-    /// How long the job took beside them.
+    /// The time of the clean-up during registrations.
     var jobBeside: [Double] = []
 
     var figures: [Figure] {
@@ -34,11 +34,11 @@ struct CleanUpReport: BenchmarkReport {
     }
 
     var text: String {
-        let table = FigureTable(title: "a tenth of \(installations) made stale", figures: figures).text
+        let table = FigureTable(title: "a tenth of \(installations) becomes stale", figures: figures).text
         return """
             \(table)
-            Medians of \(job.count) rounds. Registrations come over \(connections) connections, nine of ten of them \
-            unchanged; beside them the job took \(String(format: "%.1f", jobBeside.median ?? 0)) s.
+            Medians of \(job.count) rounds. Registrations use \(connections) connections, and nine of ten of them \
+            change nothing; during them the clean-up took \(String(format: "%.1f", jobBeside.median ?? 0)) s.
 
             """
     }

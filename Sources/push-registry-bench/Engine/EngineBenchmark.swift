@@ -3,15 +3,16 @@ import FleetGenerator
 import Foundation
 import PushRegistry
 
-/// Measures the HTTP engine alone: against Hummingbird 2, and TLS against plain, round after round in turn.
+/// Measures the HTTP engine alone: compared with Hummingbird 2, and TLS compared with plain, in turn and round after
+/// round.
 struct EngineBenchmark {
-    /// Longer runs say no more: a CPU tick is 10 ms.
+    /// Longer runs are not more accurate: a CPU tick is 10 ms.
     private static let secondsMax = 4
-    /// Different registrations that are sent.
+    /// The number of different registrations.
     private static let bodies = 1_000
 
     let options: RunOptions
-    /// Builds Hummingbird's side if it is not built yet; without, it is measured only where it was built before.
+    /// Builds Hummingbird's server if it is missing. Without this option it is measured only if it was built earlier.
     let buildsHummingbird: Bool
     let log: @Sendable (String) -> Void
 
@@ -89,7 +90,7 @@ struct EngineBenchmark {
         return result
     }
 
-    /// Bodies as the fleet's installations send them.
+    /// The registration bodies of the fleet's installations.
     private func registrations() throws -> RequestPool {
         let app = App(number: AppNumber(1), id: try AppID("com.example.bench"), policy: .standard)
         let fleet = Fleet(seed: options.seed, app: app, count: Self.bodies, asOf: .now, links: try TimeZoneLinks())

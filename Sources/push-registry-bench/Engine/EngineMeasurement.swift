@@ -3,7 +3,7 @@ struct EngineMeasurement: Codable, Sendable {
     let perSecond: Double
     /// CPU time of the server for each request, or each connection.
     let microseconds: Double
-    /// Answers that were not 2xx, and connections that broke.
+    /// Responses that were not 2xx, and broken connections.
     var failures = 0
 
     init(count: Int, seconds: Double, cpuSeconds: Double) {
@@ -13,7 +13,7 @@ struct EngineMeasurement: Codable, Sendable {
 }
 
 extension [EngineMeasurement] {
-    /// The middle of the rounds, of each figure by itself.
+    /// The median of each figure over the rounds.
     func median(_ figure: KeyPath<EngineMeasurement, Double>) -> Double? {
         isEmpty ? nil : map { $0[keyPath: figure] }.sorted()[count / 2]
     }

@@ -1,6 +1,6 @@
 import StrictJSON
 
-/// A registration's body, each member read into a value of its own, as the service and Hummingbird's side do it.
+/// Decodes a registration's body: each member into its own value, as the service and Hummingbird's server do.
 struct EngineRegistration {
     private static let tokenScalarsMax = 4_096
 
@@ -23,14 +23,14 @@ struct EngineRegistration {
         settings = (root?.object("settings")).map(EngineSettings.init)
         let device = (root?.object("device", .required)).map(EngineDevice.init)
         try document.check()
-        guard let token, let device else { preconditionFailure("A value that is missing is a fault.") }
+        guard let token, let device else { preconditionFailure("a missing value is a fault") }
         (self.token, self.device) = (token, device)
     }
 
     var size: Int { token.utf8.count + (device.installID?.utf8.count ?? 0) }
 }
 
-/// The settings in it.
+/// The settings of a registration.
 private struct EngineSettings {
     private let authorizationStatus: String?
     private let soundSetting: String?
@@ -61,7 +61,7 @@ private struct EngineSettings {
     }
 }
 
-/// The device in it. What is required and missing is a fault of the document.
+/// The device of a registration. A missing required member is a fault of the document.
 private struct EngineDevice {
     private static let languagesMax = 32
 

@@ -3,9 +3,9 @@ import Foundation
 extension EngineReport {
     private static let cpuRatioMax = 0.4
     private static let tlsRatioMin = 0.65
-    /// Beyond, others take the cores that the servers and the load need.
+    /// Above this load average other processes take the cores that the servers and the load need.
     private static let loadAverageMax = 1.0
-    private static let megabytesMax = Report.idleMegabytesMax
+    private static let megabytesMax = RunReport.idleMegabytesMax
 
     var text: String {
         FigureTable(title: "engine", figures: figures).text + "\n" + notes.joined(separator: "\n") + "\n"
@@ -62,12 +62,12 @@ extension EngineReport {
                 + "the load's one thread pays for TLS as the server does: if it is the bottleneck, compare CPU and "
                 + "not rates."
         ]
-        if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: ask with --with-hummingbird.") }
+        if megabytes[.hummingbird] == nil { notes.append("Hummingbird was not measured: use --with-hummingbird.") }
         if loadAverage > Self.loadAverageMax {
             let load = String(format: "%.1f", loadAverage)
-            notes.append("The machine was busy (load average \(load)): measure again when it is not.")
+            notes.append("The machine was busy (load average \(load)): measure again when it is idle.")
         }
-        if failures > 0 { notes.append("\(failures) answers were no success.") }
+        if failures > 0 { notes.append("\(failures) responses were errors.") }
         return notes
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the engine benchmark measured.
+/// The results of the engine benchmark.
 struct EngineReport: Codable, Sendable {
     enum Load: String, Codable, CodingKeyRepresentable, Sendable {
         case get, post, connection
@@ -9,9 +9,9 @@ struct EngineReport: Codable, Sendable {
     let options: RunOptions
     /// How long each run lasted.
     let seconds: Int
-    /// What else the machine did in the minute before (getloadavg(3)).
+    /// The load average of the minute before (getloadavg(3)).
     let loadAverage: Double
-    /// Resident, with the idle connections.
+    /// Resident memory, with the idle connections.
     var megabytes: [EngineSide: Double] = [:]
     private(set) var runs: [Load: [EngineSide: [EngineMeasurement]]] = [:]
 

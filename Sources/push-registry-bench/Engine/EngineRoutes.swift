@@ -1,13 +1,13 @@
-// GET /healthz: the service's answer.
-// POST /echo: reads a registration and says how long its token and installation id are.
+// GET /healthz: the service's response.
+// POST /echo: decodes a registration and returns the length of its token and installation id.
 
 import HTTPServer
 import HTTPTypes
 import StrictJSON
 
-/// What both sides of the engine benchmark serve.
+/// The routes of both sides of the engine benchmark.
 enum EngineRoutes {
-    /// As large as the service's registrations may be.
+    /// The limit of the service's registrations.
     private static let bodyBytesMax = 16 * 1024
 
     private static let healthy = ServerResponse(

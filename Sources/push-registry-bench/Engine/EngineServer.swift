@@ -6,7 +6,7 @@ enum EngineSide: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable
     case plain, tls, hummingbird
 }
 
-/// A server of the engine benchmark: a process of its own on a port of 127.0.0.1.
+/// A server of the engine benchmark: a separate process on a port of 127.0.0.1.
 struct EngineServer: Sendable {
     private static let readyDeadline = Duration.seconds(10)
     private static let pollPause = Duration.milliseconds(5)
@@ -16,7 +16,7 @@ struct EngineServer: Sendable {
     let usage: ProcessUsage
     let open: OpenLoadChannel
 
-    /// Starts the program with the port as its last argument, lends the server when it listens, and ends it.
+    /// Starts the program with the port as its last argument, lends the server once it listens, and stops it.
     static func with<Value: Sendable>(
         _ side: EngineSide, _ binary: Binary, _ arguments: [String],
         open: @escaping OpenLoadChannel = { PlainChannel(descriptor: $0) },
@@ -40,8 +40,8 @@ struct EngineServer: Sendable {
                 return
             }
             guard usage.isRunning, ContinuousClock.now < deadline else {
-                let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-                throw BenchmarkFailure("the server \(side) did not start: \(said)")
+                let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+                throw BenchmarkFailure("the server \(side) did not start: \(output)")
             }
             try await Task.sleep(for: Self.pollPause)
         }

@@ -1,21 +1,20 @@
 import Foundation
 
-/// The same routes on Hummingbird 2, in a package that is built outside the product's dependencies when it is asked
-/// for.
+/// The same routes on Hummingbird 2, in a package outside the product's dependencies that is built on request.
 struct HummingbirdPackage {
     /// In the current folder; ignored by git, removed by `make clean`.
     private static let folder = URL(filePath: ".build-hummingbird", directoryHint: .isDirectory)
 
     private static let binary = Binary(url: folder.appending(path: ".build/release/hummingbird-server"))
 
-    /// The server, if it was built before and its source is still the same.
+    /// The server, if it was built with the current source.
     static var built: Binary? {
         let source = try? Data(contentsOf: main)
         guard source == Data(PackageResources.main_swift_txt) else { return nil }
         return FileManager.default.isExecutableFile(atPath: binary.url.path) ? binary : nil
     }
 
-    /// Fetches and builds what is not there yet: several minutes the first time.
+    /// Downloads and builds missing parts: several minutes the first time.
     static func build() async throws -> Binary {
         try write(PackageResources.Package_swift_txt, to: folder.appending(path: "Package.swift"))
         try write(PackageResources.main_swift_txt, to: main)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A certificate for localhost and its key, in a folder that lives as long as they are lent.
+/// A certificate for localhost and its key, in a folder that is removed afterwards.
 struct SelfSignedCertificate: Sendable {
     let certificate: String
     let key: String
@@ -11,7 +11,7 @@ struct SelfSignedCertificate: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         let files = SelfSignedCertificate(
             certificate: folder.appending(path: "certificate.pem").path, key: folder.appending(path: "key.pem").path)
-        // P-256, as public certificates for servers are made today.
+        // P-256, like most public server certificates today.
         try await Binary.onPath("openssl").run([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
             "-subj", "/CN=localhost", "-keyout", files.key, "-out", files.certificate,

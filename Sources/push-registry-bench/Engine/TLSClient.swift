@@ -1,22 +1,25 @@
 import COpenSSL
 import Glibc
 
-/// The client's `SSL_CTX`. It trusts every certificate and resumes no session: each connection is a full handshake.
+/// The client's `SSL_CTX`. It accepts every certificate and never resumes a session, so each connection is a full
+/// handshake.
 final class TLSClient: @unchecked Sendable {
     private let pointer: OpaquePointer
 
     init() throws {
-        guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw BenchmarkFailure("libssl has no client") }
+        guard let pointer = SSL_CTX_new(TLS_client_method()) else {
+            throw BenchmarkFailure("libssl cannot create a client")
+        }
         self.pointer = pointer
-        // One read(2) for all that has come, as recv(2) without TLS.
+        // One read(2) for all available bytes, like recv(2) without TLS.
         SSL_CTX_ctrl(pointer, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-        // libssl writes to its sockets without MSG_NOSIGNAL.
+        // libssl writes to sockets without MSG_NOSIGNAL.
         signal(SIGPIPE, SIG_IGN)
     }
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// Takes over the descriptor and shakes hands. **Blocks**.
+    /// Takes over the descriptor and does the handshake. **Blocks**.
     func open(_ descriptor: CInt) throws -> TLSChannel {
         guard let ssl = SSL_new(pointer) else { throw BenchmarkFailure("libssl has no memory") }
         let channel = TLSChannel(descriptor: descriptor, ssl: ssl)
@@ -54,7 +57,7 @@ final class TLSChannel: LoadChannel, @unchecked Sendable {
         result(SSL_read(ssl, buffer.baseAddress, CInt(buffer.count)))
     }
 
-    /// As a system call would put it. The thread's error queue, which would confuse the next call, is left empty.
+    /// Converts to the result of a system call. Empties the thread's error queue, which would confuse the next call.
     private func result(_ count: CInt) -> Int {
         guard count <= 0 else { return Int(count) }
         switch SSL_get_error(ssl, count) {

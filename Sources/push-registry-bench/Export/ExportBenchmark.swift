@@ -5,12 +5,12 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// The same rows in the same order by `\copy` and by an export, in turn; then registrations with and without an export
-/// beside them.
+/// Reads the same rows in the same order by `\copy` and by an export, in turn; then measures registrations with and
+/// without a concurrent export.
 struct ExportBenchmark {
     private static let app = "com.example.bench"
     private static let connections = 64
-    /// Of the requests that are sent again and again.
+    /// The most requests that are sent repeatedly.
     private static let poolMax = 50_000
 
     private let connectionString: String
@@ -34,7 +34,7 @@ struct ExportBenchmark {
         log("loading \(count) installations")
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
-            silence: .seconds(3_600), links: try TimeZoneLinks())
+            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
         try await load(fleet)
         let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -84,7 +84,7 @@ extension ExportBenchmark {
     enum ExportFormat: String, CaseIterable, Codable {
         case ndjson, csv
 
-        /// What an export holds by default.
+        /// The columns of an export by default.
         var columns: String {
             switch self {
             case .ndjson: "install_id, provider, token, p256dh, auth, generation"
@@ -123,12 +123,12 @@ extension ExportBenchmark {
             SELECT \(format.columns) FROM installation WHERE app_id = \(app.rawValue) AND state = 'active'
             ORDER BY install_id
             """
-        let said = try await psql.run([
+        let output = try await psql.run([
             connectionString, "-X", "-v", "ON_ERROR_STOP=1", "-c",
             #"\copy (\#(query)) TO '/dev/null'\#(format.copyOptions)"#,
         ])
-        guard let count = said.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) }) else {
-            throw BenchmarkFailure("\\copy said: \(said)")
+        guard let count = output.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) }) else {
+            throw BenchmarkFailure("unexpected output of \\copy: \(output)")
         }
         return count
     }
@@ -137,7 +137,7 @@ extension ExportBenchmark {
 // MARK: - Registrations
 
 extension ExportBenchmark {
-    /// Each installation with one of two settings, at random: half of the registrations change them.
+    /// Each installation with one of two settings, at random: half of the registrations change settings.
     private func mixedRegistrations(_ fleet: Fleet, _ key: String) -> RequestSequence {
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
         let step = max(1, fleet.count / Self.poolMax)

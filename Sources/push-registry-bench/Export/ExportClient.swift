@@ -2,8 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A client that exports and does nothing with it but count the lines, as `\copy` to `/dev/null` does nothing with
-/// them.
+/// A client that exports and only counts the lines, as `\copy` to `/dev/null` discards them.
 struct ExportClient: Sendable {
     private static let bufferBytes = 256 * 1_024
 
@@ -11,9 +10,10 @@ struct ExportClient: Sendable {
     let app: String
     let key: String
 
-    /// Exports all active installations, on a thread of its own.
+    /// Exports all active installations, on a new thread.
     ///
-    /// - Parameter isOver: asked between two pieces; an export that is given up throws `CancellationError`.
+    /// - Parameter isOver: called between two pieces; if it returns true the export is aborted with
+    ///   `CancellationError`.
     /// - Returns: the number of lines.
     func run(_ format: String, isOver: @escaping @Sendable () -> Bool = { false }) async throws -> Int {
         try await withCheckedThrowingContinuation { continuation in
@@ -23,12 +23,12 @@ struct ExportClient: Sendable {
         }
     }
 
-    /// Exports again and again while `body` runs.
+    /// Exports in a loop while `body` runs.
     func whileExporting<Value>(_ format: String, _ body: () async throws -> Value) async throws -> Value {
         let flag = Flag()
-        async let exports: Void = repeated(format) { flag.isUp }
+        async let exports: Void = repeated(format) { flag.isSet }
         let value = try await body()
-        flag.raise()
+        flag.set()
         try await exports
         return value
     }
@@ -41,8 +41,8 @@ struct ExportClient: Sendable {
 
     private final class Flag: Sendable {
         private let state = Atomic<Bool>(false)
-        var isUp: Bool { state.load(ordering: .relaxed) }
-        func raise() { state.store(true, ordering: .relaxed) }
+        var isSet: Bool { state.load(ordering: .relaxed) }
+        func set() { state.store(true, ordering: .relaxed) }
     }
 
     private func runBlocking(_ format: String, _ isOver: () -> Bool) throws -> Int {
@@ -54,14 +54,14 @@ struct ExportClient: Sendable {
         }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferBytes, alignment: 16)
         defer { buffer.deallocate() }
-        var answer = StreamedAnswer()
-        while !answer.isComplete {
+        var response = StreamedResponse()
+        while !response.isComplete {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            guard count > 0 else { throw BenchmarkFailure("the export broke off after \(answer.lineCount) lines") }
-            try answer.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            guard count > 0 else { throw BenchmarkFailure("the export broke off after \(response.lineCount) lines") }
+            try response.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             if isOver() { throw CancellationError() }
         }
-        return answer.lineCount
+        return response.lineCount
     }
 
     private func request(_ format: String) -> [UInt8] {
@@ -79,17 +79,17 @@ struct ExportClient: Sendable {
     }
 }
 
-/// An answer in chunks (RFC 9112, section 7.1), of which nothing is kept.
-struct StreamedAnswer {
+/// A chunked response (RFC 9112, section 7.1) whose body is discarded.
+struct StreamedResponse {
     private(set) var lineCount = 0
     private(set) var isComplete = false
-    /// Of the head, then of the line between two chunks, what has come so far.
+    /// The received part of the head, or of the line between two chunks.
     private var text: [UInt8] = []
     private var isHead = true
     private var chunkBytesLeft = 0
 
-    /// - Throws: `BenchmarkFailure` for an answer that is not a 200.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) throws {
+    /// - Throws: `BenchmarkFailure` if the response is not a 200.
+    mutating func parse(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes[...]
         while !rest.isEmpty, !isComplete {
             if chunkBytesLeft > 0 {
@@ -108,11 +108,11 @@ struct StreamedAnswer {
         if isHead {
             guard text.suffix(4) == Array("\r\n\r\n".utf8)[...] else { return }
             guard text.starts(with: "HTTP/1.1 200 ".utf8) else {
-                throw BenchmarkFailure("no export: \(String(decoding: text, as: UTF8.self))")
+                throw BenchmarkFailure("the export failed: \(String(decoding: text, as: UTF8.self))")
             }
             isHead = false
         } else if text.count > 2 {
-            // Not the end of the chunk before.
+            // Not the line end after the last chunk.
             chunkBytesLeft = Int(String(decoding: text.dropLast(2), as: UTF8.self), radix: 16) ?? 0
             isComplete = chunkBytesLeft == 0
         }

@@ -7,9 +7,9 @@ struct ExportCommand: BenchmarkCommand {
         abstract: "Measure an audience's export against psql's \\copy of the same rows in the same order.",
         discussion: """
             Starts a throw-away PostgreSQL with a fleet, and the service. In turn, psql copies all active \
-            installations to /dev/null, and a client exports them over HTTP and drops what comes: tokens and what \
-            sending needs besides, as NDJSON and as CSV. Then registrations, about half of which change settings, are \
-            sent alone and while exports run.
+            installations to /dev/null, and a client exports them over HTTP and discards them: tokens and the other \
+            columns for sending, as NDJSON and as CSV. Then registrations, about half of which change settings, are \
+            sent without and with a concurrent export.
             """)
 
     @Option(help: "The fleet's size.")
@@ -25,7 +25,7 @@ struct ExportCommand: BenchmarkCommand {
 
     func validate() throws {
         guard count > 0, rounds > 0, seconds > 0 else {
-            throw ValidationError("--count, --rounds and --seconds are above 0.")
+            throw ValidationError("--count, --rounds and --seconds must be above 0.")
         }
     }
 

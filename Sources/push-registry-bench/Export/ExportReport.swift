@@ -1,6 +1,6 @@
 import Foundation
 
-/// Each round's figures.
+/// The figures of each round.
 struct ExportReport: BenchmarkReport {
     private static let ratioMin = 0.7
 
@@ -24,7 +24,7 @@ struct ExportReport: BenchmarkReport {
     let count: Int
     /// By format.
     var rounds: [String: [Round]] = [:]
-    /// Resident memory of the service before the first export, and the most it had until the last one's end.
+    /// Resident memory of the service before the first export, and its peak until the end of the last one.
     let megabytesBefore: Double
     var megabytesHighest: Double?
     var alone: [Registrations] = []
@@ -60,8 +60,8 @@ struct ExportReport: BenchmarkReport {
         }
         return FigureTable(title: "export of \(count) installations", figures: figures).text + """
 
-            Active installations of a fleet, all columns that sending needs, in the order of their ids. CPU time of \
-            the service for each row: \(cpu.joined(separator: ", ")). About half of the registrations change settings.
+            Active installations of a fleet, with all columns for sending, ordered by id. CPU time of the service for \
+            each row: \(cpu.joined(separator: ", ")). About half of the registrations change settings.
 
             """
     }

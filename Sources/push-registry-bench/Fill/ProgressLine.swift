@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// One line of the standard error that counts up, about once a second; nothing but the last one where that is no
-/// terminal.
+/// A progress line on standard error, updated about once a second. If that is not a terminal, only the last line is
+/// written.
 final class ProgressLine: Sendable {
     private let what: String
     private let total: Int

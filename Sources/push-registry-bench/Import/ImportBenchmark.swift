@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// The same installations by `\copy` and by `push-registry import`, in turn.
+/// Loads the same installations by `\copy` and by `push-registry import`, in turn.
 struct ImportBenchmark {
     private static let app = "com.example.bench"
 
@@ -45,16 +45,16 @@ struct ImportBenchmark {
         loader.writesHistory = false
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
-            silence: .spread,
+            lastSeen: .fourMonths,
             links: try TimeZoneLinks())
         try await loader.load(fleet, into: database)
         try await sql(#"\copy installation TO '\#(rows)'"#)
-        // As CSV whose quotes and commas do not occur: the text format would escape JSON's backslashes.
+        // CSV with quote and delimiter characters that do not occur: the text format would escape JSON's backslashes.
         let format = #"(FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')"#
         try await sql(#"\copy (SELECT \#(Self.line) FROM installation) TO '\#(lines)' \#(format)"#)
     }
 
-    /// Installations a second, into empty tables of which all is written out.
+    /// Returns the installations loaded per second, into empty tables and after a checkpoint.
     private func measure(_ load: () async throws -> Void) async throws -> Double {
         try await sql("TRUNCATE installation, token_event, user_guard")
         try await sql("CHECKPOINT")
@@ -90,7 +90,7 @@ struct ImportBenchmark {
     private var rows: String { folder.appending(path: "rows.txt").path }
     private var lines: String { folder.appending(path: "fleet.ndjson").path }
 
-    /// An installation as an export of all fields has it.
+    /// An installation as in an export of all fields.
     private static let line: String = {
         let fields: [(String, String)] = [
             ("installId", "install_id"), ("provider", "provider"), ("token", "token"),

@@ -5,10 +5,10 @@ struct ImportCommand: BenchmarkCommand {
         commandName: "import",
         abstract: "Measure push-registry import against psql's \\copy of the same rows.",
         discussion: """
-            Starts a throw-away PostgreSQL and writes a fleet to two files: the rows as \\copy takes them, and NDJSON. \
-            Then it loads each in turn into the emptied table: with \\copy, the table having its indexes but no \
-            triggers and nothing being written beside it; and with push-registry import, which reads and checks every \
-            line, holds it against what is registered, and appends an event and the changes of counts.
+            Starts a throw-away PostgreSQL and writes a fleet to two files: rows for \\copy, and NDJSON. Then it loads \
+            each in turn into the emptied table: with \\copy, where the table has its indexes but no triggers and \
+            nothing else is written; and with push-registry import, which reads and validates every line, compares it \
+            with the registered installations, and writes an event and the changes of counts.
             """)
 
     @Option(help: "Installations in the files.")
@@ -20,18 +20,18 @@ struct ImportCommand: BenchmarkCommand {
     @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
-        guard count > 0, rounds > 0 else { throw ValidationError("--count and --rounds are above 0.") }
+        guard count > 0, rounds > 0 else { throw ValidationError("--count and --rounds must be above 0.") }
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
-        try await common.withCluster(Benchmark.clusterSettings(RunOptions())) { server, binary in
+        try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
             let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed)
             return try await benchmark.run(rounds: rounds, log: log)
         }
     }
 }
 
-/// Installations a second of each round.
+/// The installations per second of each round.
 struct ImportReport: BenchmarkReport {
     private static let ratioMin = 0.5
 

@@ -1,21 +1,21 @@
 import EventLoop
 import Foundation
 
-/// Requests over keep-alive connections, each of which sends its next when it has the answer to the last: a closed
-/// loop, on one thread.
+/// Requests over keep-alive connections. Each connection sends its next request after the last response: a closed loop,
+/// on one thread.
 final class HTTPLoad: @unchecked Sendable {
-    /// Larger than any answer of the service to these requests.
+    /// Larger than any response of the service to these requests.
     private static let bufferBytes = 64 * 1024
-    /// How long the last answers may take to come.
+    /// How long the last responses may take.
     private static let drainDeadline = Duration.seconds(5)
 
     let loop: EventLoop
     let buffer: UnsafeMutableRawBufferPointer
     private let sequence: RequestSequence
 
-    // On the loop only.
+    // Used on the loop only.
     private var connections: [LoadConnection] = []
-    private var resting = 0
+    private var finishedCount = 0
     private var isMeasuring = false
     private var isStopping = false
     private var startedAt = 0
@@ -32,14 +32,14 @@ final class HTTPLoad: @unchecked Sendable {
         buffer.deallocate()
     }
 
-    /// What a measured stretch came to.
+    /// The result of a measurement.
     struct Result: Sendable {
         let tally: LoadTally
         let seconds: Double
     }
 
-    /// Opens the connections and sends; first unmeasured, then between two calls of `around`, which says what else is
-    /// to be looked at when the stretch begins and ends.
+    /// Opens the connections and sends requests, first without measuring. `reading` is called at the start and the end
+    /// of the measurement.
     func run<Reading: Sendable>(
         port: UInt16, connections count: Int, open: OpenLoadChannel = { PlainChannel(descriptor: $0) },
         warmUp: Duration, measured: Duration, reading: () throws -> Reading
@@ -54,7 +54,7 @@ final class HTTPLoad: @unchecked Sendable {
         return (result, before, after)
     }
 
-    /// Likewise, measured for as long as `body` takes.
+    /// The same, measured while `body` runs.
     func run(
         port: UInt16, connections count: Int, warmUp: Duration, during body: () async throws -> Void
     ) async throws -> Result {
@@ -68,24 +68,24 @@ final class HTTPLoad: @unchecked Sendable {
 
     private func start(port: UInt16, connections count: Int, open: OpenLoadChannel, warmUp: Duration) async throws {
         let channels = try (0..<count).map { _ in try open(Loopback.connect(port: port)) }
-        for channel in channels { channel.stopWaiting() }
+        for channel in channels { channel.setNonBlocking() }
         await onLoop { self.begin(channels) }
         try await Task.sleep(for: warmUp)
     }
 
-    /// Returns when every request of this load has its response: the next load finds the service at rest.
+    /// Returns when every request of this load has its response, so that the next load finds the service idle.
     private func stop() async throws {
         await onLoop { self.isStopping = true }
         try await waitUntilSent(atMost: Self.drainDeadline)
         await onLoop { self.end() }
     }
 
-    /// Until every connection has nothing left to send.
+    /// Waits until no connection has anything left to send.
     private func waitUntilSent(atMost limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
-            if await onLoop({ self.resting == self.connections.count }) { return }
+            if await onLoop({ self.finishedCount == self.connections.count }) { return }
         }
     }
 
@@ -133,13 +133,13 @@ extension HTTPLoad {
     }
 
     /// The connection has nothing left to send.
-    func rest(_ connection: LoadConnection) {
-        resting += 1
+    func finish(_ connection: LoadConnection) {
+        finishedCount += 1
     }
 
     func fail(_ connection: LoadConnection) {
         tally.addFailure()
         connection.stop()
-        resting += 1
+        finishedCount += 1
     }
 }

@@ -1,42 +1,44 @@
 import Glibc
 
-/// A client's side of a connection, in the clear or encrypted; the owner of its descriptor.
+/// The client's side of a connection, plain or encrypted; owns its descriptor.
 protocol LoadChannel: Sendable {
     var descriptor: CInt { get }
 
-    /// Sends all of a small request, like send(2).
+    /// Sends a whole small request, like send(2).
     func send(_ bytes: UnsafeRawBufferPointer) -> Int
 
     /// Like recv(2): 0 at the end, -1 with `errno` EAGAIN if there is nothing now.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int
 
-    /// Bytes were received that epoll does not tell of: they are in memory already.
+    /// Whether bytes were received into memory that epoll does not report.
     var hasUnreadBytes: Bool { get }
 
     func close()
 }
 
 extension LoadChannel {
-    /// Sends one request on a channel that waits, and takes the answer, which comes in one piece. **Blocks**.
+    /// Sends one request on a blocking channel, and reads the response, which must arrive in one piece. **Blocks**.
     ///
-    /// - Returns: the bytes of the answer.
+    /// - Returns: the number of bytes of the response.
     @discardableResult
     func exchange(_ request: [UInt8], into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        guard request.withUnsafeBytes({ send($0) }) == request.count else { throw Loopback.Failure(what: "not sent") }
+        guard request.withUnsafeBytes({ send($0) }) == request.count else {
+            throw Loopback.Failure(what: "the request was not sent")
+        }
         let received = receive(into: buffer)
-        guard received > 0 else { throw Loopback.Failure(what: "no answer") }
+        guard received > 0 else { throw Loopback.Failure(what: "no response") }
         return received
     }
 
-    func stopWaiting() {
+    func setNonBlocking() {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 }
 
-/// Makes a connection ready to send on, given a connected descriptor that waits.
+/// Opens a channel on a connected, blocking descriptor.
 typealias OpenLoadChannel = @Sendable (CInt) throws -> any LoadChannel
 
-/// The socket itself.
+/// A channel without encryption.
 struct PlainChannel: LoadChannel {
     let descriptor: CInt
 

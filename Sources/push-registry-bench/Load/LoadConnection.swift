@@ -1,13 +1,13 @@
 import EventLoop
 import Glibc
 
-/// One keep-alive connection with at most one request under way. Used on its loop only.
+/// One keep-alive connection with at most one request in flight. Used on its loop only.
 final class LoadConnection: ReadinessHandler, @unchecked Sendable {
     private let channel: any LoadChannel
     private unowned let load: HTTPLoad
     private var watch: Watch?
     private var sentAt = 0
-    /// The part of a response that came before the rest.
+    /// The first part of an incomplete response.
     private var partial: [UInt8] = []
 
     init(_ channel: any LoadChannel, _ load: HTTPLoad) {
@@ -28,10 +28,10 @@ final class LoadConnection: ReadinessHandler, @unchecked Sendable {
     }
 
     private func sendNext() {
-        guard let range = load.nextRequest() else { return load.rest(self) }
+        guard let range = load.nextRequest() else { return load.finish(self) }
         sentAt = Monotonic.microseconds
         let sent = load.requestBytes.withUnsafeBytes { channel.send(.init(rebasing: $0[range])) }
-        // One small request at a time always fits the socket's buffer.
+        // One small request always fits into the socket's buffer.
         if sent != range.count { load.fail(self) }
     }
 
@@ -65,7 +65,7 @@ final class LoadConnection: ReadinessHandler, @unchecked Sendable {
     }
 }
 
-/// A clock that no one sets.
+/// A clock that is never adjusted.
 enum Monotonic {
     static var microseconds: Int {
         var time = timespec()

@@ -10,7 +10,7 @@ enum Loopback {
         var description: String { "\(what): \(String(cString: strerror(number)))" }
     }
 
-    /// A port that is free now; nothing keeps another process from taking it.
+    /// A port that is free now. Another process may take it.
     static func freePort() throws -> UInt16 {
         let descriptor = try makeSocket()
         defer { close(descriptor) }
@@ -39,7 +39,7 @@ enum Loopback {
         return descriptor
     }
 
-    /// Sends one request on a connection of its own and waits for the answer. **Blocks**, for five seconds at most.
+    /// Sends one request on a new connection and waits for the response. **Blocks**, for five seconds at most.
     static func exchange(
         _ method: String, _ path: String, port: UInt16, key: String? = nil, body: String = ""
     ) throws -> (status: Int, body: String) {
@@ -58,20 +58,20 @@ enum Loopback {
     }
 
     private static func receiveAll(_ descriptor: CInt) -> [UInt8] {
-        var answer: [UInt8] = []
+        var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
         while true {
             let count = recv(descriptor, &chunk, chunk.count, 0)
-            guard count > 0 else { return answer }
-            answer += chunk[..<count]
+            guard count > 0 else { return response }
+            response += chunk[..<count]
         }
     }
 
-    private static func parse(_ answer: [UInt8], of what: String) throws -> (status: Int, body: String) {
-        let text = String(decoding: answer, as: UTF8.self)
+    private static func parse(_ response: [UInt8], of what: String) throws -> (status: Int, body: String) {
+        let text = String(decoding: response, as: UTF8.self)
         guard let status = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) }),
             let end = text.range(of: "\r\n\r\n")
-        else { throw Failure(what: "\(what): no answer") }
+        else { throw Failure(what: "\(what): no response") }
         return (status, String(text[end.upperBound...]))
     }
 

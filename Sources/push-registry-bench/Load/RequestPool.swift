@@ -2,7 +2,7 @@ import FleetGenerator
 import PushRegistry
 import StrictJSON
 
-/// Requests made beforehand, one behind the other in memory, so that sending one costs nothing but the sending.
+/// Requests created in advance, contiguous in memory, so that sending one needs no other work.
 final class RequestPool: Sendable {
     let bytes: [UInt8]
     private let ends: [Int]
@@ -24,18 +24,18 @@ final class RequestPool: Sendable {
     }
 }
 
-/// Which request of a pool is next.
+/// The order in which the requests of a pool are sent.
 enum RequestOrder {
-    /// Any, again and again.
+    /// At random, repeatedly.
     case random
-    /// One after the other, each once.
+    /// In order, each once.
     case once
-    /// The pool holds two for each installation, one behind the other: any installation, and of its two the one that it
-    /// did not send last.
+    /// The pool contains two requests for each installation, next to each other. Chooses an installation at random, and
+    /// alternates between its two.
     case alternating
 }
 
-/// What the app's back end sends for its users' installations.
+/// Creates the requests that the app's back end sends for its users' installations.
 struct RegistrationWriter: Sendable {
     let app: AppID
     /// A key with the role `service`.
@@ -46,13 +46,13 @@ struct RegistrationWriter: Sendable {
         return request("PUT", path, installation.body(settings: settings), for: installation.owner)
     }
 
-    /// A phone with its token comes to another user, who installs the app anew.
+    /// A phone with its token passes to another user, who reinstalls the app.
     func takeover(of holder: FleetInstallation, by newcomer: FleetInstallation) -> [UInt8] {
         let path = "/installations/\(newcomer.installID)"
         return request("PUT", path, holder.body(handedTo: newcomer), for: newcomer.owner)
     }
 
-    /// The installation registers as it is, for another user in a session.
+    /// The installation registers unchanged, for another user in a session.
     func ownerChange(of installation: FleetInstallation, to user: String) throws -> [UInt8] {
         let session = Owner.Session(id: try SessionID("session-of-\(user)"), expiresAt: nil)
         return request(
@@ -68,7 +68,7 @@ struct RegistrationWriter: Sendable {
         request("DELETE", "/users/\(user)", [], for: nil)
     }
 
-    /// The providers' words that these tokens are dead.
+    /// The providers' reports that these tokens are unregistered.
     func feedback(about installations: [FleetInstallation]) -> [UInt8] {
         var writer = JSONWriter(capacity: 200 * installations.count)
         writer.array { writer in
@@ -76,7 +76,7 @@ struct RegistrationWriter: Sendable {
                 writer.object { writer in
                     writer.member("token", installation.token.text)
                     writer.member("provider", installation.token.provider.rawValue)
-                    writer.member("reason", installation.token.provider.wordForDead)
+                    writer.member("reason", installation.token.provider.unregisteredReason)
                 }
             }
         }
@@ -103,9 +103,8 @@ struct RegistrationWriter: Sendable {
 }
 
 extension Provider {
-    /// Huawei says of single tokens only that they are doubtful, which to an installation that was just seen comes to
-    /// the same.
-    fileprivate var wordForDead: String {
+    /// Huawei only reports single tokens as doubtful; for an installation that was just seen that has the same effect.
+    fileprivate var unregisteredReason: String {
         switch self {
         case .apns, .apnsSandbox: "Unregistered"
         case .fcm: "UNREGISTERED"

@@ -1,5 +1,5 @@
-/// Hands out a pool's requests in an order, and goes on in the next round where the last one ended: an installation
-/// whose settings were changed is not sent the same ones again. One load at a time uses it, on its loop.
+/// Returns a pool's requests in an order. The next round continues where the last one ended, so that an installation
+/// with changed settings does not get the same settings again. Used by one load at a time, on its loop.
 final class RequestSequence: @unchecked Sendable {
     let pool: RequestPool
     private let order: RequestOrder
@@ -13,7 +13,7 @@ final class RequestSequence: @unchecked Sendable {
         lastOfTwo = order == .alternating ? [UInt8](repeating: 1, count: pool.count / 2) : []
     }
 
-    /// Nil when each has been sent that was to be sent once.
+    /// Nil when every request of an order `once` was sent.
     func next() -> Range<Int>? {
         switch order {
         case .random: return pool.range(below(pool.count))

@@ -1,26 +1,26 @@
-/// Reads just enough of a response: where it ends, and how it went. For the answers of a server that is known.
+/// Parses only the end of a response and its result. For responses of a known server.
 enum ResponseScanner {
     struct Response {
         let status: Int
-        /// Head and body.
+        /// The length of head and body.
         let byteCount: Int
-        let verdict: Verdict
+        let outcome: Outcome
     }
 
-    /// The member `status` of a registration's or logout's answer.
-    enum Verdict: Int, CaseIterable {
+    /// The member `status` in the response to a registration or logout.
+    enum Outcome: Int, CaseIterable {
         case none, unchanged, updated, created, loggedOut
     }
 
     private static let lengthField = Array("content-length:".utf8)
-    private static let verdictMember = Array("\"status\":\"".utf8)
+    private static let statusMember = Array("\"status\":\"".utf8)
 
-    /// Nil while the response is not complete.
+    /// Nil while the response is incomplete.
     static func scan(_ bytes: UnsafeRawBufferPointer) -> Response? {
         guard bytes.count > 12, let head = scanHead(bytes), head.end + head.bodyCount <= bytes.count else { return nil }
         let status = (9..<12).reduce(0) { $0 * 10 + Int(bytes[$1] &- UInt8(ascii: "0")) }
         let end = head.end + head.bodyCount
-        return Response(status: status, byteCount: end, verdict: verdict(bytes, head.end..<end))
+        return Response(status: status, byteCount: end, outcome: outcome(bytes, head.end..<end))
     }
 
     private static func scanHead(_ bytes: UnsafeRawBufferPointer) -> (end: Int, bodyCount: Int)? {
@@ -51,12 +51,12 @@ enum ResponseScanner {
         return number
     }
 
-    private static func verdict(_ bytes: UnsafeRawBufferPointer, _ body: Range<Int>) -> Verdict {
-        guard body.count > verdictMember.count + 2 else { return .none }
-        for start in body.lowerBound..<body.upperBound - verdictMember.count - 2 {
+    private static func outcome(_ bytes: UnsafeRawBufferPointer, _ body: Range<Int>) -> Outcome {
+        guard body.count > statusMember.count + 2 else { return .none }
+        for start in body.lowerBound..<body.upperBound - statusMember.count - 2 {
             guard bytes[start] == UInt8(ascii: "\""), bytes[start + 1] == UInt8(ascii: "s") else { continue }
-            guard matches(bytes, start, verdictMember) else { continue }
-            let word = start + verdictMember.count
+            guard matches(bytes, start, statusMember) else { continue }
+            let word = start + statusMember.count
             if bytes[word] == UInt8(ascii: "l") { return .loggedOut }
             guard bytes[word] == UInt8(ascii: "u") else { return .created }
             return bytes[word + 1] == UInt8(ascii: "n") ? .unchanged : .updated

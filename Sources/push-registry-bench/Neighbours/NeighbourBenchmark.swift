@@ -5,14 +5,14 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// Registrations alone, then beside clients that are in each other's way.
+/// Measures registrations alone, then while other clients contend for locks.
 struct NeighbourBenchmark {
     private static let connections = 8
     private static let crowdConnections = 1_000
     private static let erasures = 6
     private static let warmUp = Duration.seconds(1)
-    /// Installations at the start of the fleet that have the troubles; all others are the neighbours.
-    private static let troubledMax = 1_000
+    /// The number of installations at the start of the fleet that are contended; all others are the neighbours.
+    private static let contendedMax = 1_000
     private static let neighboursMax = 10_000
 
     private let connectionString: String
@@ -37,7 +37,7 @@ struct NeighbourBenchmark {
         log("loading \(count) installations")
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
-            silence: .seconds(3_600), links: try TimeZoneLinks())
+            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
         var loader = FleetLoader()
         loader.writesHistory = false
         try await loader.load(fleet, into: database)
@@ -46,14 +46,14 @@ struct NeighbourBenchmark {
         return try await ServerProcess.with(
             binary, database: connectionString, log: file, writesAccessLog: writesAccessLog
         ) { server in
-            let scene = Scene(fleet, server, key: try server.makeKey(of: fleet.app.id))
+            let workload = Workload(fleet, server, key: try server.makeKey(of: fleet.app.id))
             var report = NeighbourReport(connections: Self.connections)
             for round in 0..<rounds {
-                report.alone.append(try await scene.neighboursP99 { try await pause() })
-                for trouble in Trouble.allCases {
-                    let p99 = try await beside(trouble, round: round, scene)
-                    report.beside[trouble, default: []].append(p99)
-                    log(String(format: "alone %.2f ms, beside %@ %.2f ms", report.alone[round], trouble.title, p99))
+                report.alone.append(try await workload.neighboursP99 { try await pause() })
+                for contention in Contention.allCases {
+                    let p99 = try await beside(contention, round: round, workload)
+                    report.beside[contention, default: []].append(p99)
+                    log(String(format: "alone %.2f ms, beside %@ %.2f ms", report.alone[round], contention.title, p99))
                 }
             }
             return report
@@ -62,28 +62,28 @@ struct NeighbourBenchmark {
 
     private func pause() async throws { try await Task.sleep(for: .seconds(seconds)) }
 
-    /// - Returns: the neighbours' p99 in milliseconds.
-    private func beside(_ trouble: Trouble, round: Int, _ scene: Scene) async throws -> Double {
-        switch trouble {
+    /// - Returns: the neighbours' 99th percentile in milliseconds.
+    private func beside(_ contention: Contention, round: Int, _ workload: Workload) async throws -> Double {
+        switch contention {
         case .crowd:
-            return try await scene.neighboursP99(
-                beside: scene.registrations(of: scene.owned[0]), connections: Self.crowdConnections
+            return try await workload.neighboursP99(
+                beside: workload.registrations(of: workload.owned[0]), connections: Self.crowdConnections
             ) { try await pause() }
         case .lockedRow:
-            return try await scene.neighboursP99(
-                beside: scene.registrations(of: scene.owned[1]), connections: Self.connections
-            ) { try await hold([scene.owned[1]]) }
+            return try await workload.neighboursP99(
+                beside: workload.registrations(of: workload.owned[1]), connections: Self.connections
+            ) { try await lockRows([workload.owned[1]]) }
         case .erasures:
             let start = 2 + round * Self.erasures
-            let users = Array(scene.owned[start..<start + Self.erasures])
-            return try await scene.neighboursP99(beside: scene.erasures(of: users), connections: Self.erasures) {
-                try await hold(users)
+            let users = Array(workload.owned[start..<start + Self.erasures])
+            return try await workload.neighboursP99(beside: workload.erasures(of: users), connections: Self.erasures) {
+                try await lockRows(users)
             }
         }
     }
 
-    /// Keeps the installations' rows locked for as long as a measurement lasts.
-    private func hold(_ installations: [FleetInstallation]) async throws {
+    /// Locks the installations' rows for the length of a measurement.
+    private func lockRows(_ installations: [FleetInstallation]) async throws {
         let ids = installations.map(\.installID.rawValue)
         try await PostgresSession.withSession(database) { session in
             try session.withTransaction {
@@ -94,10 +94,10 @@ struct NeighbourBenchmark {
         }
     }
 
-    /// The service under load, with the requests that are sent to it.
-    private struct Scene: Sendable {
+    /// The service under load, and the requests for it.
+    private struct Workload: Sendable {
         let server: ServerProcess
-        /// Installations that have the troubles, each with a user of its own.
+        /// The contended installations, each with its own user.
         let owned: [FleetInstallation]
         private let writer: RegistrationWriter
         private let neighbours: RequestPool
@@ -106,9 +106,9 @@ struct NeighbourBenchmark {
             self.server = server
             let writer = RegistrationWriter(app: fleet.app.id, key: key)
             self.writer = writer
-            owned = fleet.indices.prefix(troubledMax).map { fleet[$0] }.filter { $0.owner != nil }
+            owned = fleet.indices.prefix(contendedMax).map { fleet[$0] }.filter { $0.owner != nil }
             neighbours = RequestPool(
-                fleet.indices.dropFirst(troubledMax).prefix(neighboursMax).lazy.map { fleet[$0] }
+                fleet.indices.dropFirst(contendedMax).prefix(neighboursMax).lazy.map { fleet[$0] }
                     .flatMap { installation in
                         [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
                     })
@@ -134,11 +134,11 @@ struct NeighbourBenchmark {
             return result.tally.percentile(0.99)
         }
 
-        /// The same beside other requests, which may be refused.
+        /// The same while other requests are sent, which may be refused.
         func neighboursP99(
             beside sequence: RequestSequence, connections: Int, during body: () async throws -> Void
         ) async throws -> Double {
-            let loop = EventLoop(name: "trouble")
+            let loop = EventLoop(name: "contention")
             defer { loop.stop() }
             var p99 = 0.0
             _ = try await HTTPLoad(sequence, on: loop).run(

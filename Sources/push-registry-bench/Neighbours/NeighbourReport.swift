@@ -1,33 +1,33 @@
-/// What one of a hundred registrations took or more, in milliseconds; of each round.
+/// The 99th percentile of registrations' latency in milliseconds, for each round.
 struct NeighbourReport: BenchmarkReport {
     private static let ratioMax = 2.0
 
     let connections: Int
     var alone: [Double] = []
-    var beside: [Trouble: [Double]] = [:]
+    var beside: [Contention: [Double]] = [:]
 
     var figures: [Figure] {
-        Trouble.allCases.map { trouble in
+        Contention.allCases.map { contention in
             Figure(
-                title: "registrations' p99 beside \(trouble.title)", unit: "ms", value: beside[trouble]?.median,
+                title: "registrations' p99 during \(contention.title)", unit: "ms", value: beside[contention]?.median,
                 otherName: "alone", other: alone.median, target: .ratioMax(Self.ratioMax))
         }
     }
 
     var text: String {
-        let table = FigureTable(title: "clients in each other's way", figures: figures).text
+        let table = FigureTable(title: "clients that contend for locks", figures: figures).text
         return """
             \(table)
-            Medians of \(alone.count) rounds. Registrations come over \(connections) connections; the load, the \
-            troubles' clients, the service and PostgreSQL share the machine's cores.
+            Medians of \(alone.count) rounds. Registrations use \(connections) connections; the load, the contending \
+            clients, the service and PostgreSQL share the machine's cores.
 
             """
     }
 }
 
-/// What happens beside the measured registrations.
-enum Trouble: String, CaseIterable, Codable, CodingKeyRepresentable {
-    /// Clients that register one installation.
+/// What contends for locks during the measured registrations.
+enum Contention: String, CaseIterable, Codable, CodingKeyRepresentable {
+    /// Clients that register the same installation.
     case crowd
     /// Clients that register an installation whose row another session has locked.
     case lockedRow

@@ -4,12 +4,12 @@ import EmbeddedPostgres
 struct NeighboursCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "neighbours",
-        abstract: "Measure registrations beside clients that are in each other's way.",
+        abstract: "Measure registrations while other clients contend for locks.",
         discussion: """
-            Starts a throw-away PostgreSQL, loads a fleet, and sends registrations over a few connections: for some \
-            seconds alone, then beside each of three troubles in turn: 1,000 clients that register one installation; \
-            one installation whose row another session has locked, with clients that register it; and six erasures of \
-            users whose installations are locked. Compares what one of a hundred registrations took.
+            Starts a throw-away PostgreSQL, loads a fleet, and sends registrations over a few connections: alone for \
+            some seconds, then during each of three contentions in turn: 1,000 clients that register the same \
+            installation; clients that register one installation whose row another session has locked; and six \
+            erasures of users whose installations are locked. Compares the 99th percentiles.
             """)
 
     @Option(help: "The fleet's size.")
@@ -25,7 +25,7 @@ struct NeighboursCommand: BenchmarkCommand {
 
     func validate() throws {
         guard count >= 20_000, (1...60).contains(seconds), rounds > 0 else {
-            throw ValidationError("--count is 20000 or more, --seconds 1 to 60, --rounds above 0.")
+            throw ValidationError("--count must be 20000 or more, --seconds 1 to 60, --rounds above 0.")
         }
     }
 

@@ -2,37 +2,37 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// A program that the benchmark runs. (Foundation's `Process` hands on the blocked signals of the thread that starts
-/// it, and pgbench ends by SIGALRM.)
+/// A program that the benchmark runs. (Foundation's `Process` passes on the blocked signals of the starting thread, and
+/// pgbench needs SIGALRM to end.)
 struct Binary: Sendable {
     private static let outputBytesMax = 1_024 * 1_024
     private static let endDeadline = Duration.seconds(10)
 
     let url: URL
 
-    /// The product, built beside this benchmark.
+    /// The product; by default the binary in the benchmark's own folder.
     static func pushRegistry(_ path: String?) throws -> Binary {
         let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         let url = path.map { URL(filePath: $0) } ?? own.deletingLastPathComponent().appending(path: "push-registry")
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
             throw BenchmarkFailure(
-                "\(url.path) is not there: swift build -c release --product push-registry, or give --binary")
+                "\(url.path) does not exist: swift build -c release --product push-registry, or use --binary")
         }
         return Binary(url: url)
     }
 
-    /// A program of the newest PostgreSQL: Debian keeps them off the PATH.
+    /// A program of the newest PostgreSQL; Debian does not put them on the PATH.
     static func postgres(_ name: String) throws -> Binary {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         let folders = versions.compactMap { Int($0) }.sorted(by: >).map { "/usr/lib/postgresql/\($0)/bin" }
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         let found = (folders + path).map { URL(filePath: $0).appending(path: name) }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
-        guard let found else { throw BenchmarkFailure("\(name) is not there: apt-get install postgresql") }
+        guard let found else { throw BenchmarkFailure("\(name) is not installed: apt-get install postgresql") }
         return Binary(url: found)
     }
 
-    /// Runs the program to its end and returns what it printed, both streams together.
+    /// Runs the program until it exits and returns its output, both streams combined.
     @discardableResult
     func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
         let outcome = try await Subprocess.run(
@@ -44,7 +44,7 @@ struct Binary: Sendable {
         return outcome.standardOutput
     }
 
-    /// Lends the running program to `body`, its output going to the file `log`, and ends it by SIGTERM.
+    /// Lends the running program to `body`, with its output in the file `log`, and stops it with SIGTERM.
     func with<Value: Sendable>(
         _ arguments: [String], environment: [String: String], log: URL, _ body: (Int32) async throws -> Value
     ) async throws -> Value {
@@ -64,7 +64,7 @@ struct Binary: Sendable {
         return try outcome.closureResult.get()
     }
 
-    /// Nothing of the caller's: PUSH_REGISTRY_* and PG* would lead the programs elsewhere.
+    /// Contains nothing from the caller: PUSH_REGISTRY_* and PG* would change what the programs do.
     private static func environment(_ variables: [String: String]) -> Environment {
         let common = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"]
         return .custom(

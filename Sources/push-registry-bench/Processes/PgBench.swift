@@ -1,6 +1,6 @@
 import Foundation
 
-/// `pgbench`: the same work as one-row prepared statements, straight to PostgreSQL.
+/// `pgbench`: the same work as one-row prepared statements, directly on PostgreSQL.
 struct PgBench {
     static let clients = 8
     static let threads = 2
@@ -14,7 +14,7 @@ struct PgBench {
         let postgresMicroseconds: Double
     }
 
-    /// Runs the script for so long, without a pause.
+    /// Runs the script for `seconds` without a pause.
     func run(_ script: String, seconds: Int) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory
         let file = folder.appending(path: "push-registry-bench-\(UUID().uuidString).sql")

@@ -1,17 +1,17 @@
 import PostgresClient
 import PushRegistry
 
-/// The scripts that pgbench runs: what a service would do that sends one prepared statement per registration. No
-/// events, no history: the table alone.
+/// The scripts for pgbench: the work of a service that sends one prepared statement per registration. No events and no
+/// history, only the table.
 struct PgBenchScript: Sendable {
     private static let settings = ["sound_setting", "badge_setting", "alert_setting", "lock_screen_setting"]
 
-    /// A column with the literal that a typical row has in it.
+    /// A column and the literal of its value in a typical row.
     private let columns: [(name: String, literal: String)]
     private let seed: UInt64
     private let count: Int
 
-    /// Takes a row of the fleet as its model: an Apple device of a signed-in user.
+    /// Uses a row of the fleet as the model: an Apple device of a signed-in user.
     init(_ session: PostgresSession, app: App, seed: UInt64, count: Int) throws {
         (self.seed, self.count) = (seed, count)
         let names = try session.execute(
@@ -33,8 +33,8 @@ struct PgBenchScript: Sendable {
         columns = try names.enumerated().map { ($1, try model.decode($0, as: String.self)) }
     }
 
-    /// A row of any installation, which is there: its settings change and every other column is written as it was. No
-    /// indexed column changes, so PostgreSQL updates in place (HOT).
+    /// Updates the row of a random existing installation: its settings change and every other column is written
+    /// unchanged. No indexed column changes, so PostgreSQL updates in place (HOT).
     var upsert: String {
         let updates = columns.map(\.name).filter { $0 != "app_id" && $0 != "install_id" }.map { name in
             switch name {
@@ -59,7 +59,7 @@ struct PgBenchScript: Sendable {
             """
     }
 
-    /// A row that was not there.
+    /// Inserts a new row.
     var insert: String {
         let token = "md5('token ' || (:number)::text) || md5('more ' || (:number)::text)"
         let values = values([

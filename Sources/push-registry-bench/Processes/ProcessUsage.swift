@@ -1,20 +1,20 @@
 import Foundation
 import Glibc
 
-/// What the kernel knows of a process: proc(5).
+/// The resource usage of a process, from proc(5).
 struct ProcessUsage: Sendable {
     let processID: Int32
 
     private static let ticksPerSecond = Double(sysconf(CInt(_SC_CLK_TCK)))
 
-    /// CPU time, user's and system's, of all its threads.
+    /// User and system CPU time of all its threads.
     func cpuSeconds() throws -> Double {
         let fields = try statFields()
         return Double(fields[Field.utime] + fields[Field.stime]) / Self.ticksPerSecond
     }
 
-    /// Its own and that of all its children, those that ended and were waited for too: a PostgreSQL server by its first
-    /// process.
+    /// Its own CPU time and that of all its children, including reaped ones. For a PostgreSQL server use the
+    /// postmaster's id.
     func cpuSecondsWithChildren() throws -> Double {
         let own = try statFields()
         let ended = own[Field.cutime] + own[Field.cstime]
@@ -22,7 +22,7 @@ struct ProcessUsage: Sendable {
         return Double(own[Field.utime] + own[Field.stime] + ended + living) / Self.ticksPerSecond
     }
 
-    /// CPU time of its children that ended and were waited for.
+    /// CPU time of its reaped children.
     func endedChildrenCPUSeconds() throws -> Double {
         let fields = try statFields()
         return Double(fields[Field.cutime] + fields[Field.cstime]) / Self.ticksPerSecond
@@ -31,7 +31,7 @@ struct ProcessUsage: Sendable {
     /// Resident memory.
     func residentMegabytes() throws -> Double { try megabytes("VmRSS:") }
 
-    /// The most resident memory that the process has had so far.
+    /// The peak of resident memory so far.
     func highestResidentMegabytes() throws -> Double { try megabytes("VmHWM:") }
 
     private func megabytes(_ name: String) throws -> Double {
@@ -41,7 +41,7 @@ struct ProcessUsage: Sendable {
         return (kilobytes ?? 0) / 1_024
     }
 
-    /// Not ended, be it that nobody has waited for it yet.
+    /// Whether the process has not ended; a zombie has.
     var isRunning: Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -53,7 +53,7 @@ struct ProcessUsage: Sendable {
         Int32(try statFields()[Field.parent])
     }
 
-    /// Places behind the name, which is in parentheses and may hold anything.
+    /// Indices of the fields after the name, which is in parentheses and may contain any character.
     private enum Field {
         static let parent = 1
         static let utime = 11

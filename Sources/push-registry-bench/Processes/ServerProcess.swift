@@ -1,7 +1,7 @@
 import Foundation
 import PushRegistry
 
-/// The product's own binary, serving on a port of 127.0.0.1.
+/// The product's binary, serving on a port of 127.0.0.1.
 struct ServerProcess: Sendable {
     static let adminKey = "benchmark-admin-key-0123456789abcdef"
     private static let readyDeadline = Duration.seconds(60)
@@ -9,13 +9,13 @@ struct ServerProcess: Sendable {
 
     let port: UInt16
     let usage: ProcessUsage
-    /// From the start of the binary until `/readyz` said 200.
+    /// From the start of the binary until `/readyz` responded with 200.
     let secondsUntilReady: Double
 
-    /// Starts a server on the database, lends it when it is ready, and ends it.
+    /// Starts a server on the database, lends it once it is ready, and stops it.
     ///
     /// - Parameters:
-    ///   - log: the file that its log goes to.
+    ///   - log: the file for its log.
     ///   - writesAccessLog: whether it logs each request, as it does by default.
     static func with<Value: Sendable>(
         _ binary: Binary, database: String, log: URL, writesAccessLog: Bool = true,
@@ -46,8 +46,8 @@ struct ServerProcess: Sendable {
         let deadline = ContinuousClock.now + readyDeadline
         while (try? Loopback.exchange("GET", "/readyz", port: port).status) != 200 {
             guard usage.isRunning, ContinuousClock.now < deadline else {
-                let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-                throw BenchmarkFailure("push-registry serve did not become ready: \(said)")
+                let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+                throw BenchmarkFailure("push-registry serve did not become ready: \(output)")
             }
             try await Task.sleep(for: pollPause)
         }
@@ -55,19 +55,21 @@ struct ServerProcess: Sendable {
 }
 
 extension ServerProcess {
-    /// A key of the app.
+    /// Creates a key of the app.
     func makeKey(of app: AppID, roles: [String] = ["service"]) throws -> String {
         struct Created: Decodable { let key: String }
         let names = roles.map { "\"\($0)\"" }.joined(separator: ",")
-        let answer = try Loopback.exchange(
+        let response = try Loopback.exchange(
             "POST", "/v1/apps/\(app)/keys", port: port, key: Self.adminKey,
             body: #"{"name":"benchmark","roles":[\#(names)]}"#)
-        guard answer.status == 201 else { throw BenchmarkFailure("no key: \(answer.status) \(answer.body)") }
-        return try JSONDecoder().decode(Created.self, from: Data(answer.body.utf8)).key
+        guard response.status == 201 else {
+            throw BenchmarkFailure("no key was created: \(response.status) \(response.body)")
+        }
+        return try JSONDecoder().decode(Created.self, from: Data(response.body.utf8)).key
     }
 }
 
-/// Why there are no figures.
+/// Why a benchmark has no figures.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -3,41 +3,41 @@ import EmbeddedPostgres
 import Foundation
 import Logging
 
-/// What a benchmark ends with.
+/// The result of a benchmark.
 protocol BenchmarkReport: Codable, Sendable {
-    /// The lines of the table that holds all benchmarks.
+    /// The lines for the table of all benchmarks.
     var figures: [Figure] { get }
-    /// The same and more, for people; ends with a line break.
+    /// The figures and more, for people; ends with a line break.
     var text: String { get }
 }
 
-/// A benchmark that runs by itself or among all.
+/// A benchmark that runs alone or as a part of `all`.
 protocol BenchmarkCommand: AsyncParsableCommand {
     associatedtype Result: BenchmarkReport
 
     var common: BenchmarkOptions { get }
 
-    /// - Parameter log: takes lines that tell how far it is.
+    /// - Parameter log: receives progress lines.
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> Result
 }
 
-/// What all benchmarks can be told.
+/// The options of all benchmarks.
 struct BenchmarkOptions: ParsableArguments {
     @Option(help: "The fleet's seed.")
     var seed: UInt64 = 1
 
-    @Option(help: "The push-registry to measure. Default: the one beside this program.")
+    @Option(help: "The push-registry to measure. Default: the one in this program's folder.")
     var binary: String?
 
     @Flag(help: "Print JSON, with every round's figures.")
     var json = false
 
-    @Flag(help: "Run the service without its access log, which is on by default, here as in production.")
+    @Flag(help: "Run the service without its access log, which is on by default.")
     var noAccessLog = false
 
     var writesAccessLog: Bool { !noAccessLog }
 
-    /// Lends a throw-away PostgreSQL and the command to measure.
+    /// Lends a throw-away PostgreSQL and the binary to measure.
     func withCluster<Value: Sendable>(
         _ settings: [String: String], _ body: (EmbeddedPostgres, Binary) async throws -> Value
     ) async throws -> Value {
@@ -54,7 +54,7 @@ extension BenchmarkCommand {
     }
 }
 
-/// With every round's figures.
+/// Prints JSON, with every round's figures.
 func printJSON(_ report: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -62,6 +62,6 @@ func printJSON(_ report: some Encodable) throws {
 }
 
 extension [Double] {
-    /// The one in the middle; nil if there is none.
+    /// The median; nil if there are no values.
     var median: Double? { isEmpty ? nil : sorted()[count / 2] }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A line of a table: what was measured, what was measured beside it in the same run, and what was to be reached.
+/// A line of a table: a value, the value that was measured for comparison in the same run, and the target.
 struct Figure: Codable, Sendable {
-    /// What a figure is held to.
+    /// The target of a figure.
     enum Target: Codable, Sendable {
         case none
         case ratioMax(Double)
@@ -12,7 +12,7 @@ struct Figure: Codable, Sendable {
     }
 
     let title: String
-    /// What both values are in.
+    /// The unit of both values.
     let unit: String
     let value: Double?
     var otherName = ""
@@ -34,7 +34,7 @@ struct Figure: Codable, Sendable {
         }
     }
 
-    /// Nil where there is no target, or nothing to hold to it.
+    /// Nil if there is no target or no value.
     var isReached: Bool? {
         switch target {
         case .none: nil
@@ -46,11 +46,11 @@ struct Figure: Codable, Sendable {
     }
 }
 
-/// Figures as text, a line each.
+/// Figures as text, one line each.
 struct FigureTable {
-    private static let header = ["", "push-registry", "beside it", "", "ratio", "to reach", ""]
+    private static let header = ["", "push-registry", "compared with", "", "ratio", "target", ""]
 
-    /// Above the first column.
+    /// The title of the first column.
     let title: String
     let figures: [Figure]
 
@@ -70,7 +70,7 @@ struct FigureTable {
         ]
     }
 
-    /// The first column at its left edge, all others at their right.
+    /// Aligns the first column left and all others right.
     private static func line(_ cells: [String], _ widths: [Int]) -> String {
         zip(cells, widths).enumerated().map { column, item in
             let space = String(repeating: " ", count: item.1 - item.0.count)
@@ -78,7 +78,7 @@ struct FigureTable {
         }.joined(separator: "  ").replacing(#/\s+$/#, with: "")
     }
 
-    /// Three digits that count, more above a thousand.
+    /// Three significant digits; more above a thousand.
     private static func number(_ value: Double?) -> String {
         guard let value else { return "" }
         let decimals = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0

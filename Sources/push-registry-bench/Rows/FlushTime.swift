@@ -1,13 +1,13 @@
 import Foundation
 
-/// How long the disk takes to make 8 KB durable, as `pg_test_fsync` measures it.
+/// The time that the disk needs to make 8 KB durable, measured like `pg_test_fsync`.
 ///
-/// pgbench commits each upsert by itself, so its rate hangs on this: a disk that answers from memory within 50 µs
-/// serves it several times faster than one that takes a millisecond, and the ratios shrink.
+/// pgbench commits each upsert separately, so its rate depends on this time. A disk that responds from memory within 50
+/// µs makes pgbench several times faster than one that needs a millisecond, and the ratios shrink.
 enum FlushTime {
     private static let samples = 200
 
-    /// The median in microseconds, of a file beside those of throw-away clusters.
+    /// The median in microseconds, for a file on the disk of the throw-away clusters.
     static func measure() throws -> Double {
         let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-flush-\(UUID().uuidString)")
         let descriptor = open(file.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL, 0o600)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A server's memory while clients hold connections open that they have used once.
+/// Measures a server's memory while clients keep connections open that they have used once.
 struct IdleConnections {
     private static let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 
@@ -21,7 +21,7 @@ struct IdleConnections {
     }
 
     private func use(_ channel: any LoadChannel) throws {
-        var answer = [UInt8](repeating: 0, count: 4_096)
-        _ = try answer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        _ = try buffer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
     }
 }

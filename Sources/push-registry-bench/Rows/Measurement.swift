@@ -3,18 +3,18 @@ import Foundation
 /// One run of one side: HTTP load on the service, or pgbench.
 struct Measurement: Codable, Sendable {
     let perSecond: Double
-    /// Of each request, in milliseconds; pgbench tells the average only.
+    /// Latency of a request in milliseconds; pgbench reports only the average.
     var medianMilliseconds: Double?
     var p99Milliseconds: Double?
     var averageMilliseconds: Double?
     /// CPU time of the service per request.
     var serviceMicroseconds: Double?
-    /// CPU time of PostgreSQL, all its processes, per request or transaction.
+    /// CPU time of all of PostgreSQL's processes per request or transaction.
     var postgresMicroseconds: Double?
-    /// Answers that were not 2xx, and connections that broke.
+    /// Responses that were not 2xx, and broken connections.
     var failures = 0
-    /// The share of answers that said what this row is about.
-    var asExpected: Double?
+    /// The share of responses with the result that the row measures.
+    var expectedShare: Double?
 
     init(_ result: PgBench.Result) {
         perSecond = result.transactionsPerSecond
@@ -22,7 +22,7 @@ struct Measurement: Codable, Sendable {
         postgresMicroseconds = result.postgresMicroseconds
     }
 
-    init(_ result: HTTPLoad.Result, _ cpu: CPUReading, expected: ResponseScanner.Verdict) {
+    init(_ result: HTTPLoad.Result, _ cpu: CPUReading, expected: ResponseScanner.Outcome) {
         let count = Double(max(result.tally.count, 1))
         perSecond = count / max(result.seconds, 0.001)
         medianMilliseconds = result.tally.percentile(0.5)
@@ -30,24 +30,24 @@ struct Measurement: Codable, Sendable {
         serviceMicroseconds = cpu.service / count * 1_000_000
         postgresMicroseconds = cpu.postgres / count * 1_000_000
         failures = result.tally.failures
-        asExpected = Double(result.tally.verdicts[expected.rawValue]) / count
+        expectedShare = Double(result.tally.outcomes[expected.rawValue]) / count
     }
 }
 
 extension Measurement {
-    /// Per item.
+    /// Figures per item.
     init(_ result: FeedbackLoad.Result, _ cpu: CPUReading, expected: [String]) {
         let items = Double(max(result.counts["received"] ?? 0, 1))
         perSecond = items / max(result.seconds, 0.001)
         serviceMicroseconds = cpu.service / items * 1_000_000
         postgresMicroseconds = cpu.postgres / items * 1_000_000
         failures = result.failures
-        asExpected = expected.reduce(0) { $0 + Double(result.counts[$1] ?? 0) } / items
+        expectedShare = expected.reduce(0) { $0 + Double(result.counts[$1] ?? 0) } / items
     }
 }
 
 extension Measurement {
-    /// Of a command that carried out `count` items.
+    /// The figures of a command that processed `count` items.
     init(count: Int, seconds: Double, _ cpu: CPUReading) {
         perSecond = Double(count) / max(seconds, 0.001)
         serviceMicroseconds = cpu.service / Double(count) * 1_000_000
@@ -74,7 +74,7 @@ struct CPUReading: Sendable {
 }
 
 extension [Measurement] {
-    /// The run in the middle, by its rate.
+    /// The run with the median rate.
     var median: Measurement? {
         isEmpty ? nil : sorted { $0.perSecond < $1.perSecond }[count / 2]
     }

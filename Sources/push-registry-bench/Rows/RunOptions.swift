@@ -1,15 +1,15 @@
-/// What a run was asked for.
+/// The options of a run.
 struct RunOptions: Codable, Sendable {
-    /// Sent and not counted, before each measured stretch.
+    /// How long requests are sent before each measurement without being counted.
     static let warmUpSeconds = 1
 
-    var rows = Row.allCases
+    var rows = RunRow.allCases
     var count = 1_000_000
     var seconds = 10
     var rounds = 3
     var connections = 64
     var idleConnections = 10_000
-    /// Installations whose requests are made beforehand, for each row: about 1.4 KB each.
+    /// The most installations with requests created in advance, for each row: about 1.4 KB each.
     var poolMax = 200_000
     var seed: UInt64 = 1
     /// Whether the service logs each request.
@@ -17,8 +17,8 @@ struct RunOptions: Codable, Sendable {
     /// Added to each flush of the WAL.
     var flushDelayMicroseconds = 0
 
-    /// The engine is measured without one.
+    /// The engine is measured without a database.
     var wantsDatabase: Bool { rows.contains { $0 != .engine } }
 
-    func wants(_ row: Row) -> Bool { rows.contains(row) }
+    func wants(_ row: RunRow) -> Bool { rows.contains(row) }
 }

@@ -4,9 +4,9 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Audiences are counted and broken down, exactly and at once (R13, R16, fine print 28 to 37)")
+    @Suite("Counts and breakdowns are exact at every moment (R13, R16, fine print 28 to 37)")
     struct AudienceCountTests {
-        @Test func count_isWhatTheFilterSays_andSoIsTheQuery() async throws {
+        @Test func count_matchesTheFilter_inBodyAndQuery() async throws {
             let app = try await RegistryApp.make()
             try await app.register([
                 ("a", [:]), ("b", ["locale": "de_AT", "systemVersion": "17.10"]),
@@ -25,21 +25,21 @@ extension EndToEnd {
                 ("locale.nin=de,en&include=active", 1), ("provider=apns&utcOffset.lte=7200", 4),
                 ("providesAppNotificationSettings=true", 4),
             ] {
-                let answer = try await app.send("GET", "/audience/count?\(query)", by: .role(.marketing))
-                #expect(answer.json["count"].integer == Int64(count), "\(query): \(answer.text)")
-                #expect(answer.json["asOf"].string?.hasSuffix("Z") == true)
+                let response = try await app.send("GET", "/audience/count?\(query)", by: .role(.marketing))
+                #expect(response.json["count"].integer == Int64(count), "\(query): \(response.text)")
+                #expect(response.json["asOf"].string?.hasSuffix("Z") == true)
             }
         }
 
-        @Test func query_isRefused_withEveryFault() async throws {
+        @Test func query_isRefused_andListsEveryFault() async throws {
             let app = try await RegistryApp.make()
-            let answer = try await app.send(
+            let response = try await app.send(
                 "GET",
                 "/audience/count?colour=red&osVersion.gte=x&location.near=1&carrier.gt=a&include=some&segment=none",
                 by: .role(.marketing))
-            #expect(answer.status == 400 && answer.code == "invalid-parameter")
+            #expect(response.status == 400 && response.code == "invalid-parameter")
             #expect(
-                answer.faults == [
+                response.faults == [
                     "colour unknown-parameter", "osVersion.gte invalid-version", "location.near unknown-parameter",
                     "carrier.gt operator-not-allowed", "include unknown-value",
                 ])
@@ -54,19 +54,19 @@ extension EndToEnd {
             ("", #"{"filter":{},"by":["carier"]}"#, "Did you mean carrier?"),
             ("", #"{"filter":{},"by":["userId"]}"#, "The names are: provider, locale,"),
         ])
-        func faults_nameTheChoices(query: String, body: String?, words: String) async throws {
+        func faults_listTheChoices(query: String, body: String?, words: String) async throws {
             let app = try await RegistryApp.make()
-            let answer =
+            let response =
                 if let body {
                     try await app.send(
                         "POST", "/audience/breakdown", try JSON(parsing: body.utf8), by: .role(.marketing))
                 } else {
                     try await app.send("GET", "/audience/count" + query, by: .role(.marketing))
                 }
-            #expect(answer.status == 400 && answer.text.contains(words), "\(answer.text)")
+            #expect(response.status == 400 && response.text.contains(words), "\(response.text)")
         }
 
-        @Test func include_tellsWhoCounts() async throws {
+        @Test func include_selectsWhichInstallationsCount() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("allowed", as: "alice")
             _ = try await app.put(
@@ -80,7 +80,7 @@ extension EndToEnd {
             #expect(try await app.count(["userId": ["exists": true]], include: "all") == 1)
         }
 
-        @Test func expiredSession_isNotReachable_fromTheSecondOn() async throws {
+        @Test func expiredSession_isNotReachable_fromItsExpiryOn() async throws {
             let app = try await RegistryApp.make()
             let expiry = Date.now.addingTimeInterval(10)
             var request = app.registration("phone", as: "alice", session: "s")
@@ -119,8 +119,8 @@ extension EndToEnd {
             try await app.register([
                 ("a", ["systemVersion": "17.0"]), ("b", ["systemVersion": "17"]), ("c", ["systemVersion": "17.0.1"]),
             ])
-            let answer = try await app.ask("breakdown", ["filter": [:], "by": ["osVersion"]]).json
-            #expect(answer["groups"] == [["osVersion": "17", "count": 2], ["osVersion": "17.0.1", "count": 1]])
+            let response = try await app.ask("breakdown", ["filter": [:], "by": ["osVersion"]]).json
+            #expect(response["groups"] == [["osVersion": "17", "count": 2], ["osVersion": "17.0.1", "count": 1]])
         }
 
         @Test(arguments: [
@@ -134,12 +134,12 @@ extension EndToEnd {
         ])
         func breakdown_isRefused_whenItsMembersDoNotFit(body: String, fault: String) async throws {
             let app = try await RegistryApp.make()
-            let answer = try await app.ask("breakdown", try JSON(parsing: Array(body.utf8)))
-            #expect(answer.status == 400 && answer.faults == [fault], "\(answer.text)")
+            let response = try await app.ask("breakdown", try JSON(parsing: Array(body.utf8)))
+            #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
         }
 
-        /// R13, while installations come and go.
-        @Test func count_sumAndExport_agree_whenNobodyWrites() async throws {
+        /// R13.
+        @Test func count_sumAndExport_agree_withoutConcurrentWrites() async throws {
             let app = try await RegistryApp.make()
             _ = try await race(40) { number in
                 try await app.put("phone-\(number)", as: number.isMultiple(of: 3) ? "user-\(number)" : nil).status
@@ -154,13 +154,13 @@ extension EndToEnd {
             }
         }
 
-        @Test func explanation_tellsThePath() async throws {
+        @Test func explanation_hasThePath() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
             func path(_ filter: JSON) async throws -> String? {
-                let answer = try await app.ask("count", ["filter": filter, "explain": true]).json
-                #expect(answer["explain"]["estimatedRows"].integer ?? -1 >= 0)
-                return answer["explain"]["path"].string
+                let response = try await app.ask("count", ["filter": filter, "explain": true]).json
+                #expect(response["explain"]["estimatedRows"].integer ?? -1 >= 0)
+                return response["explain"]["path"].string
             }
             #expect(try await path(["locale": "de", "localTime": ["between": ["00:00", "24:00"]]]) == "rollUp")
             #expect(try await path(["carrier": "x"]) != "rollUp")

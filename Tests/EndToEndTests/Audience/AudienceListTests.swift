@@ -2,7 +2,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Audiences are listed and streamed, whole and to those who may see them (fine print 38, 39, 44)")
+    @Suite("Lists and exports are complete, and show each role what it may see (fine print 38, 39, 44)")
     struct AudienceListTests {
         private static let names = ["a", "b", "c", "d", "e"]
 
@@ -12,7 +12,7 @@ extension EndToEnd {
             return app
         }
 
-        @Test func pages_holdEachInstallationOnce_untilTheEnd() async throws {
+        @Test func pages_containEachInstallationOnce() async throws {
             let app = try await app()
             var (seen, next, pages): ([JSON], JSON, Int) = ([], .null, 0)
             repeat {
@@ -55,7 +55,7 @@ extension EndToEnd {
             #expect(ids[0] != nil && ids[1] != nil && ids[0] != ids[1])
         }
 
-        @Test func cursor_isRefused_whenItIsBadOrForeign() async throws {
+        @Test func cursor_isRefused_whenItIsInvalidOrOfAnotherList() async throws {
             let (app, other) = (try await app(), try await app())
             let cursor = try #require(
                 try await other.ask("installations", ["filter": [:], "limit": 1]).json["next"].string)
@@ -71,7 +71,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func export_goesOn_behindAnyOfItsCursors() async throws {
+        @Test func export_continues_afterAnyCursor() async throws {
             let app = try await app()
             for role in [RegistryApp.Role.sender, .marketing] {
                 let all = try await app.export(["filter": [:]], by: .role(role))
@@ -84,7 +84,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func export_holdsWhatSendingNeeds_byDefault() async throws {
+        @Test func export_hasTheFieldsForSending_byDefault() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
             let line = try #require(try await app.export(["filter": [:]]).first)
@@ -92,7 +92,7 @@ extension EndToEnd {
             #expect(line["token"].string == RegistrationBody.token("phone") && line["keys"] == .null)
         }
 
-        @Test func fields_areThoseThatWereAskedFor() async throws {
+        @Test func fields_areTheRequestedOnes() async throws {
             let app = try await RegistryApp.make()
             try await app.register([("phone", ["carrier": "a,\"b\"\n", "language": "", "region": nil])], as: "alice")
             let fields: JSON = [
@@ -109,18 +109,18 @@ extension EndToEnd {
             #expect(line["utcOffset"].integer.map { $0 % 3600 } == 0)
         }
 
-        @Test func csv_isOfRFC4180() async throws {
+        @Test func csv_followsRFC4180() async throws {
             let app = try await RegistryApp.make()
             try await app.register([("phone", ["carrier": "a,\"b\"\n", "language": "", "region": nil])])
-            let answer = try await app.ask(
+            let response = try await app.ask(
                 "export",
                 [
                     "filter": [:], "format": "csv",
                     "fields": ["cursor", "installId", "carrier", "language", "region", "location", "generation"],
                 ])
-            #expect(answer["Content-Type"] == "text/csv; charset=utf-8")
+            #expect(response["Content-Type"] == "text/csv; charset=utf-8")
             let generation = try #require(try await app.get("phone").generation)
-            let lines = answer.text.split(separator: "\r\n", omittingEmptySubsequences: false)
+            let lines = response.text.split(separator: "\r\n", omittingEmptySubsequences: false)
             #expect(lines.count == 3 && lines[2].isEmpty)
             #expect(lines[0] == "installId,carrier,language,region,location,generation,cursor")
             #expect(lines[1].hasPrefix("phone,\"a,\"\"b\"\"\n\",\"\",,52.52 13.4,\(generation),"))
@@ -130,7 +130,7 @@ extension EndToEnd {
             #expect(empty.text == "id,cursor\r\n")
         }
 
-        @Test func admin_mayAskForIDs_besidesAllThatSendersSee() async throws {
+        @Test func admin_mayExportIDs_andEverythingThatSendersSee() async throws {
             let app = try await app()
             let body: JSON = ["filter": [:], "fields": ["id", "installId", "token", "cursor"]]
             let ids = try await app.export(["filter": [:]], by: .role(.marketing)).map { $0["id"] }
@@ -148,8 +148,8 @@ extension EndToEnd {
         func marketing_isRefused_whatIsForSenders(field: String) async throws {
             let app = try await app(1)
             let body: JSON = ["filter": [:], "fields": ["locale", .string(field)]]
-            let answer = try await app.ask("export", body, by: .role(.marketing))
-            #expect(answer.status == 403 && answer.code == "forbidden")
+            let response = try await app.ask("export", body, by: .role(.marketing))
+            #expect(response.status == 403 && response.code == "forbidden")
             #expect(try await app.ask("export", body).status == 200)
         }
 
@@ -165,11 +165,11 @@ extension EndToEnd {
         ])
         func export_isRefused_beforeItBegins(body: String, fault: String) async throws {
             let app = try await app(1)
-            let answer = try await app.ask("export", try JSON(parsing: Array(body.utf8)))
-            #expect(answer.status == 400 && answer.faults == [fault], "\(answer.text)")
+            let response = try await app.ask("export", try JSON(parsing: Array(body.utf8)))
+            #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
         }
 
-        @Test func service_alone_asksNothingOfAudiences() async throws {
+        @Test func service_isRefused_onAudienceCalls() async throws {
             let app = try await app(1)
             for call in ["count", "breakdown", "installations", "export", "waves"] {
                 for role in [RegistryApp.Role.service, .client] {
@@ -182,7 +182,7 @@ extension EndToEnd {
             #expect(try await app.ask("count", ["filter": [:]], by: .text(RegistryService.adminKey)).status == 200)
         }
 
-        @Test func webPushKeys_goWithTheirTokens() async throws {
+        @Test func webPushKeys_areExported_withTheirTokens() async throws {
             let app = try await RegistryApp.make()
             let keys: JSON = [
                 "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",

@@ -2,32 +2,32 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("An answer says what the caller may have overlooked (fine print 37)")
+    @Suite("Notes tell the caller what it may have overlooked (fine print 37)")
     struct AudienceNoteTests {
         private func notes(_ call: String, _ body: JSON, of app: RegistryApp) async throws -> [String] {
-            let answer = try await app.ask(call, body)
-            #expect(answer.status == 200, "\(answer.text)")
-            return Self.lines(answer)
+            let response = try await app.ask(call, body)
+            #expect(response.status == 200, "\(response.text)")
+            return Self.lines(response)
         }
 
-        /// `place code`, and the nearest value.
-        private static func lines(_ answer: HTTPResponse) -> [String] {
-            answer.json["notes"].array.map { note in
-                let place = note["pointer"].string ?? note["parameter"].string ?? "?"
+        /// `location code`, and the nearest value.
+        private static func lines(_ response: HTTPResponse) -> [String] {
+            response.json["notes"].array.map { note in
+                let location = note["pointer"].string ?? note["parameter"].string ?? "?"
                 let nearest = note["detail"].string?.firstMatch(of: /Did you mean (.*)\?/).map { " \($0.1)" } ?? ""
-                return "\(place) \(note["code"].string ?? "?")\(nearest)"
+                return "\(location) \(note["code"].string ?? "?")\(nearest)"
             }
         }
 
-        @Test func authorization_isNoted_unlessTheRequestSaysWhoCounts() async throws {
+        @Test func authorization_isNoted_unlessTheRequestHasInclude() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put(
                 "denied",
                 RegistrationBody.make("denied", settings: RegistrationBody.settings(authorizationStatus: "denied")))
             let filter: JSON = ["any": [["not": ["authorizationStatus": ["in": ["denied"]]]], ["carrier": "x"]]]
-            let place = "/filter/any/0/not/authorizationStatus excluded-by-reachable"
-            #expect(try await notes("count", ["filter": filter], of: app) == [place])
-            #expect(try await notes("breakdown", ["filter": filter, "by": ["locale"]], of: app) == [place])
+            let note = "/filter/any/0/not/authorizationStatus excluded-by-reachable"
+            #expect(try await notes("count", ["filter": filter], of: app) == [note])
+            #expect(try await notes("breakdown", ["filter": filter, "by": ["locale"]], of: app) == [note])
             #expect(
                 try await notes("count", ["filter": ["authorizationStatus": "denied"]], of: app)
                     == ["/filter/authorizationStatus excluded-by-reachable"])
@@ -35,13 +35,13 @@ extension EndToEnd {
                 #expect(try await notes("count", ["filter": filter, "include": .string(include)], of: app) == [])
             }
             #expect(try await notes("count", ["filter": [:]], of: app) == [])
-            for (query, note) in [
+            for (query, expected) in [
                 ("authorizationStatus=denied", ["authorizationStatus excluded-by-reachable"]),
                 ("authorizationStatus.ne=denied", ["authorizationStatus.ne excluded-by-reachable"]),
                 ("authorizationStatus=denied&include=all", []),
             ] {
-                let answer = try await app.send("GET", "/audience/count?\(query)", by: .role(.marketing))
-                #expect(Self.lines(answer) == note, "\(answer.text)")
+                let response = try await app.send("GET", "/audience/count?\(query)", by: .role(.marketing))
+                #expect(Self.lines(response) == expected, "\(response.text)")
             }
         }
 
@@ -77,8 +77,8 @@ extension EndToEnd {
             #expect(query.json["count"] == 1)
         }
 
-        /// What other apps have is nobody's business.
-        @Test func values_areThoseOfTheApp() async throws {
+        /// The values of other apps must not be visible.
+        @Test func nearestValue_isOfTheSameApp() async throws {
             let other = try await RegistryApp.make()
             try await other.register([("a", ["locale": "tlh_KX"])])
             let app = try await RegistryApp.make()
@@ -86,7 +86,7 @@ extension EndToEnd {
                 try await notes("count", ["filter": ["locale": "tlh_KX"]], of: app) == ["/filter/locale unknown-value"])
         }
 
-        @Test func segments_areNotedAsAWhole() async throws {
+        @Test func valuesOfSegments_areNotedAtTheWholeFilter() async throws {
             let app = try await RegistryApp.make()
             let put = try await app.send(
                 "PUT", "/segments/odd", ["filter": ["locale": "xx", "authorizationStatus": "denied"]],
@@ -99,7 +99,7 @@ extension EndToEnd {
             #expect(Self.lines(query) == ["segment excluded-by-reachable", "segment unknown-value"])
         }
 
-        @Test func notes_areTen_howeverManyValuesAreUnknown() async throws {
+        @Test func notes_areAtMostTen_whenManyValuesAreUnknown() async throws {
             let app = try await RegistryApp.make()
             let values = (0..<500).map { JSON.string("x\($0)") }
             let notes = try await notes("count", ["filter": ["systemName": .array(values)]], of: app)

@@ -2,7 +2,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("Exports are streamed, whole or visibly not, and wait for their readers (fine print 39)", .serialized)
+@Suite("An export is complete or visibly aborted, and waits for its reader (fine print 39)", .serialized)
 struct ExportStreamTests {
     private static let body: JSON = ["filter": [:]]
 
@@ -14,7 +14,7 @@ struct ExportStreamTests {
         }
     }
 
-    /// Begins an export on a connection of its own, which has read nothing yet.
+    /// Begins an export on a new connection that has not read anything yet.
     private func begin(_ app: RegistryApp, _ body: JSON = Self.body) async throws -> HTTPConnection {
         let connection = try HTTPConnection(port: app.registry.client.port)
         try await connection.send(app.request("POST", "/audience/export", body, by: .role(.sender)).bytes)
@@ -35,7 +35,7 @@ struct ExportStreamTests {
         }
     }
 
-    @Test func export_breaksOff_whenItsSessionEnds() async throws {
+    @Test func export_isAborted_whenItsSessionEnds() async throws {
         try await withApp { app in
             try await app.fill(400)
             let connection = try await begin(app)
@@ -63,7 +63,7 @@ struct ExportStreamTests {
         }
     }
 
-    @Test func export_endsItsTransaction_atItsDeadline_thoughItsReaderStays() async throws {
+    @Test func export_endsItsTransaction_atItsDeadline() async throws {
         try await withApp(["PUSH_REGISTRY_EXPORT_DEADLINE": "3s"]) { app in
             try await app.fill(400)
             let connection = try await begin(app)
@@ -75,7 +75,7 @@ struct ExportStreamTests {
         }
     }
 
-    @Test func export_isWhole_whenItsPartsAre_whereverItIsCut() async throws {
+    @Test func export_isComplete_whenItContinuesAfterAnyCut() async throws {
         try await withApp { app in
             try await app.fill(700, tokenBytes: 256)
             var (ids, after, cuts) = ([String](), JSON.null, 0)
@@ -91,7 +91,7 @@ struct ExportStreamTests {
         }
     }
 
-    /// The whole lines among the first bytes of an export. HTTP/1.0 knows no chunks.
+    /// The complete lines among the first bytes of an export. HTTP/1.0 has no chunks.
     private func part(of app: RegistryApp, after: JSON, bytes: Int) async throws -> [JSON] {
         var body = Self.body
         if after != .null { body["after"] = after }
@@ -99,13 +99,13 @@ struct ExportStreamTests {
         let text = String(decoding: request, as: UTF8.self).replacing("HTTP/1.1", with: "HTTP/1.0")
         let connection = try HTTPConnection(port: app.registry.client.port)
         try await connection.send(Array(text.utf8))
-        let answer = try await connection.receive(bytes)
-        let head = try #require(answer.firstRange(of: Array("\r\n\r\n".utf8)))
-        let lines = answer[head.upperBound...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let response = try await connection.receive(bytes)
+        let head = try #require(response.firstRange(of: Array("\r\n\r\n".utf8)))
+        let lines = response[head.upperBound...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return try lines.dropLast().map { try JSON(parsing: $0) }
     }
 
-    /// The reader always lags behind what was sent, but never for long.
+    /// The reader is slower than the export, but never stops for long.
     @Test func export_takesLittleMemory_whenItsReaderIsSlow() async throws {
         try await withApp { app in
             try await app.fill(800)
@@ -120,13 +120,13 @@ struct ExportStreamTests {
         }
     }
 
-    @Test func export_isGzip_forWhoPrefersIt() async throws {
+    @Test func export_isCompressed_whenTheClientPrefersIt() async throws {
         try await withApp { app in
             try await app.fill(50)
-            let answer = try await app.send(
+            let response = try await app.send(
                 "POST", "/audience/export", Self.body, by: .role(.sender), fields: [("Accept-Encoding", "gzip")])
-            #expect(answer["Content-Encoding"] == "gzip" && answer.body.prefix(2) == [0x1F, 0x8B])
-            #expect(answer.body.count < 50 * 64_000)
+            #expect(response["Content-Encoding"] == "gzip" && response.body.prefix(2) == [0x1F, 0x8B])
+            #expect(response.body.count < 50 * 64_000)
         }
     }
 }

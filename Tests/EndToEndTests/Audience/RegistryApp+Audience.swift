@@ -2,7 +2,7 @@ import RegistryTestSupport
 import Testing
 
 extension RegistryApp {
-    /// Asks about the audience.
+    /// Sends an audience call.
     func ask(_ call: String, _ body: JSON, by credential: Credential = .role(.sender)) async throws -> HTTPResponse {
         try await send("POST", "/audience/\(call)", body, by: credential)
     }
@@ -18,15 +18,15 @@ extension RegistryApp {
         for (name, changes) in devices {
             var body = RegistrationBody.make(name)
             body["device"] = .object(RegistrationBody.device(name).object.merging(changes.object) { $1 })
-            let answer = try await put(name, body, as: user)
-            #expect(answer.status == 201, "\(answer.text)")
+            let response = try await put(name, body, as: user)
+            #expect(response.status == 201, "\(response.text)")
         }
     }
 
     /// The lines of an export.
     func export(_ body: JSON, by credential: Credential = .role(.sender)) async throws -> [JSON] {
-        let answer = try await ask("export", body, by: credential)
-        #expect(answer.status == 200, "\(answer.text)")
-        return try answer.body.split(separator: UInt8(ascii: "\n")).map { try JSON(parsing: $0) }
+        let response = try await ask("export", body, by: credential)
+        #expect(response.status == 200, "\(response.text)")
+        return try response.body.split(separator: UInt8(ascii: "\n")).map { try JSON(parsing: $0) }
     }
 }

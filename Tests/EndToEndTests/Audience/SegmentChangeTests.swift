@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("If-Match protects a segment against a second marketer")
+    @Suite("If-Match protects a segment against concurrent changes")
     struct SegmentChangeTests {
         private func put(_ app: RegistryApp, _ filter: JSON, ifMatch: String? = nil) async throws -> HTTPResponse {
             try await app.send(
@@ -11,7 +11,7 @@ extension EndToEnd {
                 fields: ifMatch.map { [("If-Match", $0)] } ?? [])
         }
 
-        @Test func segment_isReplacedOrDeleted_onlyAsItWasRead() async throws {
+        @Test func segment_isReplacedOrDeleted_onlyIfItHasNotChanged() async throws {
             let app = try await RegistryApp.make()
             #expect(try await put(app, [:], ifMatch: "*").status == 412, "there is none yet")
             let first = try await put(app, ["locale": "de"])
@@ -30,7 +30,7 @@ extension EndToEnd {
             #expect(gone.status == 204)
         }
 
-        @Test func onlyOneMarketer_passes_when8RaceWithTheSameTag() async throws {
+        @Test func onlyOneChange_passes_when8RaceWithTheSameTag() async throws {
             let app = try await RegistryApp.make()
             let tag = try await put(app, [:])["ETag"]
             let statuses = try await race(8) { try await put(app, ["carrier": .string("\($0)")], ifMatch: tag).status }
@@ -60,15 +60,16 @@ extension EndToEnd {
             }
         }
 
-        @Test func faults_doNotHide_behindConstants() async throws {
+        @Test func faults_areFound_besideConstants() async throws {
             let app = try await RegistryApp.make()
             for filter: JSON in [
                 ["any": [[:], ["segment": "nope"]]], ["segment": "nope", "locale": []],
                 ["not": ["any": [["not": ["any": []]], ["segment": "nope"]]]],
             ] {
-                let answer = try await app.send("POST", "/audience/count", ["filter": filter], by: .role(.marketing))
+                let response = try await app.send("POST", "/audience/count", ["filter": filter], by: .role(.marketing))
                 #expect(
-                    answer.status == 400 && answer.faults.allSatisfy { $0.hasSuffix("unknown-segment") }, "\(filter)")
+                    response.status == 400 && response.faults.allSatisfy { $0.hasSuffix("unknown-segment") },
+                    "\(filter)")
             }
             #expect(try await put(app, ["any": [[:], ["segment": "s"]]]).code == "segment-cycle")
             _ = try await put(app, ["locale": "de"])
@@ -77,8 +78,8 @@ extension EndToEnd {
             #expect(try await app.send("DELETE", "/segments/s", by: .role(.marketing)).code == "segment-in-use")
             let values = JSON.array((0..<2_000).map { .string("\($0)") })
             let wide: JSON = ["filter": ["any": [], "carrier": values]]
-            let answer = try await app.send("POST", "/audience/count", wide, by: .role(.marketing))
-            #expect(answer.faults == ["/filter too-wide"])
+            let response = try await app.send("POST", "/audience/count", wide, by: .role(.marketing))
+            #expect(response.faults == ["/filter too-wide"])
         }
     }
 }

@@ -4,7 +4,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The command asks for audiences as the API does")
+    @Suite("The segment command returns what the API returns")
     struct SegmentCommandTests {
         private func run(_ app: RegistryApp, _ arguments: String...) async throws -> (
             status: Int32, output: String, log: String
@@ -32,8 +32,8 @@ extension EndToEnd {
             try Data(#"{"carrier": {"exists": false}}"#.utf8).write(to: file)
             defer { try? FileManager.default.removeItem(at: file) }
             let both = try await run(app, "count", "--segment", "french", "--filter", "@\(file.path)", "--json")
-            let answer = try JSON(parsing: Array(both.output.utf8))
-            #expect(answer["count"] == 1 && answer["asOf"].string != nil && answer["path"].string != nil)
+            let response = try JSON(parsing: Array(both.output.utf8))
+            #expect(response["count"] == 1 && response["asOf"].string != nil && response["path"].string != nil)
         }
 
         @Test func breakdown_isATable_orJSON() async throws {
@@ -44,11 +44,11 @@ extension EndToEnd {
             #expect(lines[0] == "carrier  locale  count" && lines[1] == "Example  de_DE       1", "\(table)")
             #expect(lines[3] == "1 more               1" && lines[5].hasPrefix("3 as of "), "\(table)")
             let json = try await run(app, "breakdown", "--segment", "french", "--by", "locale", "--json")
-            let answer = try JSON(parsing: Array(json.output.utf8))
-            #expect(answer["total"] == 2 && answer["groups"].array.count == 2)
+            let response = try JSON(parsing: Array(json.output.utf8))
+            #expect(response["total"] == 2 && response["groups"].array.count == 2)
         }
 
-        @Test func export_writesLines_andGoesOn() async throws {
+        @Test func export_writesLines_andContinuesAfterACursor() async throws {
             let app = try await app()
             let all = try await run(app, "export", "--filter", "{}")
             let lines = try all.output.split(separator: "\n").map { try JSON(parsing: Array($0.utf8)) }
@@ -71,7 +71,7 @@ extension EndToEnd {
             (["export", "--filter", "{}", "--after", "x"], "cursor"),
             (["export", "--filter", "{}", "--format", "xml"], "xml"),
         ])
-        func mistakes_areNamed(arguments: [String], word: String) async throws {
+        func invalidArguments_areReported(arguments: [String], word: String) async throws {
             let app = try await RegistryApp.make()
             let result = try await RegistryCommand.run(
                 ["segment"] + arguments + ["--app", app.id],

@@ -2,7 +2,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Segments are saved filters that never lead back to themselves (fine print 41)")
+    @Suite("Segments are saved filters, and never contain themselves (fine print 41)")
     struct SegmentTests {
         private func put(
             _ name: String, _ filter: JSON, in app: RegistryApp, by role: RegistryApp.Role = .marketing
@@ -31,7 +31,7 @@ extension EndToEnd {
             #expect(unnameable.status == 400 && unnameable.faults == ["name invalid-segment-name"])
         }
 
-        @Test func segment_isAFilter_whereverOneIs() async throws {
+        @Test func segment_canBeUsed_whereverAFilterCan() async throws {
             let app = try await RegistryApp.make()
             try await app.register([("a", ["locale": "de_DE"]), ("b", ["locale": "fr_FR"]), ("c", ["locale": "en"])])
             _ = try await put("german", ["locale": "de"], in: app)
@@ -47,21 +47,21 @@ extension EndToEnd {
             #expect(unknown.status == 400 && unknown.faults == ["/filter/any/1/segment unknown-segment"])
         }
 
-        @Test func cycle_isRefused_howeverLong() async throws {
+        @Test func cycle_isRefused_ofAnyLength() async throws {
             let app = try await RegistryApp.make()
             let own = try await put("a", ["segment": "a"], in: app)
             #expect(own.status == 400 && own.code == "segment-cycle")
             _ = try await put("a", [:], in: app)
             _ = try await put("b", ["segment": "a"], in: app)
             _ = try await put("c", ["not": ["segment": "b"]], in: app)
-            let answer = try await put("a", ["any": [["locale": "de"], ["segment": "c"]]], in: app)
-            #expect(answer.status == 400 && answer.code == "segment-cycle")
-            #expect(answer.faults == ["/filter/any/1/segment segment-cycle"])
+            let response = try await put("a", ["any": [["locale": "de"], ["segment": "c"]]], in: app)
+            #expect(response.status == 400 && response.code == "segment-cycle")
+            #expect(response.faults == ["/filter/any/1/segment segment-cycle"])
             #expect(try await put("x", ["segment": "none"], in: app).faults == ["/filter/segment unknown-segment"])
         }
 
-        /// Each alone would be fine.
-        @Test func twoThatWouldNameEachOther_areNotBothSaved() async throws {
+        /// Each change alone would be valid.
+        @Test func concurrentSegments_thatNameEachOther_areNotBothSaved() async throws {
             let app = try await RegistryApp.make()
             for round in 0..<5 {
                 let names = ["x\(round)", "y\(round)"]
@@ -73,33 +73,33 @@ extension EndToEnd {
             }
         }
 
-        @Test func segmentInUse_stays() async throws {
+        @Test func segment_isNotDeleted_whenAnotherNamesIt() async throws {
             let app = try await RegistryApp.make()
             _ = try await put("a", [:], in: app)
             _ = try await put("b", ["segment": "a"], in: app)
-            let answer = try await app.send("DELETE", "/segments/a", by: .role(.marketing))
-            #expect(answer.status == 409 && answer.code == "segment-in-use")
+            let response = try await app.send("DELETE", "/segments/a", by: .role(.marketing))
+            #expect(response.status == 409 && response.code == "segment-in-use")
             _ = try await put("b", [:], in: app)
             #expect(try await app.send("DELETE", "/segments/a", by: .role(.marketing)).status == 204)
         }
 
-        @Test func width_isThatOfAllSegments() async throws {
+        @Test func valueCount_includesAllSegments() async throws {
             let app = try await RegistryApp.make()
             let values = JSON.array((0..<600).map { .string("\($0)") })
             _ = try await put("wide", ["carrier": values], in: app)
             #expect(try await app.count(["segment": "wide"]) == 0)
-            let answer = try await app.ask("count", ["filter": ["segment": "wide", "region": values]])
-            #expect(answer.status == 400 && answer.faults == ["/filter too-wide"])
+            let response = try await app.ask("count", ["filter": ["segment": "wide", "region": values]])
+            #expect(response.status == 400 && response.faults == ["/filter too-wide"])
         }
 
-        @Test func sender_readsAndDoesNotWrite() async throws {
+        @Test func sender_mayReadSegments_butNotWriteThem() async throws {
             let app = try await RegistryApp.make()
             #expect(try await put("a", [:], in: app, by: .sender).status == 403)
             #expect(try await app.send("DELETE", "/segments/a", by: .role(.sender)).status == 403)
             #expect(try await app.send("GET", "/segments", by: .role(.sender)).status == 200)
         }
 
-        @Test func segments_areTheApps() async throws {
+        @Test func segments_belongToOneApp() async throws {
             let (app, other) = (try await RegistryApp.make(), try await RegistryApp.make())
             _ = try await put("a", [:], in: app)
             #expect(try await other.send("GET", "/segments/a", by: .role(.marketing)).status == 404)
@@ -112,26 +112,26 @@ extension EndToEnd {
             ("a", #"{"filter":{"locale":null}}"#, "/filter/locale null"),
             ("a", #"{"filter":{"gt":1},"description":5}"#, "/filter/gt unknown-member,/description wrong-type"),
         ])
-        func put_isRefused_whenItDoesNotFit(name: String, body: String, faults: String) async throws {
+        func put_isRefused_whenItIsInvalid(name: String, body: String, faults: String) async throws {
             let app = try await RegistryApp.make()
-            let answer = try await app.registry.client.response(
+            let response = try await app.registry.client.response(
                 to: HTTPRequest(
                     "PUT", app.path + "/segments/\(name)",
                     fields: [("Authorization", "Bearer \(app.key(.marketing))"), ("Content-Type", "application/json")],
                     body: Array(body.utf8)))
-            #expect(answer.status == 400 && answer.faults.joined(separator: ",") == faults, "\(answer.text)")
+            #expect(response.status == 400 && response.faults.joined(separator: ",") == faults, "\(response.text)")
         }
 
-        @Test func waves_holdEveryZone_once() async throws {
+        @Test func waves_containEachZoneOnce() async throws {
             let app = try await RegistryApp.make()
             try await app.register([
                 ("a", [:]), ("b", ["timeZoneId": "Asia/Kolkata"]),
                 ("c", ["timeZoneId": "Mars/Olympus", "timeZoneOffset": -3600]),
             ])
-            let answer = try await app.ask("waves", ["filter": [:], "localTime": "10:00", "date": "2026-11-22"]).json
-            #expect(answer["total"] == 3 && answer["asOf"].string != nil)
+            let response = try await app.ask("waves", ["filter": [:], "localTime": "10:00", "date": "2026-11-22"]).json
+            #expect(response["total"] == 3 && response["asOf"].string != nil)
             #expect(
-                answer["waves"] == [
+                response["waves"] == [
                     ["at": "2026-11-22T04:30:00Z", "count": 1, "timeZones": ["Asia/Kolkata"]],
                     ["at": "2026-11-22T09:00:00Z", "count": 1, "timeZones": ["Europe/Berlin"]],
                     ["at": "2026-11-22T11:00:00Z", "count": 1, "timeZones": ["Mars/Olympus"]],

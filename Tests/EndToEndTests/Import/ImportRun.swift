@@ -2,13 +2,13 @@ import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 
-/// One run of `push-registry import`, in a folder of its own of which nothing is left.
+/// One run of `push-registry import` in a temporary folder.
 struct ImportRun {
     let status: Int32
-    /// As `--json` prints it.
+    /// The output of `--json`.
     let summary: JSON
     let log: String
-    /// What was reported of rejected lines, and its text.
+    /// The report of rejected lines, parsed and as text.
     let rejects: [JSON]
     let rejectsText: String
 

@@ -1,3 +1,4 @@
+import ByteText
 import EmbeddedPostgres
 import Foundation
 import PostgresClient
@@ -5,10 +6,10 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    // A registry of its own: the others break rows on purpose, which verify would find.
-    @Suite("An import brings installations in, and changes nothing that is registered", .sharedRegistry)
+    // Its own registry: other tests corrupt rows on purpose, which verify would find.
+    @Suite("An import adds installations and changes no registered ones", .sharedRegistry)
     struct ImportTests {
-        /// All that an export has of an installation.
+        /// All fields of an export.
         static let fields: [String] = [
             "installId", "provider", "token", "generation", "userId", "locale", "language", "region", "timeZone",
             "utcOffset",
@@ -19,16 +20,11 @@ extension EndToEnd {
         ]
 
         static let keys: JSON = [
-            "p256dh": .string(base64URL([4] + [UInt8](repeating: 7, count: 64))),
-            "auth": .string(base64URL([UInt8](repeating: 9, count: 16))),
+            "p256dh": .string(String(base64URL: [4] + [UInt8](repeating: 7, count: 64))),
+            "auth": .string(String(base64URL: [UInt8](repeating: 9, count: 16))),
         ]
 
-        private static func base64URL(_ bytes: [UInt8]) -> String {
-            Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
-                "=", with: "")
-        }
-
-        /// An app with installations that differ in what an export tells.
+        /// An app with installations that differ in the fields of an export.
         private func fleet() async throws -> RegistryApp {
             let app = try await RegistryApp.make()
             try await app.register([
@@ -48,14 +44,14 @@ extension EndToEnd {
         }
 
         private func export(_ app: RegistryApp, _ format: String, _ fields: [String]) async throws -> [UInt8] {
-            let answer = try await app.ask(
+            let response = try await app.ask(
                 "export",
                 [
                     "filter": [:], "include": "all", "format": .string(format),
                     "fields": .array(fields.map { .string($0) }),
                 ])
-            #expect(answer.status == 200, "\(answer.text)")
-            return Array(answer.body)
+            #expect(response.status == 200, "\(response.text)")
+            return Array(response.body)
         }
 
         private func verify() async throws {
@@ -65,7 +61,7 @@ extension EndToEnd {
         }
 
         @Test(arguments: ["ndjson", "csv"])
-        func import_makesWhatWasExported_inAnotherApp(format: String) async throws {
+        func import_recreatesAnExport_inAnotherApp(format: String) async throws {
             let (source, copy) = (try await fleet(), try await RegistryApp.make())
             if format == "ndjson" {
                 let push = RegistrationBody.make("web", token: "https://push.example.com/1", provider: "webPush")
@@ -86,9 +82,9 @@ extension EndToEnd {
             try await verify()
         }
 
-        /// What tells a reinstall, the session and the subscription's keys come back as they were.
+        /// The fingerprint of the device, the session and the subscription's keys survive.
         @Test(arguments: ["ndjson", "csv"])
-        func import_readsBackEverything_thatAnExportCanHave(format: String) async throws {
+        func import_restoresEveryField_ofAnExport(format: String) async throws {
             let (source, copy) = (try await RegistryApp.make(), try await RegistryApp.make())
             var request = source.registration("phone", as: "alice", session: "s1")
             request.fields.append((name: "X-Session-Expires-At", value: "2126-12-22T09:30:00Z"))
@@ -109,7 +105,7 @@ extension EndToEnd {
                     #expect(now[member] == was[member], "\(phone) \(member)")
                 }
             }
-            // R5: a reinstall is known again.
+            // R5: a reinstall is recognised.
             var body = RegistrationBody.make("phone-2")
             for name in ["keychainId", "vendorId"] {
                 body["device"][name] = RegistrationBody.device("phone")[name]
@@ -120,7 +116,7 @@ extension EndToEnd {
             try await verify()
         }
 
-        @Test func import_leavesOutASession_thatHasEnded() async throws {
+        @Test func import_skipsASession_thatHasEnded() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.send("DELETE", "/sessions/s1")
             let lines: [JSON] = ["s1", "s2"].map { session in
@@ -161,7 +157,7 @@ extension EndToEnd {
             #expect(try await copy.events(of: "one").map(\.event) == ["imported"])
         }
 
-        @Test func import_leavesARegisteredInstallation_andItsToken() async throws {
+        @Test func import_doesNotChange_aRegisteredInstallationOrItsToken() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
             let run = try await ImportRun(
@@ -177,7 +173,7 @@ extension EndToEnd {
             #expect(record["userId"] == "alice")
         }
 
-        @Test func import_loadsATokenOnce_whenTwoLinesHaveIt() async throws {
+        @Test func import_importsATokenOnce_whenTwoLinesHaveIt() async throws {
             let app = try await RegistryApp.make()
             let lines: [JSON] = [
                 ["installId": "a", "provider": "fcm", "token": "t1"],
@@ -188,7 +184,7 @@ extension EndToEnd {
             #expect(try await ImportRun(lines, into: app).counts == [3, 0, 2, 1, 0])
         }
 
-        @Test func firstRegistration_isAnUpdate_andReplacesWhatTheFileSaid() async throws {
+        @Test func firstRegistration_isAnUpdate_andReplacesTheImportedData() async throws {
             let app = try await RegistryApp.make()
             let line: JSON = [
                 "installId": "phone", "token": .string(RegistrationBody.token("phone")), "userId": "alice",
@@ -211,7 +207,7 @@ extension EndToEnd {
             try await verify()
         }
 
-        @Test func firstRegistration_isAnUpdate_whenTheFileSaidTheSame() async throws {
+        @Test func firstRegistration_isAnUpdate_whenNothingDiffers() async throws {
             let (source, copy) = (try await RegistryApp.make(), try await RegistryApp.make())
             var body = RegistrationBody.make("phone")
             for name in ["keychainId", "vendorId", "languages"] { body["device"] = body["device"].without(name) }
@@ -221,7 +217,7 @@ extension EndToEnd {
             #expect(try await copy.put("phone", body).json["status"] == "unchanged")
         }
 
-        @Test func import_leavesOutAUser_whoWasLoggedOutSince() async throws {
+        @Test func import_skipsAUser_whoWasLoggedOutSince() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.send("POST", "/users/alice/logout", [:])
             func line(_ name: String, _ seenAt: JSON) -> JSON {
@@ -238,7 +234,7 @@ extension EndToEnd {
             try await verify()
         }
 
-        @Test func dryRun_countsTheSame_andLeavesNothing() async throws {
+        @Test func dryRun_hasTheSameCounts_andWritesNothing() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")
             let lines: [JSON] = [

@@ -1,45 +1,45 @@
 import RegistryTestSupport
 
-/// A call with its answer, and when it was sent and answered.
+/// A call with its response, and the times of both.
 struct ModelStep: Sendable {
     let call: ModelCall
     let sent: Int64
-    let answered: Int64
+    let received: Int64
     let response: HTTPResponse
 
-    /// What the oracle may take from the answer: the service's clock.
+    /// What the oracle takes from the response: the service's time.
     var moment: Oracle.Moment {
-        var moment = Oracle.Moment(sent: sent, answered: answered)
+        var moment = Oracle.Moment(sent: sent, received: received)
         guard case .register(let registration) = call else { return moment }
         moment.seenAt = seenAt(registration)
         moment.generation = response.generation
         return moment
     }
 
-    /// The moments at which the service may have received it, as far as they make a difference: feedback is of its
-    /// receipt, which may be before or after each sight of an installation that was meanwhile.
+    /// The times at which the service may have received the call, as far as they make a difference: feedback dates from
+    /// its receipt, which may be before or after each concurrent registration.
     func moments(among phones: some Sequence<Oracle.Phone>) -> [Oracle.Moment] {
         guard case .feedback = call else { return [moment] }
-        let sights = phones.map(\.seenAt).filter { $0 > sent && $0 < answered }
-        return ([sent] + sights + [answered]).map { Oracle.Moment(sent: $0, answered: answered) }
+        let registrations = phones.map(\.seenAt).filter { $0 > sent && $0 < received }
+        return ([sent] + registrations + [received]).map { Oracle.Moment(sent: $0, received: received) }
     }
 
-    /// `registerAgainBefore` tells when the service saw the installation.
+    /// Derived from `registerAgainBefore`.
     private func seenAt(_ registration: ModelRegistration) -> Int64? {
         let days: Int64 = registration.provider == "apnsSandbox" ? 30 : 60
         return response.json["registerAgainBefore"].string.flatMap(Wall.microseconds).map { $0 - days * 86_400_000_000 }
     }
 
-    /// Whether the answer is the one that is due.
-    func agrees(with answer: Oracle.Answer) -> Bool {
-        guard response.status == answer.status else { return false }
-        if case .number(let generation)? = answer.members["generation"], let tag = response["ETag"],
+    /// Whether the response is the expected one.
+    func agrees(with expected: Oracle.Response) -> Bool {
+        guard response.status == expected.status else { return false }
+        if case .number(let generation)? = expected.members["generation"], let tag = response["ETag"],
             tag != "\"\(generation)\""
         {
             return false
         }
         let json = response.json
-        return answer.members.allSatisfy { name, value in agrees(json, name, with: value) }
+        return expected.members.allSatisfy { name, value in agrees(json, name, with: value) }
     }
 
     private func agrees(_ json: JSON, _ name: String, with value: ModelValue) -> Bool {
@@ -57,19 +57,19 @@ struct ModelStep: Sendable {
 }
 
 /// The search for a serial order of calls that were made at the same time (Wing and Gong, Testing and verifying
-/// concurrent objects, 1993): one in which no call comes before another that had been answered when it was sent, in
-/// which the oracle gives every answer that was given, and whose end is what the tables say.
+/// concurrent objects, 1993). In this order, no call precedes one that had ended before it was sent; the oracle returns
+/// every response that was received; and the oracle's final state equals the tables.
 struct Linearization {
-    /// Of each client, in its order.
+    /// The calls of each client, in order.
     let logs: [[ModelStep]]
     let tables: ModelTables
 
-    private var dead = Set<Place>()
-    /// Where the search came furthest, to tell.
-    private var furthest: (place: Place, oracle: Oracle)?
+    private var deadEnds = Set<Position>()
+    /// The furthest position of the search, for the error.
+    private var furthest: Position?
 
-    /// How many calls of each client are done, and what they led to.
-    private struct Place: Hashable {
+    /// The number of executed calls of each client, and the resulting state.
+    private struct Position: Hashable {
         var done: [Int]
         let oracle: Oracle
 
@@ -81,52 +81,53 @@ struct Linearization {
         self.tables = tables
     }
 
-    /// - Returns: the oracle at the end of such an order.
+    /// - Returns: the oracle at the end of the order.
     /// - Throws: `NoSerialOrder`.
     mutating func end(from oracle: Oracle) throws -> Oracle {
-        guard let end = search(Place(done: logs.map { _ in 0 }, oracle: oracle)) else {
+        guard let end = search(Position(done: logs.map { _ in 0 }, oracle: oracle)) else {
             throw NoSerialOrder(description: explanation)
         }
         return end
     }
 
-    private mutating func search(_ place: Place) -> Oracle? {
-        if place.count >= furthest?.place.count ?? 0 { furthest = (place, place.oracle) }
-        if place.count == logs.reduce(0, { $0 + $1.count }) {
-            return tables.differences(from: place.oracle).isEmpty ? place.oracle : nil
+    private mutating func search(_ position: Position) -> Oracle? {
+        if position.count >= furthest?.count ?? 0 { furthest = position }
+        if position.count == logs.reduce(0, { $0 + $1.count }) {
+            return tables.differences(from: position.oracle).isEmpty ? position.oracle : nil
         }
-        guard !dead.contains(place) else { return nil }
-        for (client, step) in next(place) {
-            for moment in step.moments(among: place.oracle.phones.values) {
-                var oracle = place.oracle
-                guard step.agrees(with: oracle.carryOut(step.call, at: moment)) else { continue }
-                var done = place.done
+        guard !deadEnds.contains(position) else { return nil }
+        for (client, step) in next(position) {
+            for moment in step.moments(among: position.oracle.phones.values) {
+                var oracle = position.oracle
+                guard step.agrees(with: oracle.execute(step.call, at: moment)) else { continue }
+                var done = position.done
                 done[client] += 1
-                if let end = search(Place(done: done, oracle: oracle)) { return end }
+                if let end = search(Position(done: done, oracle: oracle)) { return end }
             }
         }
-        dead.insert(place)
+        deadEnds.insert(position)
         return nil
     }
 
-    /// The calls that may come next: those that were sent before any that is still to be carried out was answered.
-    private func next(_ place: Place) -> [(client: Int, step: ModelStep)] {
-        let heads = logs.indices.filter { place.done[$0] < logs[$0].count }.map { ($0, logs[$0][place.done[$0]]) }
-        let firstAnswer = heads.map(\.1.answered).min() ?? .max
-        return heads.filter { $0.1.sent <= firstAnswer }.sorted { $0.1.answered < $1.1.answered }
+    /// The calls that may come next: those that were sent before the first pending response.
+    private func next(_ position: Position) -> [(client: Int, step: ModelStep)] {
+        let heads = logs.indices.filter { position.done[$0] < logs[$0].count }
+            .map { ($0, logs[$0][position.done[$0]]) }
+        let firstResponse = heads.map(\.1.received).min() ?? .max
+        return heads.filter { $0.1.sent <= firstResponse }.sorted { $0.1.received < $1.1.received }
     }
 
     private var explanation: String {
-        guard let (place, oracle) = furthest else { return "" }
-        var lines = ["No serial order explains the answers and the tables. The longest attempt left:"]
-        for (client, step) in next(place) {
-            var after = oracle
-            let answer = after.carryOut(step.call, at: step.moment)
+        guard let position = furthest else { return "" }
+        var lines = ["No serial order explains the responses and the tables. The longest attempt left:"]
+        for (client, step) in next(position) {
+            var oracle = position.oracle
+            let expected = oracle.execute(step.call, at: step.moment)
             lines.append("client \(client): \(step.call)")
-            lines.append("  due: \(answer.status) \(answer.members)")
-            lines.append("  given: \(step.response.status) \(step.response.text)")
+            lines.append("  expected: \(expected.status) \(expected.members)")
+            lines.append("  received: \(step.response.status) \(step.response.text)")
         }
-        if next(place).isEmpty { lines += tables.differences(from: oracle) }
+        if next(position).isEmpty { lines += tables.differences(from: position.oracle) }
         return lines.joined(separator: "\n")
     }
 }

@@ -2,7 +2,7 @@ import PostgresClient
 import RegistryTestSupport
 import SeededRandom
 
-/// One app of a running service beside its oracle.
+/// An app of a running service with its oracle.
 struct ModelApp: Sendable {
     let app: RegistryApp
     private let world: ModelClient.World
@@ -11,11 +11,11 @@ struct ModelApp: Sendable {
     private var random: SeededGenerator
     private var oracle: Oracle
 
-    /// How long may go by between two rounds: below the touch interval, and above it. No sum of them is how long
-    /// logouts are remembered.
+    /// The pauses between two rounds, below and above the touch interval. No sum of them equals the lifetime of
+    /// tombstones.
     private static let pauseHours: [Int64] = [3, 26, 60]
 
-    /// - Parameter clients: how many call at the same time.
+    /// - Parameter clients: the number of concurrent clients.
     init(in registry: Registry, _ world: ModelClient.World, clients count: Int, seed: UInt64) async throws {
         var policy = UserJWT.policy
         policy["sessionTombstones"] = "PT70H30M"
@@ -30,10 +30,10 @@ struct ModelApp: Sendable {
                 sender: "sender:\(app.keyID(.sender))"))
     }
 
-    /// Lets every client make some calls, one after the other, and all clients at the same time; then lets the oracle
-    /// explain what came of it.
+    /// Lets all clients concurrently make some calls each, and then searches for a serial order that explains the
+    /// responses and the tables.
     ///
-    /// - Returns: the answers' statuses.
+    /// - Returns: the statuses of the responses.
     /// - Throws: `NoSerialOrder`.
     mutating func round(calls: Int) async throws -> [Int] {
         if random.chance(40) { try await wait(hours: random.pick(Self.pauseHours)) }
@@ -56,29 +56,30 @@ struct ModelApp: Sendable {
             let request = app.request(call)
             let sent = Wall.microseconds
             let response = try await app.registry.client.response(to: request)
-            log.append(ModelStep(call: call, sent: sent, answered: Wall.microseconds, response: response))
+            log.append(ModelStep(call: call, sent: sent, received: Wall.microseconds, response: response))
             client.learn(log[log.count - 1])
         }
         return (number, client, log)
     }
 
-    /// Makes everything older.
+    /// Simulates a pause: makes all rows older.
     private mutating func wait(hours: Int64) async throws {
+        let time = "\(hours) hours"
         let statements: [PostgresSQL] = [
             """
-            UPDATE installation SET created_at = created_at - make_interval(hours => \(Int32(hours))),
-                registered_at = registered_at - make_interval(hours => \(Int32(hours))),
-                last_seen_at = last_seen_at - make_interval(hours => \(Int32(hours))),
-                state_changed_at = state_changed_at - make_interval(hours => \(Int32(hours))),
-                credential_issued_at = credential_issued_at - make_interval(hours => \(Int32(hours)))
+            UPDATE installation SET created_at = \(sql: .earlier("created_at", by: time)),
+                registered_at = \(sql: .earlier("registered_at", by: time)),
+                last_seen_at = \(sql: .earlier("last_seen_at", by: time)),
+                state_changed_at = \(sql: .earlier("state_changed_at", by: time)),
+                credential_issued_at = \(sql: .earlier("credential_issued_at", by: time))
             """,
             """
-            UPDATE session SET seen_at = seen_at - make_interval(hours => \(Int32(hours))),
-                kept_at = kept_at - make_interval(hours => \(Int32(hours))),
-                ended_at = ended_at - make_interval(hours => \(Int32(hours)))
+            UPDATE session SET seen_at = \(sql: .earlier("seen_at", by: time)),
+                kept_at = \(sql: .earlier("kept_at", by: time)),
+                ended_at = \(sql: .earlier("ended_at", by: time))
             """,
-            "UPDATE user_guard SET refused_before = refused_before - make_interval(hours => \(Int32(hours)))",
-            "UPDATE installation_logout SET logged_out_at = logged_out_at - make_interval(hours => \(Int32(hours)))",
+            "UPDATE user_guard SET refused_before = \(sql: .earlier("refused_before", by: time))",
+            "UPDATE installation_logout SET logged_out_at = \(sql: .earlier("logged_out_at", by: time))",
         ]
         for statement in statements {
             let ofThisApp: PostgresSQL =
@@ -113,8 +114,7 @@ extension RegistryApp {
         }
     }
 
-    /// - Parameter isLate: whether the call may come with a credential that has expired, as one that waited for a
-    ///   network.
+    /// - Parameter isLate: whether the credential may have expired, as in a call that was queued offline.
     private func request(
         _ method: String, _ rest: String, _ body: JSON? = nil, by credential: ModelCredential,
         _ ifMatch: ModelPrecondition? = nil, isLate: Bool = false

@@ -1,6 +1,6 @@
 import RegistryTestSupport
 
-/// What a client of the model-based tests asks of one app.
+/// A call of the model-based tests.
 enum ModelCall: Hashable, Sendable {
     case register(ModelRegistration)
     case read(phone: String, by: ModelCredential)
@@ -13,9 +13,9 @@ enum ModelCall: Hashable, Sendable {
     case feedback([ModelFeedback])
 }
 
-/// Who calls. Times are microseconds since 1970, as everywhere in the model.
+/// The credential of a call. Times are microseconds since 1970, as everywhere in the model.
 enum ModelCredential: Hashable, Sendable {
-    /// The app's back end, on behalf of a user where it names one.
+    /// The app's back end, perhaps for a user.
     case service(user: String?, session: String?, expiresAt: Int64?)
     case jwt(user: String, session: String?, issuedAt: Int64)
     case publishableKey
@@ -63,11 +63,11 @@ enum ModelPrecondition: Hashable, Sendable {
     }
 }
 
-/// What varies of a device's snapshot.
+/// The parts of a snapshot that vary.
 struct ModelSnapshot: Hashable, Sendable {
     var authorization: String
     var keychain: String
-    /// Absent: the model decides which device continues another (R5).
+    /// If nil, the device model decides whether two installations are of one device (R5).
     var vendor: String?
 
     func device(_ phone: String) -> JSON {
@@ -94,7 +94,7 @@ struct ModelRegistration: Hashable, Sendable {
     }
 }
 
-/// A provider's answer to one push: about a token, an installation, or both.
+/// A provider's response to one push: about a token, an installation, or both.
 struct ModelFeedback: Hashable, Sendable {
     let phone: String?
     let provider: String?

@@ -1,23 +1,23 @@
 import RegistryTestSupport
 import SeededRandom
 
-/// Makes up calls about a few phones, tokens, users and sessions, so that they get in each other's way.
+/// Generates random calls about a few phones, tokens, users and sessions, so that they interfere.
 struct ModelClient: Sendable {
-    /// What there is. Few of each: calls that concern nobody else find no faults.
+    /// The objects of the calls. There are few of each, since calls without interference find no faults.
     struct World: Sendable {
         var phones = ["phone-0", "phone-1", "phone-2"]
         var tokens = (0..<4).map { "\($0)bcdef0123456789" }
         let users = ["alice", "bob", "carol"]
-        /// Of each user.
+        /// The sessions of each user.
         let sessions = ["1", "2"]
-        /// Whether several phones may be one device that was set up anew. The service finds that out among what has
-        /// been committed, not among what is being: it is a hint, and no order of calls at one time can be held to it.
+        /// Whether several phones may be reinstalls of one device. The service detects reinstalls only among committed
+        /// rows: the mark is a hint, so it cannot be checked with concurrent calls.
         var hasReinstalls = false
     }
 
     private let world: World
     private var random: SeededGenerator
-    /// The generation of each phone that an answer told last, and those before.
+    /// The generations of each phone in the responses, the newest last.
     private var known: [String: [Int64]] = [:]
 
     init(_ world: World, seed: UInt64) {
@@ -25,7 +25,7 @@ struct ModelClient: Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Remembers what an answer tells.
+    /// Remembers the generation of a response.
     mutating func learn(_ step: ModelStep) {
         guard let generation = step.response.generation, let phone = step.call.phone else { return }
         known[phone, default: []].append(generation)
@@ -50,7 +50,7 @@ struct ModelClient: Sendable {
         }
     }
 
-    /// Mostly the phone's own token, so that much is unchanged.
+    /// Uses mostly the phone's own token, so that many registrations are unchanged.
     private mutating func registration(_ phone: String) -> ModelRegistration {
         let own = world.tokens[(world.phones.firstIndex(of: phone) ?? 0) % world.tokens.count]
         return ModelRegistration(
@@ -76,7 +76,7 @@ struct ModelClient: Sendable {
             let expiry: Int64? = session == nil || random.chance(70) ? nil : random.pick([Wall.day(-1), Wall.day(1)])
             return .service(user: user, session: session, expiresAt: expiry)
         default:
-            // Never near a second in which a logout can be: the model's time goes by in whole hours.
+            // Never in the same second as a logout: pauses are whole hours.
             let age: Int64 = random.pick([-20, -20, 2 * 3_600 + 420, 30 * 3_600 + 420])
             return .jwt(user: user, session: session, issuedAt: (Wall.microseconds / 1_000_000 - age) * 1_000_000)
         }
@@ -105,7 +105,7 @@ struct ModelClient: Sendable {
 }
 
 extension ModelCall {
-    /// The installation that it is about, where it is about one.
+    /// The installation of the call; nil if it has none.
     fileprivate var phone: String? {
         switch self {
         case .register(let registration): registration.phone
@@ -116,7 +116,7 @@ extension ModelCall {
 }
 
 extension Wall {
-    /// A midnight, so many days from today.
+    /// Midnight of the day that is `number` days from today.
     fileprivate static func day(_ number: Int64) -> Int64 {
         (microseconds / 86_400_000_000 + number) * 86_400_000_000
     }

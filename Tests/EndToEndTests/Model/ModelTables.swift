@@ -2,35 +2,36 @@ import Crypto
 import PostgresClient
 import RegistryTestSupport
 
-/// What the database says of one app, in the oracle's terms.
+/// The database's rows of one app, in the oracle's terms.
 struct ModelTables: Sendable {
     private let phones: [String: Oracle.Phone]
     private let history: [String: [Oracle.Event]]
     private let sessions: [String: Oracle.Session]
     private let refusedUsers: Set<String>
-    private let farewells: Set<Oracle.Farewell>
+    private let logouts: Set<Oracle.InstallationLogout>
 
-    /// Where the oracle says something else; for people.
+    /// A readable list of the differences from the oracle.
     func differences(from oracle: Oracle) -> [String] {
         var differences = Self.differences("installation", phones, oracle.phones)
         differences += Self.differences("history", history, oracle.history)
         differences += Self.differences("session", sessions, oracle.sessions.mapValues(\.withoutTime))
         if refusedUsers != Set(oracle.refusedBefore.keys) { differences.append("users: \(refusedUsers)") }
-        let strangers = farewells.symmetricDifference(oracle.farewells.keys)
+        let strangers = logouts.symmetricDifference(oracle.logouts.keys)
         return differences + strangers.map { "logout: \($0)" }
     }
 
     private static func differences<Value: Equatable>(
-        _ what: String, _ found: [String: Value], _ due: [String: Value]
+        _ what: String, _ found: [String: Value], _ expected: [String: Value]
     ) -> [String] {
-        Set(found.keys).union(due.keys).filter { found[$0] != due[$0] }.map { key in
-            "\(what) \(key)\n  is: \(found[key].map { "\($0)" } ?? "-")\n  due: \(due[key].map { "\($0)" } ?? "-")"
+        Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.map { key in
+            func text(_ value: Value?) -> String { value.map { "\($0)" } ?? "-" }
+            return "\(what) \(key)\n  found: \(text(found[key]))\n  expected: \(text(expected[key]))"
         }
     }
 }
 
 extension Oracle.Session {
-    /// The service's clock told when it was ended and kept; whether it was counts.
+    /// Only whether it was ended or kept counts: the times are those of the service's clock.
     fileprivate var withoutTime: Oracle.Session {
         Oracle.Session(user: user, endedAt: endedAt.map { _ in 0 }, keptAt: keptAt.map { _ in 0 })
     }
@@ -39,7 +40,7 @@ extension Oracle.Session {
 // MARK: - Reading
 
 extension ModelTables {
-    /// What digests are of: the tokens and users that occur.
+    /// Maps digests back to the tokens and users of the test.
     struct Names: Sendable {
         private let texts: [String: String]
 
@@ -56,7 +57,7 @@ extension ModelTables {
 
     init(of app: RegistryApp, _ names: Names) async throws {
         let number = try await app.database.column("SELECT id FROM app WHERE identifier = \(app.id)", as: Int32.self)[0]
-        // One after the other: nothing writes meanwhile.
+        // Sequential reads suffice: no call is in progress.
         phones = try await Self.phones(app.database, number)
         history = try await Self.history(app.database, number, names)
         sessions = try await Self.sessions(app.database, number, names)
@@ -69,9 +70,9 @@ extension ModelTables {
             SELECT install_id, encode(user_sha256, 'hex'), nullif(session_id, '')
             FROM installation_logout WHERE app_id = \(number)
             """)
-        farewells = Set(
+        logouts = Set(
             try rows.map { row in
-                Oracle.Farewell(
+                Oracle.InstallationLogout(
                     phone: try row.decode(0), user: names.text(try row.decode(1)), session: try row.decode(2))
             })
     }

@@ -3,21 +3,19 @@ import Foundation
 import RegistryTestSupport
 import Testing
 
-/// Thousands of calls at random, over HTTP, on the service as it ships and a real PostgreSQL, are held to the oracle.
+/// Thousands of random calls over HTTP on the real service and PostgreSQL are compared with the oracle.
 ///
-/// **One after another**: every answer and, after every few calls, all tables are exactly what the oracle says.
+/// **Sequential calls**: every response and, after every few calls, all tables equal those of the oracle.
 ///
-/// **At the same time**: four clients call on three phones, four tokens and three users at once, in every app. After
-/// each round of a few calls a serial order is searched for (`Linearization`) in which the oracle gives exactly the
-/// answers that were given, that respects what was over before something else began, and that leads to exactly what the
-/// tables say: installations, the whole history, sessions and logouts. So the service is linearizable in these rounds,
-/// which is more than that its history makes sense. The rounds are short because the search is exponential in them;
-/// there are many.
+/// **Concurrent calls**: in every app, four clients call concurrently about three phones, four tokens and three users.
+/// After each round of a few calls, `Linearization` searches for a serial order that respects the order of calls that
+/// did not overlap, in which the oracle returns exactly the received responses, and which leads to exactly the stored
+/// installations, history, sessions and logouts. So the service is linearizable in these rounds. The rounds are short
+/// because the search is exponential in their length; there are many.
 ///
-/// The seed is printed. `PUSH_REGISTRY_MODEL_SEED` sets it: the calls are the same again, though what comes first is
-/// not.
+/// The seed is printed. `PUSH_REGISTRY_MODEL_SEED` sets it: the calls are then the same, but not their timing.
 @Suite(
-    "The service does what the rules say, in whatever order calls come (R1 to R10)",
+    "The service follows the rules, sequentially and concurrently (R1 to R10)",
     .serialized)
 struct ModelTests {
     private static let seed: UInt64 = {
@@ -27,14 +25,14 @@ struct ModelTests {
         return seed
     }()
 
-    @Test func answersAndTables_areTheOracles_whenCallsComeOneAfterAnother() async throws {
+    @Test func responsesAndTables_equalTheOracles_forSequentialCalls() async throws {
         var world = ModelClient.World()
         world.phones.append("phone-3")
         world.hasReinstalls = true
         try await expectOracle(in: world, apps: 6, clients: 1, rounds: 40, calls: 8)
     }
 
-    @Test func answersAndTables_areOfASerialOrder_whenClientsCallAtTheSameTime() async throws {
+    @Test func responsesAndTables_haveASerialOrder_forConcurrentCalls() async throws {
         try await expectOracle(in: ModelClient.World(), apps: 12, clients: 4, rounds: 16, calls: 3)
     }
 
@@ -51,7 +49,7 @@ struct ModelTests {
             }.flatMap { $0 }
             #expect(statuses.count == apps * clients * rounds * calls)
             #expect(Set(statuses).isSubset(of: [200, 201, 204, 401, 403, 404, 409, 412]), "\(Set(statuses))")
-            // A run in which hardly anything was refused, or nearly everything, would prove little.
+            // A run without refusals, or with hardly anything else, would prove little.
             for status in [200, 201, 401, 409, 412] { #expect(statuses.contains(status), "no \(status)") }
             let verified = try await RegistryCommand.run(
                 ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])

@@ -1,7 +1,7 @@
-// R9, and what is shown.
+// R9, and reads.
 
 extension Oracle {
-    /// What the providers' words are worth.
+    /// The verdicts of error codes.
     private static let deadWords = ["apns": ["Unregistered"], "apnsSandbox": ["Unregistered"], "fcm": ["UNREGISTERED"]]
     private static let doubtfulWords = [
         "apns": ["BadDeviceToken"], "apnsSandbox": ["BadDeviceToken"], "fcm": ["SENDER_ID_MISMATCH"],
@@ -14,15 +14,15 @@ extension Oracle {
         return doubtfulWords[provider]?.contains(reason) == true ? .doubtful : nil
     }
 
-    /// - Parameter moment: the evidence of an item without a time is of `moment.sent`.
-    mutating func judge(_ items: [ModelFeedback], at moment: Moment) -> Answer {
+    /// - Parameter moment: `moment.sent` is the time of evidence without a time.
+    mutating func judge(_ items: [ModelFeedback], at moment: Moment) -> Response {
         var counts: [String: Int64] = [:]
         for item in items { counts[judge(item, at: moment), default: 0] += 1 }
-        var answer = Answer(200, ["received": .number(Int64(items.count)), "invalid": .number(0)])
+        var response = Response(200, ["received": .number(Int64(items.count)), "invalid": .number(0)])
         for word in ["unregistered", "suspect", "outdated", "unknown", "ignored"] {
-            answer.members[word] = .number(counts[word] ?? 0)
+            response.members[word] = .number(counts[word] ?? 0)
         }
-        return answer
+        return response
     }
 
     private mutating func judge(_ item: ModelFeedback, at moment: Moment) -> String {
@@ -41,7 +41,7 @@ extension Oracle {
             return "outdated"
         }
         let isDead = verdict == .dead && evidence - phone.seenAt >= Self.touchInterval
-        return isDead ? bury(id, phone) : suspect(id, phone, verdict)
+        return isDead ? unregister(id, phone) : suspect(id, phone, verdict)
     }
 
     private static func canMatter(_ item: ModelFeedback) -> Bool {
@@ -49,7 +49,7 @@ extension Oracle {
         return providers.contains { verdict(item.reason, by: $0) != nil }
     }
 
-    private mutating func bury(_ id: String, _ phone: Phone) -> String {
+    private mutating func unregister(_ id: String, _ phone: Phone) -> String {
         guard phone.state != "unregistered" else { return "ignored" }
         var after = phone
         after.generation += 1
@@ -79,13 +79,13 @@ extension Oracle {
 
     private mutating func judge(_ id: String, _ kind: String, _ reason: String, from before: Phone, to after: Phone) {
         phones[id] = after
-        tell(kind, reason, by: actors.sender, id, from: before, to: after, previousUser: before.user)
+        record(kind, reason, by: actors.sender, id, from: before, to: after, previousUser: before.user)
     }
 
-    func read(_ id: String, by credential: ModelCredential, at moment: Moment) -> Answer {
+    func read(_ id: String, by credential: ModelCredential, at moment: Moment) -> Response {
         if hasEnded(credential, on: id, at: moment) { return .endedCredential }
         guard let phone = phones[id], isOwn(phone, of: credential) else { return .unknownInstallation }
-        var answer = Answer(
+        var response = Response(
             200,
             [
                 "installId": .text(id), "provider": .text(phone.provider), "userId": .text(phone.user),
@@ -96,20 +96,20 @@ extension Oracle {
                 "vendorId": .text(phone.snapshot.vendor),
             ])
         if credential.isService {
-            answer.members["token"] = .text(phone.token)
-            answer.members["probablyReplacedBy"] = .text(phone.replacedBy)
+            response.members["token"] = .text(phone.token)
+            response.members["probablyReplacedBy"] = .text(phone.replacedBy)
         }
-        return answer
+        return response
     }
 
-    /// Of sessions that expire no expiry is near.
+    /// No expiry of a test is near the present.
     private func isReachable(_ phone: Phone, at moment: Moment) -> Bool {
         guard phone.state == "active", phone.expiresAt ?? .max > moment.sent else { return false }
         return phone.snapshot.authorization == "authorized"
             || phone.snapshot.authorization == "unknown" && phone.provider == "fcm"
     }
 
-    func list(_ user: String) -> Answer {
-        Answer(200, ["installations": .texts(phones.filter { $0.value.user == user }.keys.sorted())])
+    func list(_ user: String) -> Response {
+        Response(200, ["installations": .texts(phones.filter { $0.value.user == user }.keys.sorted())])
     }
 }

@@ -1,36 +1,36 @@
-// R6, R7: logout, the end of sessions, removal, erasure.
+// R6, R7: logout, the end of sessions, deletion, erasure.
 
 extension Oracle {
     mutating func logOut(
         _ id: String, by credential: ModelCredential, keepsAnonymous: Bool, _ ifMatch: ModelPrecondition?,
         at moment: Moment
-    ) -> Answer {
+    ) -> Response {
         guard let phone = phones[id] else {
             if credential.isService { return .unknownInstallation }
-            guard credential.user != nil else { return Answer(403, ["code": .text("forbidden")]) }
-            return Answer(200, ["status": .text("outdated"), "generation": .absent])
+            guard credential.user != nil else { return Response(403, ["code": .text("forbidden")]) }
+            return Response(200, ["status": .text("outdated"), "generation": .absent])
         }
         let holds = ifMatch?.holds(for: phone.generation) ?? true
         guard phone.user != nil else {
             if credential.user != nil {
-                return sayGoodbye([(credential.user, credential.session)], "alreadyLoggedOut", id, at: moment)
+                return end([(credential.user, credential.session)], "alreadyLoggedOut", id, at: moment)
             }
             guard phone.state == "active", !keepsAnonymous else {
-                return sayGoodbye([], "alreadyLoggedOut", id, at: moment)
+                return end([], "alreadyLoggedOut", id, at: moment)
             }
             return holds
                 ? leave(id, phone, by: credential, keepsAnonymous, at: moment)
                 : ignoreLogout(id, phone, by: credential, at: moment)
         }
         if case .publishableKey = credential, ifMatch == nil || ifMatch == .exists || !holds {
-            return Answer(403, ["code": .text("forbidden")])
+            return Response(403, ["code": .text("forbidden")])
         }
         return holds && isAbout(credential, phone)
             ? leave(id, phone, by: credential, keepsAnonymous, at: moment)
             : ignoreLogout(id, phone, by: credential, at: moment)
     }
 
-    /// Whether the caller means the binding that there is, and not one that is over.
+    /// Whether the caller means the current owner and session.
     private func isAbout(_ credential: ModelCredential, _ phone: Phone) -> Bool {
         guard let user = credential.user else { return true }
         guard user == phone.user else { return false }
@@ -41,39 +41,39 @@ extension Oracle {
 
     private mutating func leave(
         _ id: String, _ phone: Phone, by credential: ModelCredential, _ keepsAnonymous: Bool, at moment: Moment
-    ) -> Answer {
+    ) -> Response {
         unbind(id, "loggedOut", "loggedOut", by: actors.name(credential), keepsActive: keepsAnonymous)
-        return sayGoodbye(
+        return end(
             [(phone.user, phone.session), (credential.user, credential.session)], "loggedOut", id, at: moment)
     }
 
-    /// R6: a late one changes nothing but that its own session, or without one all that the user had before, is over
-    /// here.
+    /// R6: a late logout does not change the installation. It ends its own session there, or without a session the
+    /// earlier credentials of its user.
     private mutating func ignoreLogout(
         _ id: String, _ phone: Phone, by credential: ModelCredential, at moment: Moment
-    ) -> Answer {
-        tell(
+    ) -> Response {
+        record(
             "logoutIgnored", "outdatedLogout", by: actors.name(credential), id, from: phone, to: phone,
             previousUser: phone.user)
         let isBound = credential.user == phone.user && (credential.session ?? phone.session) == phone.session
         let over = isBound ? [] : [(credential.user, credential.session)]
-        var answer = sayGoodbye(over, "outdated", id, at: moment)
-        if !isReadable(phone, to: credential) { answer.members["generation"] = .absent }
-        return answer
+        var response = end(over, "outdated", id, at: moment)
+        if !isReadable(phone, to: credential) { response.members["generation"] = .absent }
+        return response
     }
 
-    /// Only a caller that may read the record is told its generation.
+    /// Whether the caller may read the record, and so see its generation.
     func isReadable(_ phone: Phone, to credential: ModelCredential) -> Bool {
         credential.isService || phone.user == credential.user
     }
 
-    private mutating func sayGoodbye(
+    private mutating func end(
         _ bindings: [(user: String?, session: String?)], _ word: String, _ id: String, at moment: Moment
-    ) -> Answer {
+    ) -> Response {
         for case (let user?, let session) in bindings {
-            farewells[Farewell(phone: id, user: user, session: session)] = moment.sent
+            logouts[InstallationLogout(phone: id, user: user, session: session)] = moment.sent
         }
-        return Answer(200, ["status": .text(word), "generation": .number(phones[id]?.generation ?? 0)])
+        return Response(200, ["status": .text(word), "generation": .number(phones[id]?.generation ?? 0)])
     }
 
     private mutating func unbind(
@@ -82,32 +82,32 @@ extension Oracle {
         guard let phone = phones[id] else { return }
         let after = phone.unbound(keepsActive: keepsActive)
         phones[id] = after
-        tell(kind, reason, by: actor, id, from: phone, to: after, previousUser: phone.user)
+        record(kind, reason, by: actor, id, from: phone, to: after, previousUser: phone.user)
     }
 
-    mutating func endSession(_ session: String, at moment: Moment) -> Answer {
+    mutating func endSession(_ session: String, at moment: Moment) -> Response {
         sessions[session, default: Session()].endedAt = moment.sent
         let bound = phones.filter { $0.value.session == session }.map(\.key)
         for id in bound { unbind(id, "sessionEnded", "sessionEnded", by: actors.service) }
-        return Answer(200, ["loggedOut": .number(Int64(bound.count))])
+        return Response(200, ["loggedOut": .number(Int64(bound.count))])
     }
 
-    mutating func logOutUser(_ user: String, except kept: String?, at moment: Moment) -> Answer {
+    mutating func logOutUser(_ user: String, except kept: String?, at moment: Moment) -> Response {
         endSessions(of: user, except: kept, at: moment)
         let bound = phones.filter { $0.value.user == user && (kept == nil || $0.value.session != kept) }.map(\.key)
         for id in bound { unbind(id, "loggedOut", "userLoggedOut", by: actors.service) }
-        return Answer(200, ["loggedOut": .number(Int64(bound.count))])
+        return Response(200, ["loggedOut": .number(Int64(bound.count))])
     }
 
     private mutating func endSessions(of user: String, except kept: String?, at moment: Moment) {
-        // Later than any before, even of a call that was sent later and carried out before.
+        // Later than any before, also of a call that was sent later and executed earlier.
         let now = max(moment.sent, (refusedBefore[user] ?? 0) + 1)
         refusedBefore[user] = now
-        // One that was ended long ago is ended anew: that may be forgotten by now.
+        // Sessions that were ended before are ended again: their tombstones may have been deleted.
         for (id, session) in sessions where session.user == user && id != kept {
             sessions[id]?.endedAt = now
         }
-        // Those that are bound, with whomever they were seen first.
+        // The current sessions of the user, even if another user was seen with them first.
         for phone in phones.values where phone.user == user && phone.session != kept {
             if let session = phone.session { sessions[session, default: Session()].endedAt = now }
         }
@@ -116,7 +116,7 @@ extension Oracle {
 
     mutating func remove(
         _ id: String, by credential: ModelCredential, _ ifMatch: ModelPrecondition?, at moment: Moment
-    ) -> Answer {
+    ) -> Response {
         if hasEnded(credential, on: id, at: moment) { return .endedCredential }
         let phone = phones[id]
         if let phone, !isOwn(phone, of: credential) { return .unknownInstallation }
@@ -125,40 +125,41 @@ extension Oracle {
             guard phone != nil || credential.isService && credential.user == nil else { return .unknownInstallation }
             return .outdated(phone?.generation ?? 0)
         }
-        guard let phone else { return Answer(204) }
+        guard let phone else { return Response(204) }
         var after = phone
         after.user = nil
         after.generation += 1
         phones[id] = nil
         snapshotUsers[id] = nil
-        tell(
+        record(
             "deleted", "deletedByCaller", by: actors.name(credential), id, from: phone, to: after,
             previousUser: phone.user)
-        return Answer(204)
+        return Response(204)
     }
 
-    /// Those of the user go, and those that nobody registered since the user left them.
-    mutating func erase(_ user: String, at moment: Moment) -> Answer {
+    /// Deletes the user's installations, and those that no other user registered after the user left them.
+    mutating func erase(_ user: String, at moment: Moment) -> Response {
         endSessions(of: user, except: nil, at: moment)
         let leaving = phones.filter { id, phone in
             phone.user == user || phone.user == nil && phone.state != "active" && lastRegistrant(of: id) == user
         }
-        let told = forget(user)
+        let events = forget(user)
         for (id, phone) in leaving {
             phones[id] = nil
             snapshotUsers[id] = nil
-            tell("erased", "userErased", by: actors.service, id, from: phone, to: phone.unbound(), previousUser: nil)
+            record("erased", "userErased", by: actors.service, id, from: phone, to: phone.unbound(), previousUser: nil)
         }
-        return Answer(
+        return Response(
             200,
             [
-                "userId": .text(user), "installations": .number(Int64(leaving.count)), "events": .number(told),
+                "userId": .text(user), "installations": .number(Int64(leaving.count)), "events": .number(events),
                 "snapshots": .number(leaving.values.reduce(forgetSnapshots(of: user)) { $0 + Int64($1.snapshots) }),
             ])
     }
 
-    /// Those of the user, of installations that others have, but for the newest, which is nobody's then. How many there
-    /// were.
+    /// Removes the user's snapshots from installations of others. The newest one stays, without the user.
+    ///
+    /// - Returns: the number of removed snapshots.
     private mutating func forgetSnapshots(of user: String) -> Int64 {
         var forgotten = 0
         for (id, users) in snapshotUsers {
@@ -174,20 +175,22 @@ extension Oracle {
         history[id]?.last { ["registered", "rotated", "takenOver", "reactivated"].contains($0.kind) }?.user
     }
 
-    /// Takes the user out of history. How many events named the user.
+    /// Removes the user from history.
+    ///
+    /// - Returns: the number of events with the user.
     private mutating func forget(_ user: String) -> Int64 {
-        var told: Int64 = 0
+        var count: Int64 = 0
         for id in history.keys {
             for index in history[id]?.indices ?? 0..<0 {
                 guard let event = history[id]?[index], event.user == user || event.previousUser == user else {
                     continue
                 }
-                told += 1
+                count += 1
                 if event.user == user { history[id]?[index].user = nil }
                 if event.previousUser == user { history[id]?[index].previousUser = nil }
             }
         }
-        return told
+        return count
     }
 
     /// Whether the installation exists for the caller.

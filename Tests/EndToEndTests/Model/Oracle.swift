@@ -1,17 +1,17 @@
-/// The rules R1 to R10 of one app, told a second time: for one caller at a time, by plain look-ups in dictionaries,
+/// A second implementation of the rules R1 to R10 for one app: one call at a time, plain look-ups in dictionaries,
 /// without locks, batches, indexes or digests. It shares no code with the product.
 ///
-/// A model of what is promised, not of how it is done. It knows no clock: what the service read off its own is taken
-/// from the answers, and held to lie between the sending of a call and its answer.
+/// It models the promises, not the implementation. It has no clock: it takes the service's times from the responses,
+/// and checks that they lie between the sending of a call and its response.
 struct Oracle: Hashable, Sendable {
-    /// What is known of an installation.
+    /// The state of an installation.
     struct Phone: Hashable, Sendable {
         var provider: String
         var token: String?
         var user: String?
         var session: String?
         var expiresAt: Int64?
-        /// Of the credential that began the binding.
+        /// The `iat` of the credential that set the owner.
         var issuedAt: Int64?
         var state: String
         var generation: Int64
@@ -29,7 +29,7 @@ struct Oracle: Hashable, Sendable {
         let reason: String
         let actor: String
         let provider: String
-        /// The token itself, where the service keeps a digest.
+        /// The token itself; the service stores a digest.
         let token: String?
         var user: String?
         var previousUser: String?
@@ -39,20 +39,20 @@ struct Oracle: Hashable, Sendable {
     }
 
     struct Session: Hashable, Sendable {
-        /// Nil for one that was ended without having been seen.
+        /// Nil for a session that was ended before it was seen.
         var user: String?
         var endedAt: Int64?
         var keptAt: Int64?
     }
 
     /// A user's logout of one installation, with a session or without.
-    struct Farewell: Hashable, Sendable {
+    struct InstallationLogout: Hashable, Sendable {
         let phone: String
         let user: String
         let session: String?
     }
 
-    /// Whom history names for each of a test's credentials.
+    /// The actor in history for each of a test's credentials.
     struct Actors: Hashable, Sendable {
         let service: String
         let client: String
@@ -69,28 +69,28 @@ struct Oracle: Hashable, Sendable {
     }
 
     static let touchInterval: Int64 = 24 * 3_600 * 1_000_000
-    /// Of the app's policy.
+    /// `sessionTombstones` of the app's policy.
     static let tombstones: Int64 = (70 * 3_600 + 1_800) * 1_000_000
 
     let actors: Actors
     var phones: [String: Phone] = [:]
-    /// Of each snapshot that is kept of an installation, the newest last: who it was taken of.
+    /// The user of each kept snapshot of an installation, the newest last.
     var snapshotUsers: [String: [String?]] = [:]
-    /// Outlives its installation.
+    /// The events; they remain when the installation is deleted.
     var history: [String: [Event]] = [:]
     var sessions: [String: Session] = [:]
     /// When all sessions of a user were ended.
     var refusedBefore: [String: Int64] = [:]
-    var farewells: [Farewell: Int64] = [:]
+    var logouts: [InstallationLogout: Int64] = [:]
 
     init(actors: Actors) {
         self.actors = actors
     }
 
-    /// What is to be answered.
-    struct Answer: Hashable, Sendable {
+    /// The expected response.
+    struct Response: Hashable, Sendable {
         let status: Int
-        /// Members of the body that are promised.
+        /// The checked members of the body.
         var members: [String: ModelValue] = [:]
 
         init(_ status: Int, _ members: [String: ModelValue] = [:]) {
@@ -98,32 +98,32 @@ struct Oracle: Hashable, Sendable {
             self.members = members
         }
 
-        static let unknownInstallation = Answer(404, ["code": .text("unknown-installation")])
+        static let unknownInstallation = Response(404, ["code": .text("unknown-installation")])
 
-        static let endedCredential = Answer(401, ["code": .text("credential-ended")])
+        static let endedCredential = Response(401, ["code": .text("credential-ended")])
 
-        static func outdated(_ generation: Int64?) -> Answer {
-            Answer(412, ["code": .text("outdated"), "generation": generation.map { .number($0) } ?? .absent])
+        static func outdated(_ generation: Int64?) -> Response {
+            Response(412, ["code": .text("outdated"), "generation": generation.map { .number($0) } ?? .absent])
         }
     }
 
-    /// What the service's clock may have said: it is known to lie between two readings of the client's, which is the
-    /// same clock.
+    /// The time of a call on the service's clock. It lies between two readings of the client's clock, which is the
+    /// same.
     struct Moment: Hashable, Sendable {
         let sent: Int64
-        let answered: Int64
-        /// When the service saw the installation last, and the generation, where the answer tells them.
+        let received: Int64
+        /// `lastSeenAt` and the generation, if the response has them.
         var seenAt: Int64?
         var generation: Int64?
 
-        /// The time of a registration that was carried out now. One that cannot be becomes one that nobody answers.
+        /// The time of a registration that was executed now. An impossible one becomes 0, which matches no response.
         var registrationTime: Int64 {
-            seenAt.map { (sent...answered).contains($0) ? $0 : 0 } ?? 0
+            seenAt.map { (sent...received).contains($0) ? $0 : 0 } ?? 0
         }
     }
 
-    /// Carries out a call; alone, and at once.
-    mutating func carryOut(_ call: ModelCall, at moment: Moment) -> Answer {
+    /// Executes a call.
+    mutating func execute(_ call: ModelCall, at moment: Moment) -> Response {
         switch call {
         case .register(let registration): register(registration, at: moment)
         case .read(let phone, let credential): read(phone, by: credential, at: moment)
@@ -138,7 +138,7 @@ struct Oracle: Hashable, Sendable {
         }
     }
 
-    /// Lets time go by: everything was so much longer ago.
+    /// Simulates a pause: makes everything older.
     mutating func age(by microseconds: Int64) {
         for id in phones.keys { phones[id]?.age(by: microseconds) }
         for id in sessions.keys {
@@ -146,11 +146,11 @@ struct Oracle: Hashable, Sendable {
             sessions[id]?.keptAt? -= microseconds
         }
         for user in refusedBefore.keys { refusedBefore[user]? -= microseconds }
-        for farewell in farewells.keys { farewells[farewell]? -= microseconds }
+        for logout in logouts.keys { logouts[logout]? -= microseconds }
     }
 
-    /// Tells a step of an installation.
-    mutating func tell(
+    /// Records an event.
+    mutating func record(
         _ kind: String, _ reason: String, by actor: String, _ phone: String, from before: Phone?, to after: Phone,
         previousUser: String?
     ) {
@@ -171,7 +171,7 @@ extension Oracle.Phone {
     }
 }
 
-/// A member of an answer.
+/// A member of a response.
 enum ModelValue: Hashable, Sendable {
     case text(String?)
     case number(Int64)
@@ -182,6 +182,6 @@ enum ModelValue: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// Credentials tell their time in whole seconds.
+    /// `iat` has whole seconds.
     func isInEarlierSecond(than other: Int64) -> Bool { self / 1_000_000 < other / 1_000_000 }
 }

@@ -5,6 +5,6 @@ extension SeededGenerator {
         elements[Int.random(in: 0..<elements.count, using: &self)]
     }
 
-    /// True in so many of a hundred cases.
+    /// True with this probability.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 }

@@ -2,14 +2,14 @@ import Foundation
 
 /// The wall clock, which service, database and tests share on one machine.
 enum Wall {
-    /// Since 1970.
+    /// Microseconds since 1970.
     static var microseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
     }
 
-    /// Reads `2026-11-21T02:03:04.567891Z`; nil for what is none.
+    /// Parses `2026-11-21T02:03:04.567891Z`.
     static func microseconds(_ text: String) -> Int64? {
         let parts = text.dropLast().split(separator: ".")
         guard text.last == "Z", let date = parts.first.flatMap({ try? Date("\($0)Z", strategy: .iso8601) }) else {

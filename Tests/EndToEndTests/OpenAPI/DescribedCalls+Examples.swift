@@ -2,7 +2,7 @@ import RegistryTestSupport
 import Testing
 
 extension DescribedCalls {
-    /// All operations, in an order in which each finds what it needs.
+    /// All operations, in an order in which the resources of each one exist.
     static let order = [
         "putApp", "patchApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots",
         "listHistory",
@@ -32,10 +32,10 @@ extension DescribedCalls {
 
     private func accept(_ id: String, _ example: JSON, type: String) async throws {
         let hasBody = !type.isEmpty
-        let answer = try await call(
+        let response = try await call(
             id, text: hasBody ? example.text : nil, path: path(for: id, example), query: try query(of: id),
             by: try credential(for: id), fields: (hasBody ? [("Content-Type", type)] : []) + fields(for: id))
-        #expect((200..<300).contains(answer.status), "\(id) \(answer.text)")
+        #expect((200..<300).contains(response.status), "\(id) \(response.text)")
     }
 
     private func path(for id: String, _ example: JSON) -> [String: String] {
@@ -46,14 +46,14 @@ extension DescribedCalls {
         }
     }
 
-    /// Of an example that is an object (style `form`).
+    /// The query of an example that is an object (style `form`).
     private func query(of id: String) throws -> String {
         let parameters = document.parameters(of: try operation(id)).filter { $0["in"] == "query" }
         return parameters.flatMap { $0["example"].object }
             .map { name, value in "\(name)=\(value.string ?? "")" }.joined(separator: "&")
     }
 
-    /// The first of an app's keys that suffices, or the admin key.
+    /// The first sufficient key of the app, or the admin key.
     private func credential(for id: String) throws -> RegistryApp.Credential {
         guard let roles = try operation(id).roles else { return .none }
         let fitting: [RegistryApp.Role] = [.service, .sender, .marketing, .admin]

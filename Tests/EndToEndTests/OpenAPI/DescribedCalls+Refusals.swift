@@ -6,8 +6,8 @@ extension DescribedCalls {
     private static let plain = [("Content-Type", "application/json")]
     private static let tooLongAName = String(repeating: "x", count: 129)
 
-    private func expect(_ status: Int, _ answer: HTTPResponse, _ place: String) {
-        #expect(answer.status == status, "\(place): \(answer.text)")
+    private func expect(_ status: Int, _ response: HTTPResponse, _ place: String) {
+        #expect(response.status == status, "\(place): \(response.text)")
     }
 
     /// An example of an operation's body, if it has one.
@@ -16,13 +16,12 @@ extension DescribedCalls {
         return document.examples(of: media).first
     }
 
-    /// What is wrong whatever an operation does: another app, a body that is too large, of the wrong type, or none at
-    /// all.
+    /// Faults that every operation may have: another app, a body that is too large, of the wrong type, or missing.
     func refuseAnywhere(_ operation: OpenAPI.Operation) async throws {
         let id = operation.id
         if operation.path.contains("{app}"), id != "putApp" {
-            let answer = try await call(id, try body(of: id), path: ["app": "nobody"], by: Self.admin)
-            expect(404, answer, "\(id) of another app")
+            let response = try await call(id, try body(of: id), path: ["app": "nobody"], by: Self.admin)
+            expect(404, response, "\(id) of another app")
         }
         guard operation.json["requestBody"] != .null else { return }
         let limit = try limit(of: operation)
@@ -36,35 +35,35 @@ extension DescribedCalls {
         expect(400, try await call(id, text: "3", by: Self.admin, fields: Self.plain), "\(id) of a number")
     }
 
-    /// In bytes, as the words of the description have it.
+    /// The limit in bytes, from the text of the description.
     private func limit(of operation: OpenAPI.Operation) throws -> Int {
         let words = operation.json["requestBody"]["description"].string ?? ""
         let found = try #require(try /(\d+) (K|M)iB/.firstMatch(in: words), "\(operation)")
         return try #require(Int(found.1)) * (found.2 == "K" ? 1024 : 1024 * 1024)
     }
 
-    /// What is wrong outside of the body.
+    /// Faults outside of the body.
     func refuseParameters(_ operation: OpenAPI.Operation) async throws {
         let parameters = document.parameters(of: operation)
         for name in ["installId", "userId", "sessionId"] where parameters.contains(where: { $0["name"].string == name })
         {
-            let answer = try await call(
+            let response = try await call(
                 operation.id, try body(of: operation.id), path: [name: Self.tooLongAName], by: Self.admin)
-            expect(400, answer, "\(operation) \(name)")
+            expect(400, response, "\(operation) \(name)")
         }
         if parameters.contains(where: { $0["name"] == "limit" }) {
-            let answer = try await call(
+            let response = try await call(
                 operation.id, try body(of: operation.id), query: "limit=0&surplus=1", by: Self.admin)
-            expect(400, answer, "\(operation) limit")
+            expect(400, response, "\(operation) limit")
         }
         if parameters.contains(where: { $0["name"] == "If-Match" }) {
-            let answer = try await call(
+            let response = try await call(
                 operation.id, try body(of: operation.id), by: Self.admin, fields: [("If-Match", "x")])
-            expect(400, answer, "\(operation) If-Match")
+            expect(400, response, "\(operation) If-Match")
         }
     }
 
-    /// What depends on what there is.
+    /// Faults that depend on the stored data.
     func refuseByState() async throws {
         for id in ["getInstallation", "listSnapshots", "listHistory", "logOutInstallation"] {
             expect(404, try await call(id, path: ["installId": "nobody"]), id)
@@ -83,8 +82,8 @@ extension DescribedCalls {
         let cursor = try #require(changes.text.firstMatch(of: /"cursor":"([^"]*)"/)).1
         let elsewhere = "0123456789abcdef" + cursor.dropFirst(16)
         for id in ["listChanges", "listHistory", "listTokenHistory"] {
-            let answer = try await call(id, try body(of: id), query: "after=\(elsewhere)")
-            expect(410, answer, "\(id) from a cursor of another database")
+            let response = try await call(id, try body(of: id), query: "after=\(elsewhere)")
+            expect(410, response, "\(id) from a cursor of another database")
         }
     }
 
@@ -104,10 +103,10 @@ extension DescribedCalls {
         try await putSegment("user", ["filter": ["segment": "base"]], 201)
         try await putSegment("base", ["filter": ["segment": "user"]], 400)
         for id in ["putSegment", "deleteSegment"] {
-            let answer = try await call(
+            let response = try await call(
                 id, try body(of: id) == nil ? nil : ["filter": [:]], path: ["name": "user"], by: .role(.marketing),
                 fields: other)
-            expect(412, answer, "\(id) that was changed meanwhile")
+            expect(412, response, "\(id) that was changed meanwhile")
         }
         try await putSegment(Self.tooLongAName, ["filter": [:]], 400)
         expect(404, try await call("getSegment", path: ["name": "nobody"], by: .role(.marketing)), "unknown segment")

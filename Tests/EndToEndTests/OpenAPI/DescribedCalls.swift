@@ -1,12 +1,12 @@
 import RegistryTestSupport
 import Testing
 
-/// Calls of one app that are made by the API's description, and whose answers are held to it.
+/// Makes calls by the API's description, and compares the responses with it.
 final class DescribedCalls {
     let app: RegistryApp
     let document: OpenAPI
     private let check: SchemaCheck
-    /// `operationId status` of every answer, and the codes of the refusals.
+    /// `operationId status` of every response, and `code` of every refusal.
     private(set) var answered: Set<String> = []
     private(set) var codes: Set<String> = []
 
@@ -23,8 +23,8 @@ final class DescribedCalls {
     /// Makes a call.
     ///
     /// - Parameters:
-    ///   - path: values of parameters of the path; the others have those of their examples.
-    ///   - text: a body as it stands, instead of `body`.
+    ///   - path: values of path parameters; by default those of the examples.
+    ///   - text: the bytes of the body, instead of `body`.
     func call(
         _ id: String, _ body: JSON? = nil, text: String? = nil, path values: [String: String] = [:], query: String = "",
         by credential: RegistryApp.Credential = .role(.service), fields: [(String, String)] = []
@@ -33,9 +33,9 @@ final class DescribedCalls {
         let path = path(of: operation, values) + (query.isEmpty ? "" : "?" + query)
         var request = HTTPRequest.make(operation.method, path, body, key: key(credential), fields: fields)
         if let text { request.body = Array(text.utf8) }
-        let answer = try await app.registry.client.response(to: request)
-        hold(answer, to: operation)
-        return answer
+        let response = try await app.registry.client.response(to: request)
+        hold(response, to: operation)
+        return response
     }
 
     private func path(of operation: OpenAPI.Operation, _ values: [String: String]) -> String {
@@ -56,44 +56,44 @@ final class DescribedCalls {
     }
 }
 
-// MARK: - Answers
+// MARK: - Responses
 
 extension DescribedCalls {
-    private func hold(_ answer: HTTPResponse, to operation: OpenAPI.Operation) {
-        let described = document.response(of: operation, status: answer.status)
-        let place = "\(operation) \(answer.status)"
-        #expect(operation.statuses.contains("\(answer.status)"), "\(place) \(answer.text)")
+    private func hold(_ response: HTTPResponse, to operation: OpenAPI.Operation) {
+        let described = document.response(of: operation, status: response.status)
+        let place = "\(operation) \(response.status)"
+        #expect(operation.statuses.contains("\(response.status)"), "\(place) \(response.text)")
         for (name, header) in described["headers"].object where document.resolved(header)["required"] != false {
-            #expect(answer[name] != nil, "\(place) \(name)")
+            #expect(response[name] != nil, "\(place) \(name)")
         }
-        answered.insert("\(operation.id) \(answer.status)")
+        answered.insert("\(operation.id) \(response.status)")
         let content = described["content"].object
         guard !content.isEmpty else {
-            #expect(answer.body == [], "\(place)")
+            #expect(response.body == [], "\(place)")
             return
         }
-        let type = answer["Content-Type"].map { String($0.prefix { $0 != ";" }) } ?? ""
+        let type = response["Content-Type"].map { String($0.prefix { $0 != ";" }) } ?? ""
         guard let media = content[type] else {
             Issue.record("\(place): \(type) is not described")
             return
         }
-        #expect(faults(answer, type, media) == [], "\(place)")
-        if type == "application/problem+json" { hold(problem: answer, to: media, place) }
+        #expect(faults(response, type, media) == [], "\(place)")
+        if type == "application/problem+json" { hold(problem: response, to: media, place) }
     }
 
-    private func faults(_ answer: HTTPResponse, _ type: String, _ media: JSON) -> [String] {
+    private func faults(_ response: HTTPResponse, _ type: String, _ media: JSON) -> [String] {
         switch type {
-        case "application/json", "application/problem+json": check.faults(answer.json, media["schema"])
+        case "application/json", "application/problem+json": check.faults(response.json, media["schema"])
         case "application/x-ndjson":
-            answer.text.split(separator: "\n").flatMap { line in
+            response.text.split(separator: "\n").flatMap { line in
                 check.faults((try? JSON(parsing: line.utf8)) ?? .null, media["schema"])
             }
-        default: check.faults(.string(answer.text), media["schema"])
+        default: check.faults(.string(response.text), media["schema"])
         }
     }
 
-    private func hold(problem answer: HTTPResponse, to media: JSON, _ place: String) {
-        let code = answer.code ?? "none"
+    private func hold(problem response: HTTPResponse, to media: JSON, _ place: String) {
+        let code = response.code ?? "none"
         #expect(media["examples"].object[code] != nil, "\(place): the code \(code) is not described")
         codes.insert(code)
     }

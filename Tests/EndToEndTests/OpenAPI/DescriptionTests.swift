@@ -2,15 +2,15 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The service is as it describes itself")
+    @Suite("The service conforms to its OpenAPI description")
     struct DescriptionTests {
-        @Test func description_isServedToAnybody_andOnceOnly_whenItsTagIsShown() async throws {
+        @Test func description_isPublic_andNotModified_withItsTag() async throws {
             let registry = try Registry.shared
-            let answer = try await registry.send("GET", "/openapi.json", key: nil)
-            #expect(answer.status == 200)
-            #expect(answer["Content-Type"] == "application/json")
-            #expect(answer.json["info"]["version"].string?.firstMatch(of: /^\d+\.\d+\.\d+$/) != nil)
-            let tag = try #require(answer["ETag"])
+            let response = try await registry.send("GET", "/openapi.json", key: nil)
+            #expect(response.status == 200)
+            #expect(response["Content-Type"] == "application/json")
+            #expect(response.json["info"]["version"].string?.firstMatch(of: /^\d+\.\d+\.\d+$/) != nil)
+            let tag = try #require(response["ETag"])
             let again = try await registry.send(
                 "GET", "/openapi.json", key: nil, fields: [("If-None-Match", "W/\(tag)")])
             #expect(again.status == 304 && again.body.isEmpty && again["ETag"] == tag)
@@ -18,37 +18,37 @@ extension EndToEnd {
             #expect(other.status == 200)
         }
 
-        /// Who calls, by the name of the role or the scheme.
+        /// A caller, by the name of the role or the scheme.
         private func callers(_ app: RegistryApp) -> [(name: String, credential: RegistryApp.Credential)] {
             RegistryApp.Role.allCases.map { ($0.rawValue, .role($0)) } + [
                 ("userToken", UserJWT.make("alice")), ("adminKey", .text(RegistryService.adminKey)),
             ]
         }
 
-        @Test func call_isRefused_exactlyWhereTheRoleIsNotAmongThoseDescribed() async throws {
+        @Test func call_isRefused_exactlyForRolesThatAreNotDescribed() async throws {
             let calls = try await DescribedCalls(try await RegistryApp.make(policy: UserJWT.policy))
             for operation in calls.document.operations {
                 guard let roles = operation.roles else { continue }
-                // A policy without the keys would make the users' tokens worthless.
+                // A policy without keys would make the users' JWTs invalid.
                 let body: JSON? = operation.json["requestBody"] == .null ? nil : UserJWT.policy
                 #expect(try await calls.call(operation.id, body, by: .none).status == 401, "\(operation)")
                 for caller in callers(calls.app) {
-                    let answer = try await calls.call(operation.id, body, by: caller.credential)
+                    let response = try await calls.call(operation.id, body, by: caller.credential)
                     let isAllowed = roles.contains(caller.name) || operation.accepts(caller.name)
-                    // A logout by the publishable key is refused for want of a proof, which is no matter of roles.
-                    let isUnproven = answer.text.contains("needs a JWT, or If-Match")
-                    let isRefused = [401, 403].contains(answer.status) && !isUnproven
+                    // A logout by the publishable key is refused for lack of a proof, not because of its role.
+                    let isUnproven = response.text.contains("requires a JWT, or If-Match")
+                    let isRefused = [401, 403].contains(response.status) && !isUnproven
                     #expect(
                         isRefused != isAllowed,
-                        "\(operation) by \(caller.name): \(answer.status)")
+                        "\(operation) by \(caller.name): \(response.status)")
                 }
             }
         }
 
-        /// What takes a fault of the service, or very much of something, to see.
+        /// Responses that need a fault of the service or a very large request.
         private static let unseen: Set = ["default", "401", "403", "422", "429", "500", "503"]
 
-        @Test func answers_areDescribed_andWhatIsDescribedIsAnswered() async throws {
+        @Test func responses_areExactlyTheDescribedOnes() async throws {
             let calls = try await DescribedCalls(try await RegistryApp.make(policy: UserJWT.policy))
             let operations = calls.document.operations
             #expect(Set(DescribedCalls.order) == Set(operations.map(\.id)))
@@ -70,7 +70,7 @@ extension EndToEnd {
 }
 
 extension DescribedCalls {
-    /// Successes of another form than those of the examples.
+    /// Successful calls that the examples do not cover.
     fileprivate func succeedOtherwise() async throws {
         let registration = RegistrationBody.make("4F5E2A0C-9D1B-4E7A-8F00-1B2C3D4E5F60")
         #expect(try await call("registerInstallation", registration).status == 200)

@@ -3,11 +3,11 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("Rules go by PostgreSQL's clock, whatever the service's own says", .serialized)
+@Suite("Rules use PostgreSQL's clock, not the service's", .serialized)
 struct ClockTests {
     private static let skew = TimeInterval(3 * 24 * 3_600)
 
-    /// The skewed clock stands before PostgreSQL's own in the search path of new sessions.
+    /// The skewed clock precedes PostgreSQL's own in the search path of new sessions.
     private static let skewing: [PostgresStatement] = [
         "CREATE SCHEMA skewed",
         """
@@ -29,12 +29,12 @@ struct ClockTests {
         """,
     ]
 
-    @Test func timesAndGenerations_arePostgreSQLs_whenItsClockIsAnother() async throws {
+    @Test func timesAndGenerations_arePostgreSQLs_whenClocksDiffer() async throws {
         try await withRegistry { registry in
             let app = try await RegistryApp.make(in: registry)
             let first = try await app.put("phone", as: "alice")
             for statement in Self.skewing { _ = try await registry.database.rows(statement) }
-            // It was last seen three days ago by PostgreSQL's clock, so this visit is recorded.
+            // By PostgreSQL's clock it was last seen three days ago, so this registration is recorded.
             try await eventually("the service has new sessions") {
                 try await app.put("phone", as: "alice").status == 200
             }
@@ -54,7 +54,7 @@ struct ClockTests {
     }
 
     /// An issuer's clock may differ by 30 seconds; a minute is too much.
-    @Test func usersToken_isTaken_whenItsIssuersClockIsAheadByLessThanTheLeeway() async throws {
+    @Test func usersToken_isAccepted_whenItsIssuersClockIsAheadByLessThanTheLeeway() async throws {
         try await withRegistry { registry in
             let app = try await RegistryApp.make(in: registry, policy: UserJWT.policy)
             let now = Int(Date().timeIntervalSince1970)

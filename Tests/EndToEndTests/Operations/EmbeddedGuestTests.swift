@@ -32,7 +32,7 @@ struct EmbeddedGuestTests {
         init(_ folder: String) throws {
             let path = "\(folder)/lines.ndjson"
             #expect(mkfifo(path, 0o600) == 0)
-            // For reading as well: opening it does not wait for the command then.
+            // Open it for reading, too, so that this call does not wait for the command.
             input = FileHandle(fileDescriptor: open(path, O_RDWR | O_CLOEXEC), closeOnDealloc: true)
             command = try RegistryCommand(["import", path, "--app", "mail", "--data-dir", folder])
         }
@@ -61,7 +61,7 @@ struct EmbeddedGuestTests {
         }
     }
 
-    @Test func command_saysWhatToDo_whenTheOwnerOfItsServerStops() async throws {
+    @Test func command_explainsTheError_whenTheServerIsStopped() async throws {
         try await withFolder { folder in
             let owner = try await EmbeddedPostgres.start(directory: folder, logger: logger)
             let command = try LongImport(folder)
@@ -77,7 +77,7 @@ struct EmbeddedGuestTests {
             try command.input.close()
             #expect(try await command.command.exitStatus() == 1)
             #expect(
-                command.command.log.contains("was stopped by the process that ran it")
+                command.command.log.contains("was stopped during this command")
                     && command.command.log.contains("Run it again"), "\(command.command.log)")
             let again = try await RegistryCommand.run(["apps", "list", "--data-dir", folder])
             #expect(again.status == 0 && again.output.contains("mail"), "\(again.log)")

@@ -5,7 +5,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("push-registry healthcheck says whether the service is healthy")
+    @Suite("push-registry healthcheck reports whether the service is healthy")
     struct HealthCheckTests {
         private func check(
             _ arguments: String..., environment: [String: String] = [:]
@@ -13,14 +13,14 @@ extension EndToEnd {
             try await RegistryCommand.run(["healthcheck"] + arguments, environment: environment)
         }
 
-        @Test func service_isHealthyAndReady_untilItsDatabaseOrItselfIsGone() async throws {
+        @Test func service_isHealthyAndReady_untilTheDatabaseOrTheServiceStops() async throws {
             try await withRegistry { registry in
                 let address = "127.0.0.1:\(registry.client.port)"
                 for arguments in [["--listen", address], ["--listen", address, "--ready"]] {
                     let result = try await RegistryCommand.run(["healthcheck"] + arguments)
                     #expect(result.status == 0 && result.output == "healthy\n", "\(result)")
                 }
-                // As in a container, where the service listens on all addresses.
+                // The service in a container listens on all addresses.
                 let anywhere = ["PUSH_REGISTRY_LISTEN": "0.0.0.0:\(registry.client.port),[::1]:1"]
                 #expect(try await check(environment: anywhere).status == 0)
                 await registry.cluster.kill()
@@ -35,7 +35,7 @@ extension EndToEnd {
             }
         }
 
-        /// The certificate is of the service's name, and the call goes to an address.
+        /// The certificate has the name of the service, not its address.
         @Test func service_isHealthy_withTLS() async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -57,8 +57,8 @@ extension EndToEnd {
             }
         }
 
-        @Test(arguments: ["nowhere", "127.0.0.1:0", ""]) func address_isNamed_whenItIsNone(address: String) async throws
-        {
+        @Test(arguments: ["nowhere", "127.0.0.1:0", ""])
+        func address_isRefused_whenItIsInvalid(address: String) async throws {
             let result = try await check("--listen", address)
             #expect(result.status == 64 && !result.log.isEmpty, "\(result)")
         }

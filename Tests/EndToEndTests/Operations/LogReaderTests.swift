@@ -3,7 +3,7 @@ import Foundation
 import RegistryTestSupport
 import Testing
 
-@Suite("Whoever reads the log changes nothing for clients", .serialized)
+@Suite("The reader of the log has no effect on clients", .serialized)
 struct LogReaderTests {
     /// More lines than a pipe and the queue hold, at some 350 bytes each.
     private static let requests = 5_000

@@ -4,7 +4,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("Metrics tell what an operator has to know")
+@Suite("Metrics show what an operator needs to know")
 struct MetricsTests {
     @Test func everyMetric_hasAHelpTextAndARowInThePage_whenTheServiceHasWorked() async throws {
         try await withRegistry { registry in
@@ -21,7 +21,7 @@ struct MetricsTests {
         }
     }
 
-    /// What a dashboard or an alert asks for would otherwise stay empty without anybody noticing.
+    /// Otherwise a panel or an alert could use a metric that does not exist.
     @Test(arguments: ["grafana-dashboard.json", "prometheus-alerts.yaml"])
     func everyMetric_hasARowInThePage_whenAResourceNamesIt(resource: String) throws {
         let page = try String(contentsOf: Self.page, encoding: .utf8)
@@ -67,13 +67,13 @@ struct MetricsTests {
         }
     }
 
-    @Test func lastCleanUp_isToldByAppAndStep_whenTheNightJobHasRun() async throws {
+    @Test func lastCleanUp_isReportedByAppAndStep_whenTheNightJobHasRun() async throws {
         try await withRegistry { registry in
             let app = try await RegistryApp.make(in: registry)
             for number in 0..<10 { _ = try await app.put("phone-\(number)", as: "alice") }
             try await app.update("phone-0", "last_seen_at = now() - interval '100 days'")
             let environment = ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString]
-            // A run of chosen apps is not the night's: it must not keep an alert silent.
+            // A run limited by --app must not silence the alert.
             let other = try await RegistryApp.make(in: registry)
             let chosen = try await RegistryCommand.run(["cleanup", "--app", other.id], environment: environment)
             #expect(chosen.status == 0, "\(chosen.log)")
@@ -89,11 +89,11 @@ struct MetricsTests {
         }
     }
 
-    /// The gauges are looked at when a service starts, and every few seconds from then on.
+    /// The gauges are read when a service starts, and every few seconds afterwards.
     private func metricsOfNewService(_ registry: Registry, with name: String) async throws -> String {
         try await RegistryService.with(databaseURL: registry.cluster.connectionString) { service in
             var text = ""
-            try await eventually("\(name) is told") {
+            try await eventually("\(name) is shown") {
                 text = try await service.client.response(to: .make("GET", "/metrics", key: nil)).text
                 return text.contains(name)
             }

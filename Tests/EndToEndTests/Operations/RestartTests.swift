@@ -5,9 +5,9 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("A restart fails no connection and drops no request", .serialized)
+@Suite("A restart drops no connection and no request", .serialized)
 struct RestartTests {
-    /// The socket stays open between two processes, as systemd keeps it (`LISTEN_FDS`): clients wait in its queue.
+    /// The socket stays open between two processes, as with systemd (`LISTEN_FDS`); clients wait in its queue.
     @Test func everyRequest_isAnswered_whenServiceIsRestartedOnAPassedSocket() async throws {
         let socket = try ListeningSocket()
         try await ThrowawayCluster.with(logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }) { cluster in
@@ -34,19 +34,19 @@ struct RestartTests {
         }
     }
 
-    /// While the balancer still sends, everything is served.
+    /// During the drain delay, all requests are served.
     @Test func readinessFails_beforeAnythingElse_whenServiceIsTerminatedWithADelay() async throws {
         try await withRegistry(environment: ["PUSH_REGISTRY_DRAIN_DELAY": "60s"]) { registry in
             let app = try await RegistryApp.make(in: registry)
             registry.service.command.send(SIGTERM)
-            try await eventually("the service says that it leaves") {
+            try await eventually("readiness fails") {
                 try await registry.send("GET", "/readyz").status == 503
             }
             registry.client.closeIdle()
-            let answer = try await app.put("phone", as: "alice")
-            #expect(answer.status == 201 && answer["Connection"] == nil)
+            let response = try await app.put("phone", as: "alice")
+            #expect(response.status == 201 && response["Connection"] == nil)
             #expect(try await registry.send("GET", "/healthz").status == 200)
-            // A second signal cuts the delay short.
+            // A second signal ends the delay.
             registry.service.command.send(SIGTERM)
             #expect(try await registry.service.command.exitStatus() == 0)
         }
@@ -59,12 +59,12 @@ struct RestartTests {
             let isLast = try await race(8) { client in
                 let connection = try HTTPConnection(port: registry.client.port)
                 for number in 0... {
-                    let answer = try await connection.response(
+                    let response = try await connection.response(
                         to: app.registration("phone-\(client)", as: "u\(number)"))
-                    guard answer.status < 300 else { return false }
+                    guard response.status < 300 else { return false }
                     answered.increment()
                     if answered.count == 200 { registry.service.command.send(SIGTERM) }
-                    if answer["Connection"] == "close" { return true }
+                    if response["Connection"] == "close" { return true }
                 }
                 return false
             }

@@ -3,7 +3,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("Audiences can be read from a standby", .serialized)
+@Suite("Audience calls can use a standby", .serialized)
 struct StandbyReadTests {
     @Test func everyAudienceCall_isAnswered_whenAudiencesAreReadFromAStandby() async throws {
         try await withStandbyForAudiences { registry, _ in
@@ -19,13 +19,13 @@ struct StandbyReadTests {
                 ("count", ["filter": ["localTime": ["between": ["00:00", "24:00"]]]]),
             ]
             for (call, body) in calls {
-                let answer = try await app.send("POST", "/audience/\(call)", body, by: .role(.sender))
-                #expect(answer.status == 200, "\(call): \(answer.text)")
+                let response = try await app.send("POST", "/audience/\(call)", body, by: .role(.sender))
+                #expect(response.status == 200, "\(call): \(response.text)")
             }
         }
     }
 
-    @Test func registrations_goOn_whenTheStandbyOfAudiencesIsAway() async throws {
+    @Test func registrations_continue_whenTheStandbyOfAudiencesIsAway() async throws {
         try await withStandbyForAudiences { registry, standby in
             let app = try await RegistryApp.make(in: registry)
             try await Database.with(registry.cluster.superuserConnectionString) { database in
@@ -40,7 +40,7 @@ struct StandbyReadTests {
             #expect(readiness.status == 200 && readiness.json["obstacles"] == [])
             #expect(readiness.json["degraded"][0].string?.contains("read database") == true, "\(readiness.text)")
             try await standby.restart()
-            try await eventually("audiences are answered again") { try await count(app).json["count"] == 1 }
+            try await eventually("audience calls succeed again") { try await count(app).json["count"] == 1 }
         }
     }
 

@@ -3,9 +3,9 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("An upgrade needs no pause: the old version serves, and starts, on the new one's schema")
+@Suite("The old version serves and starts on the schema of a newer one")
 struct UpgradeTests {
-    /// What a newer version may do to the schema: add tables, and columns that may be absent.
+    /// Changes that a newer version may make: new tables, and optional columns.
     private static let newerMigration: [PostgresStatement] = [
         "ALTER TABLE installation ADD COLUMN nickname text",
         "ALTER TABLE settings_snapshot ADD COLUMN nickname text",
@@ -16,7 +16,7 @@ struct UpgradeTests {
         "INSERT INTO schema_migration (version, name, checksum) VALUES (9999, 'add_nickname', '\\x00')",
     ]
 
-    @Test func oldVersion_servesOn_whenTheSchemaBecomesNewerMeanwhile() async throws {
+    @Test func oldVersion_continues_whenTheSchemaIsUpgraded() async throws {
         try await withRegistry { registry in
             let app = try await RegistryApp.make(in: registry)
             _ = try await exercise(app, "before")
@@ -26,14 +26,14 @@ struct UpgradeTests {
         }
     }
 
-    /// A dump of an older version was restored under a running service.
+    /// A dump of an older version is restored under a running service.
     @Test func service_isNotReady_whenTheDatabaseLacksMigrations() async throws {
         try await withRegistry { registry in
             _ = try await registry.database.rows(
                 "DELETE FROM schema_migration WHERE version = (SELECT max(version) FROM schema_migration)")
-            let answer = try await registry.send("GET", "/readyz")
-            #expect(answer.status == 503)
-            #expect(answer.json["obstacles"][0].string?.contains("push-registry migrate") == true, "\(answer.text)")
+            let response = try await registry.send("GET", "/readyz")
+            #expect(response.status == 503)
+            #expect(response.json["obstacles"][0].string?.contains("push-registry migrate") == true, "\(response.text)")
         }
     }
 

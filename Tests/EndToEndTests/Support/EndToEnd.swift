@@ -1,8 +1,8 @@
 import RegistryTestSupport
 import Testing
 
-/// All that a running service promises. The suites in here share one registry and have an app each; what stops the
-/// database or the service has a registry of its own.
+/// The promises of a running service. These suites share one registry and have an app each; tests that stop the
+/// database or the service have their own registry.
 @Suite("End to end", .sharedRegistry, .aFewAtATime)
 enum EndToEnd {}
 
@@ -13,14 +13,20 @@ struct SharedRegistry: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await withRegistry { registry in
-            try await Self.$current.withValue(registry) { try await function() }
+        if CitusCluster.isWanted {
+            try await withDistributedRegistry { registry, _ in
+                try await Self.$current.withValue(registry) { try await function() }
+            }
+        } else {
+            try await withRegistry { registry in
+                try await Self.$current.withValue(registry) { try await function() }
+            }
         }
     }
 }
 
-/// Lets a few tests of a suite run at a time: some hundred at once would keep a service on two cores so busy that it
-/// answers 503.
+/// Limits the concurrent tests of a suite: with some hundred at once, a service on two cores would be so busy that it
+/// returns 503.
 struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
     private static let places = Places(24)
 
@@ -68,7 +74,7 @@ extension Trait where Self == SharedRegistry {
 }
 
 extension Registry {
-    /// The one that the suites share.
+    /// The registry that the suites share.
     static var shared: Registry {
         get throws { try #require(SharedRegistry.current) }
     }

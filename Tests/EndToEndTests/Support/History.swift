@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 extension RegistryApp {
-    /// Holds the history to R12: for every installation the steps follow one another without a gap, and the last one
+    /// Checks R12: for every installation the steps follow one another without a gap, and the last one
     /// leads to the generation, state and owner that the row has now.
     func expectCompleteHistory(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for installID in try await installIDs() {
@@ -39,7 +39,7 @@ extension RegistryApp {
     }
 }
 
-/// Runs `body` for 0 up to `count` at the same time, each in a task of its own.
+/// Runs `body` concurrently for each number below `count`.
 func race<Value: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
 ) async throws -> [Value] {
@@ -49,7 +49,7 @@ func race<Value: Sendable>(
     }
 }
 
-/// How often something happened, in any task.
+/// A counter that tasks share.
 final class Counter: Sendable {
     private let value = Atomic<Int>(0)
 

@@ -4,26 +4,28 @@ import RegistryTestSupport
 import Synchronization
 import Testing
 
-/// What clients were told, all of them together.
+/// The responses of all clients together.
 final class Ledger: Sendable {
     private struct Entries {
         var acknowledged: [String: Int64] = [:]
-        var answers: [HTTPResponse] = []
+        var responses: [HTTPResponse] = []
     }
 
     private let entries = Mutex(Entries())
 
-    func note(_ installID: String, _ answer: HTTPResponse) {
+    func note(_ installID: String, _ response: HTTPResponse) {
         entries.withLock { entries in
-            if answer.status < 300, let generation = answer.generation { entries.acknowledged[installID] = generation }
-            if answer.status >= 300 { entries.answers.append(answer) }
+            if response.status < 300, let generation = response.generation {
+                entries.acknowledged[installID] = generation
+            }
+            if response.status >= 300 { entries.responses.append(response) }
         }
     }
 
     var acknowledged: [String: Int64] { entries.withLock { $0.acknowledged } }
-    var refusals: [HTTPResponse] { entries.withLock { $0.answers } }
+    var refusals: [HTTPResponse] { entries.withLock { $0.responses } }
 
-    /// Everybody who was refused was told to try again, and when.
+    /// Whether every refusal has `Retry-After`.
     func expectClearRefusals(sourceLocation: SourceLocation = #_sourceLocation) {
         let unclear = refusals.filter { refusal in
             refusal.status != 503 || (Int(refusal["Retry-After"] ?? "") ?? 0) < 1
@@ -32,7 +34,7 @@ final class Ledger: Sendable {
         #expect(unclear.isEmpty, "\(unclear.prefix(3).map(\.text))", sourceLocation: sourceLocation)
     }
 
-    /// How long it takes until another `count` registrations were acknowledged.
+    /// The time until `count` more registrations are acknowledged.
     func timeToHeal(_ count: Int = Load.clients) async throws -> Duration {
         let (before, start) = (acknowledged.count, ContinuousClock.now)
         try await eventually("registrations flow again") { acknowledged.count > before + count }
@@ -40,11 +42,11 @@ final class Ledger: Sendable {
     }
 }
 
-/// Clients that register one new installation after the other.
+/// Clients that register new installations one after another.
 enum Load {
     static let clients = 32
 
-    /// Runs `body` meanwhile.
+    /// Runs `body` under load.
     static func run(on app: RegistryApp, _ body: (Ledger) async throws -> Void) async throws -> Ledger {
         let ledger = Ledger()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -58,21 +60,21 @@ enum Load {
         return ledger
     }
 
-    /// A connection that the server closes after an answer is followed by another; one that fails, fails the test.
+    /// After a response that closes the connection, opens another. A failed connection fails the test.
     private static func register(_ app: RegistryApp, _ client: Int, _ ledger: Ledger) async throws {
         var connection = try HTTPConnection(port: app.registry.client.port)
         for number in 0... {
             guard !Task.isCancelled else { return }
             let installID = "phone-\(client)-\(number)"
-            let answer = try await connection.response(to: app.registration(installID, as: "u\(client)"))
-            ledger.note(installID, answer)
-            if answer["Connection"] == "close" { connection = try HTTPConnection(port: app.registry.client.port) }
+            let response = try await connection.response(to: app.registration(installID, as: "u\(client)"))
+            ledger.note(installID, response)
+            if response["Connection"] == "close" { connection = try HTTPConnection(port: app.registry.client.port) }
         }
     }
 }
 
 extension RegistryApp {
-    /// Every acknowledged installation is there as it was acknowledged, with its event.
+    /// Checks that every acknowledged installation is stored as acknowledged, with its event.
     func expectKept(_ ledger: Ledger, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let rows = try await database.rows(
             """

@@ -2,7 +2,7 @@ import PostgresClient
 import RegistryTestSupport
 
 extension RegistryApp {
-    /// Which version of the row the database holds: another one after every write, whatever it wrote.
+    /// The version of the row: another one after every write.
     func rowVersion(_ installID: String) async throws -> String? {
         try await database.column(
             """
@@ -12,7 +12,7 @@ extension RegistryApp {
         ).first
     }
 
-    /// Sets columns as time or a part of the service would.
+    /// Sets columns by SQL.
     func update(_ installID: String, _ assignments: PostgresSQL) async throws {
         _ = try await database.rows(
             """
@@ -28,5 +28,13 @@ extension RegistryApp {
             SELECT install_id FROM installation JOIN app ON app.id = app_id
             WHERE identifier = \(id) AND token = \(token) ORDER BY install_id
             """)
+    }
+}
+
+extension PostgresSQL {
+    /// A time column of the row, less an interval. Citus allows only immutable functions of columns in an UPDATE, and
+    /// subtracting from a `timestamptz` depends on the session's time zone.
+    static func earlier(_ column: String, by time: String) -> PostgresSQL {
+        "(\(identifier: column) AT TIME ZONE 'UTC' - \(literal: time)::interval) AT TIME ZONE 'UTC'"
     }
 }

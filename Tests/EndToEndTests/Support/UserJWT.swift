@@ -1,11 +1,12 @@
+import ByteText
 import Crypto
 import Foundation
 import RegistryTestSupport
 
-/// Users' JWTs, signed with the one secret that the policies of these tests have.
+/// Users' JWTs, signed with the secret in the policies of these tests.
 enum UserJWT {
     static let policy: JSON = [
-        "jwks": ["keys": [["kty": "oct", "kid": "tests", "alg": "HS256", "k": .string(base64URL(Data(secret)))]]]
+        "jwks": ["keys": [["kty": "oct", "kid": "tests", "alg": "HS256", "k": .string(String(base64URL: secret))]]]
     ]
     private static let secret = Array("a secret of thirty-two characters".utf8)
 
@@ -13,7 +14,7 @@ enum UserJWT {
     ///
     /// - Parameters:
     ///   - age: how many seconds ago it was issued.
-    ///   - life: how many seconds it lasts from now on; it has expired where this is negative.
+    ///   - life: how many seconds it is valid from now on; negative for an expired one.
     static func make(_ user: String, session: String? = nil, age: Int = 0, life: Int = 900) -> RegistryApp.Credential {
         let now = Int(Date().timeIntervalSince1970)
         return make(user, session: session, issuedAt: now - age, expiresAt: now + life)
@@ -25,14 +26,10 @@ enum UserJWT {
         return make(claims: #"{"sub":"\#(user)","iat":\#(issuedAt),"exp":\#(expiresAt)\#(sid)}"#)
     }
 
-    /// A credential with these claims, whatever they are.
+    /// A credential with these claims.
     static func make(claims: String) -> RegistryApp.Credential {
-        let input = base64URL(Data(#"{"alg":"HS256","kid":"tests"}"#.utf8)) + "." + base64URL(Data(claims.utf8))
+        let input = String(base64URL: #"{"alg":"HS256","kid":"tests"}"#.utf8) + "." + String(base64URL: claims.utf8)
         let signature = HMAC<SHA256>.authenticationCode(for: Data(input.utf8), using: SymmetricKey(data: secret))
-        return .text(input + "." + base64URL(Data(signature)))
-    }
-
-    private static func base64URL(_ data: Data) -> String {
-        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return .text(input + "." + String(base64URL: Data(signature)))
     }
 }

@@ -3,19 +3,19 @@ import HTTPWire
 
 @testable import HTTPServer
 
-/// Drives a `ConnectionState` as the server does, with a socket, handlers and a clock that do what the test says.
+/// Drives a `ConnectionState` like the server. The test controls the socket, the handlers and the clock.
 final class Conversation {
     private var state: ConnectionState
     private let router = Router(routes)
-    /// What has arrived and was not read, in the pieces that a read gives out.
+    /// The pieces that have arrived and were not read; each read returns one.
     private var arrived: [[UInt8]] = []
     private var hasEnded = false
 
-    /// The time that has passed since the connection began.
+    /// The current time of the test's clock.
     private(set) var now = ContinuousClock.now
-    /// Bytes that the socket takes until the next `makeWritable`.
+    /// The bytes that the socket accepts until the next `makeWritable`.
     var room = Int.max
-    /// Bytes of what was sent that the client has not acknowledged.
+    /// The sent bytes that the client has not acknowledged.
     var unacknowledged = 0
     var breaksAtSend = false
     /// Whether handlers respond at once.
@@ -25,15 +25,15 @@ final class Conversation {
     private(set) var received: [UInt8] = []
     /// Requests whose handlers run.
     private(set) var running: [Exchange] = []
-    /// Requests whose heads are judged.
+    /// Requests whose heads the route checks.
     private(set) var admitting: [Exchange] = []
     private(set) var cancelled: [Exchange] = []
     private(set) var finished: [Exchange] = []
     private(set) var resumedStreams = 0
     private(set) var hasFinishedWriting = false
-    /// Whether the descriptor was closed, and with RST.
+    /// Whether the descriptor was closed, and whether with RST.
     private(set) var closed: (reset: Bool, Void)?
-    /// What was asked of a descriptor after it was closed: nothing, ever.
+    /// Calls on the descriptor after it was closed; must stay 0.
     private(set) var callsAfterClose = 0
 
     init(
@@ -44,10 +44,11 @@ final class Conversation {
         configure(&configuration)
         state = ConnectionState(ConnectionRules(configuration), isDraining: isDraining)
         state.isHandshaking = isHandshaking
-        carryOut()
+        perform()
     }
 
-    /// `/hello`, `/big` (150,000 bytes), `/post` (up to 10,000 bytes), `/private` (the same, its heads are judged).
+    /// `/hello`, `/big` (150,000 bytes), `/post` (up to 10,000 bytes), `/private` (the same, with a check of its
+    /// heads).
     static let routes = [
         Route(.get, "/hello") { _ in .text("hello") },
         Route(.get, "/big") { _ in .text(String(repeating: "b", count: 150_000)) },
@@ -62,7 +63,7 @@ final class Conversation {
 // MARK: - Events
 
 extension Conversation {
-    /// The client sends, and the poller says so.
+    /// The client sends bytes, and the poller reports them.
     func arrive(_ text: String) { arrive(Array(text.utf8)) }
 
     func arrive(_ bytes: [UInt8]) {
@@ -70,17 +71,17 @@ extension Conversation {
         poll()
     }
 
-    /// The client finishes sending.
+    /// The client stops sending.
     func end() {
         hasEnded = true
         poll()
     }
 
-    /// The poller reports whatever there is to report, as a level-triggered one does.
+    /// The poller reports the current readiness, like a level-triggered one.
     func poll() {
-        let hasNews = !arrived.isEmpty || hasEnded
-        if hasNews, state.interest.readable { state.becameReadable() }
-        carryOut()
+        let hasInput = !arrived.isEmpty || hasEnded
+        if hasInput, state.interest.readable { state.becameReadable() }
+        perform()
     }
 
     func makeWritable(room: Int = .max) {
@@ -89,10 +90,10 @@ extension Conversation {
         poll()
     }
 
-    /// An error of the socket, which is reported whatever is polled for.
+    /// An error of the socket, which the poller reports whatever the interest.
     func fail() {
-        state.broke()
-        carryOut()
+        state.transportFailed()
+        perform()
     }
 
     func pass(_ time: Duration) {
@@ -176,17 +177,17 @@ extension Conversation {
         text.split(separator: "HTTP/1.1 ").compactMap { Int($0.prefix(3)) }
     }
 
-    private func carryOut() {
+    private func perform() {
         var turns = 0
         repeat {
-            while let action = state.next() { carryOut(action) }
+            while let action = state.next() { perform(action) }
             if state.hasMoreToRead { state.becameReadable() }
             turns += 1
         } while state.hasMoreToRead && turns < 10_000
-        state.settle(now: now, unacknowledged: unacknowledged)
+        state.updateDeadlines(now: now, unacknowledged: unacknowledged)
     }
 
-    private func carryOut(_ action: ConnectionState.Action) {
+    private func perform(_ action: ConnectionState.Action) {
         switch action {
         case .read: read()
         case .send: send()
@@ -203,38 +204,38 @@ extension Conversation {
         case .resumeStream: resumedStreams += 1
         case .reportUnsendable: break
         case .finishWriting:
-            noteCall()
+            recordCall()
             hasFinishedWriting = true
         case .close(let reset):
-            noteCall()
+            recordCall()
             closed = (reset, ())
         }
     }
 
-    private func noteCall() {
+    private func recordCall() {
         if closed != nil { callsAfterClose += 1 }
     }
 
     private func read() {
-        noteCall()
+        recordCall()
         if !arrived.isEmpty {
             let piece = arrived.removeFirst()
-            // A socket's reader learns of more from the poller, a level-triggered one: at once.
+            // The level-triggered poller would report further pieces at once.
             piece.withUnsafeBytes { state.received($0, hasMore: !arrived.isEmpty || hasEnded) }
         } else if hasEnded {
             state.inputEnded()
         } else {
-            state.readNothing()
+            state.readWouldBlock()
         }
     }
 
     private func send() {
-        noteCall()
-        guard !breaksAtSend else { return state.broke() }
+        recordCall()
+        guard !breaksAtSend else { return state.transportFailed() }
         let count = min(room, state.output.count)
         received += state.output.withUnsentBytes { Array($0.prefix(count)) }
         if room != .max { room -= count }
-        state.sent(count, isHeldBack: false)
+        state.sent(count, transportHasUnsentBytes: false)
     }
 
     private func run(_ exchange: Exchange) {
@@ -244,7 +245,7 @@ extension Conversation {
         state.respond(to: exchange, with: Self.response(to: exchange), date: Self.date)
     }
 
-    /// What the route's handler responds.
+    /// The response of the route's handler.
     static func response(to exchange: Exchange) -> ServerResponse {
         switch exchange.target {
         case .endpoint(let endpoint, _) where exchange.isBodyTooLarge:

@@ -3,11 +3,11 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Every wait has an end")
+@Suite("Every wait has a deadline")
 struct DeadlineTests {
     private static let request = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
 
-    /// What a client does before it stalls, how long the server waits, and what it then does.
+    /// What a client does before it stalls, the deadline, and the status of the response.
     struct Stall: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var sends = ""
@@ -36,7 +36,7 @@ struct DeadlineTests {
         Stall(
             testDescription: "in its handler", sends: request, responds: false, wait: .seconds(30), status: 503),
         Stall(
-            testDescription: "while its head is judged",
+            testDescription: "while its head is checked",
             sends: "POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nbod", responds: false,
             wait: .seconds(30), status: 503),
         Stall(
@@ -55,12 +55,12 @@ struct DeadlineTests {
         conversation.pass(.milliseconds(1))
         #expect(conversation.statuses == (stall.status.map { [$0] } ?? []))
         #expect(conversation.closed != nil || conversation.hasFinishedWriting)
-        // What is left is dropped for a while, and then the descriptor is closed.
+        // Remaining input is dropped for a while; then the descriptor is closed.
         conversation.pass(.seconds(5))
         #expect(conversation.closed?.reset == false)
     }
 
-    @Test func headsDeadlineStays_whenItTricklesIn() {
+    @Test func headsDeadlineStays_whenItArrivesSlowly() {
         let conversation = Conversation()
         conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n")
         for _ in 0..<9 {
@@ -71,7 +71,7 @@ struct DeadlineTests {
         #expect(conversation.statuses == [408])
     }
 
-    @Test func eachRequestHasTheWholeTime() {
+    @Test func eachRequestHasTheWholeTimeout() {
         let conversation = Conversation()
         conversation.respondsAtOnce = false
         conversation.arrive(Self.request + Self.request)
@@ -83,7 +83,7 @@ struct DeadlineTests {
         #expect(conversation.nextDeadline == .seconds(75))
     }
 
-    @Test func halfClosedClientGetsItsResponse_withinTheGrace() {
+    @Test func halfClosedClientGetsItsResponse_withinItsTimeout() {
         let conversation = Conversation()
         conversation.respondsAtOnce = false
         conversation.arrive(Self.request)
@@ -94,7 +94,7 @@ struct DeadlineTests {
         #expect(conversation.closed?.reset == false)
     }
 
-    @Test func lastResponseIsSentWhole_beforeTheConnectionCloses() {
+    @Test func lastResponseIsComplete_beforeTheConnectionCloses() {
         let conversation = Conversation()
         conversation.room = 10
         conversation.arrive("nonsense\r\n\r\n")
@@ -107,7 +107,7 @@ struct DeadlineTests {
     }
 }
 
-@Suite("A slow reader needs a least rate")
+@Suite("A reader below the minimum rate is cut off")
 struct SlowReaderTests {
     private func makeReader(unacknowledged: Int = 0) -> Conversation {
         let conversation = Conversation {
@@ -120,7 +120,7 @@ struct SlowReaderTests {
         return conversation
     }
 
-    @Test func connectionIsReset_whenItsReaderTakesTooLittle() {
+    @Test func connectionIsReset_whenItsReaderIsTooSlow() {
         let conversation = makeReader()
         for _ in 0..<29 {
             conversation.pass(.seconds(1))
@@ -131,7 +131,7 @@ struct SlowReaderTests {
         #expect(conversation.finished.map(\.isComplete) == [false])
     }
 
-    @Test func connectionLives_whenItsReaderTakesEnough() {
+    @Test func connectionSurvives_whenItsReaderIsFastEnough() {
         let conversation = makeReader()
         for _ in 0..<120 {
             conversation.pass(.seconds(1))
@@ -140,8 +140,8 @@ struct SlowReaderTests {
         #expect(conversation.closed == nil)
     }
 
-    /// The system's buffer takes much at once, and then nothing for long: what counts is what the peer acknowledged.
-    @Test func connectionLives_whenItsReaderEmptiesTheSystemsBuffer() {
+    /// The system's buffer accepts many bytes at once and then none for long. Only acknowledged bytes count.
+    @Test func connectionSurvives_whenItsReaderEmptiesTheSystemsBuffer() {
         let conversation = makeReader(unacknowledged: 9_000)
         for _ in 0..<29 {
             conversation.pass(.seconds(1))
@@ -154,7 +154,7 @@ struct SlowReaderTests {
     }
 }
 
-@Suite("While memory is short little is read")
+@Suite("While memory is short, little is read")
 struct MemoryTests {
     private let head = "POST /post HTTP/1.1\r\nHost: t\r\nContent-Length: 10000\r\n\r\n"
     private let part = String(repeating: "x", count: 5_000)
@@ -170,7 +170,7 @@ struct MemoryTests {
         #expect(conversation.text.contains("Retry-After: 1"))
     }
 
-    @Test func requestGoesOn_whenMemoryIsBackInTime() {
+    @Test func requestContinues_whenMemoryIsAvailableInTime() {
         let conversation = Conversation()
         conversation.arrive(head + part)
         conversation.setMemoryShort(true)
@@ -181,14 +181,14 @@ struct MemoryTests {
         #expect(conversation.statuses == [200])
     }
 
-    @Test func smallRequestsAreServed_whateverOthersHold() {
+    @Test func smallRequestsAreServed_whileMemoryIsShort() {
         let conversation = Conversation()
         conversation.setMemoryShort(true)
         conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
         #expect(conversation.statuses == [200])
     }
 
-    @Test func bodysDeadlineStays_whateverTheRequestWaitedFor() {
+    @Test func bodysDeadlineStays_whenTheRequestWaitedForMemory() {
         let conversation = Conversation()
         conversation.arrive(head + part)
         for _ in 0..<29 {

@@ -6,16 +6,16 @@ import Testing
 private let hello = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
 private let big = "GET /big HTTP/1.1\r\nHost: t\r\n\r\n"
 
-@Suite("Requests go on without another event, as far as the reader takes their responses")
+@Suite("Pipelined requests continue without another event, as far as the client reads")
 struct PipeliningTests {
-    @Test func allAreAnswered_whenAThousandComeInOneSegment() {
+    @Test func allGetResponses_whenAThousandArriveInOneSegment() {
         let conversation = Conversation()
         conversation.arrive(String(repeating: hello, count: 1_000))
         #expect(conversation.statuses.count == 1_000)
         #expect(conversation.isIdle)
     }
 
-    @Test func bothAreAnswered_whenEachResponseIsBeyondTheOutputBound() {
+    @Test func bothGetResponses_whenEachResponseExceedsTheOutputLimit() {
         let conversation = Conversation()
         conversation.arrive(big + big + hello)
         #expect(conversation.statuses == [200, 200, 200])
@@ -23,7 +23,7 @@ struct PipeliningTests {
         #expect(conversation.isIdle)
     }
 
-    @Test func allAreAnswered_whenHandlersTakeTheirTime() {
+    @Test func allGetResponses_whenHandlersAreSlow() {
         let conversation = Conversation()
         conversation.respondsAtOnce = false
         conversation.arrive(big + big + hello)
@@ -31,7 +31,7 @@ struct PipeliningTests {
         #expect(conversation.statuses == [200, 200, 200])
     }
 
-    @Test func nextRequestWaits_whileTheReaderLeavesMuchUnsent() {
+    @Test func nextRequestWaits_whileMuchOutputIsUnsent() {
         let conversation = Conversation()
         conversation.room = 1_000
         conversation.arrive(big + hello)
@@ -42,7 +42,7 @@ struct PipeliningTests {
         #expect(conversation.statuses == [200, 200])
     }
 
-    @Test func clientMustWait_whenItPipelinesBehindARunningRequest() {
+    @Test func clientMustWait_whenItPipelinesDuringARequest() {
         let conversation = Conversation { $0.unreadBytesMax = 1_000 }
         conversation.respondsAtOnce = false
         conversation.arrive(hello)
@@ -52,7 +52,7 @@ struct PipeliningTests {
         #expect(conversation.statuses.count == 101)
     }
 
-    @Test func othersHaveTheirTurn_whenMuchCanBeReadAtOnce() {
+    @Test func readsStop_whenTheTurnIsOver() {
         var state = ConnectionState(ConnectionRules(HTTPServerConfiguration(addresses: [])))
         state.becameReadable()
         var reads = 0
@@ -66,11 +66,11 @@ struct PipeliningTests {
     }
 }
 
-@Suite("A body comes for requests only that may have one")
+@Suite("A body is read only for admitted requests")
 struct AdmissionTests {
     private let head = "POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n"
 
-    @Test func headIsJudged_beforeItsBodyIsRead() {
+    @Test func headIsChecked_beforeItsBodyIsRead() {
         let conversation = Conversation()
         conversation.arrive(head + "\r\nbo")
         #expect(conversation.admitting.count == 1)
@@ -81,7 +81,7 @@ struct AdmissionTests {
         #expect(conversation.isIdle)
     }
 
-    @Test func refusalIsTheLastResponse_whenTheBodyIsOnItsWay() {
+    @Test func refusalIsTheLastResponse_whenTheBodyHasNotArrived() {
         let conversation = Conversation()
         conversation.arrive(head + "\r\nbo")
         conversation.respond(.text("who?", status: .unauthorized))
@@ -91,14 +91,14 @@ struct AdmissionTests {
         #expect(conversation.phase == .lingering)
     }
 
-    @Test func handlerRunsAtOnce_whenTheBodyComesAlong() {
+    @Test func handlerRunsAtOnce_whenTheBodyArrivesWithTheHead() {
         let conversation = Conversation()
         conversation.arrive(head + "\r\nbody")
         #expect(conversation.admitting.isEmpty)
         #expect(conversation.text.hasSuffix("/private 4"))
     }
 
-    @Test func clientIsToldToContinue_onceItsHeadIsAdmitted() {
+    @Test func continueIsSent_whenTheHeadIsAdmitted() {
         let conversation = Conversation()
         conversation.arrive(head + "Expect: 100-continue\r\n\r\n")
         #expect(conversation.statuses == [])
@@ -116,7 +116,7 @@ struct AdmissionTests {
     }
 }
 
-@Suite("What is reported of a request is what was sent")
+@Suite("Reports of a request match what was sent")
 struct CompletionTests {
     @Test func exchangeIsOver_whenItsLastByteIsSent() {
         let conversation = Conversation()
@@ -127,7 +127,7 @@ struct CompletionTests {
         #expect(conversation.finished.map(\.isComplete) == [true])
     }
 
-    @Test func exchangeIsIncomplete_whenTheClientLeavesBefore() {
+    @Test func exchangeIsIncomplete_whenTheClientLeavesEarly() {
         let conversation = Conversation()
         conversation.room = 200_000
         conversation.arrive(hello + big + big)
@@ -135,7 +135,7 @@ struct CompletionTests {
         #expect(conversation.finished.map(\.isComplete) == [true, true, false])
     }
 
-    @Test func refusalIsReportedToo_whenThereWasNoRequest() {
+    @Test func refusalIsReported_whenThereWasNoRequest() {
         let conversation = Conversation()
         conversation.arrive("nonsense\r\n\r\n")
         #expect(conversation.statuses == [400])
@@ -152,9 +152,9 @@ struct CompletionTests {
     }
 }
 
-@Suite("Nothing is asked of a descriptor after its close")
+@Suite("A closed descriptor is not used")
 struct ClosedTests {
-    @Test func nothingIsRead_whenTheSendBeforeItFails() {
+    @Test func nothingIsRead_whenTheSendFails() {
         let conversation = Conversation()
         conversation.room = 1_000
         conversation.arrive(big)
@@ -170,7 +170,7 @@ struct ClosedTests {
         #expect(conversation.nextDeadline == nil)
     }
 
-    @Test func lateResponseGoesNowhere_whenTheConnectionIsClosed() throws {
+    @Test func lateResponseIsDropped_whenTheConnectionIsClosed() throws {
         let conversation = Conversation()
         conversation.respondsAtOnce = false
         conversation.arrive(hello)
@@ -182,7 +182,7 @@ struct ClosedTests {
         #expect(conversation.received.isEmpty && conversation.callsAfterClose == 0)
     }
 
-    @Test func idleConnectionMakesRoom_andABusyOneDoesNot() {
+    @Test func evictionClosesAnIdleConnection_butNotABusyOne() {
         let (idle, busy) = (Conversation(), Conversation())
         busy.respondsAtOnce = false
         busy.arrive(hello)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("A streamed response is written by its stream alone")
+@Suite("Only its producer writes to a streamed response")
 struct StreamTests {
     private let request = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
 
@@ -18,7 +18,7 @@ struct StreamTests {
         return (conversation, exchange)
     }
 
-    @Test func headLeavesAtOnce_whenTheStreamBegins() throws {
+    @Test func headIsSentAtOnce_whenTheStreamBegins() throws {
         let (conversation, _) = try begin()
         #expect(conversation.statuses == [200])
         #expect(conversation.text.hasSuffix("Transfer-Encoding: chunked\r\n\r\n"))
@@ -36,7 +36,7 @@ struct StreamTests {
         #expect(conversation.cancelled.count == 1)
     }
 
-    @Test func nothingIsWrittenBehindIt_whenAnythingFails() throws {
+    @Test func noOtherResponseFollows_whenAnythingFails() throws {
         let (conversation, _) = try begin()
         conversation.arrive("nonsense\r\n\r\n")
         conversation.setMemoryShort(true)
@@ -45,7 +45,7 @@ struct StreamTests {
         #expect(conversation.closed?.reset == true)
     }
 
-    @Test func producerWaits_whileItsReaderIsSlow_andGoesOn() throws {
+    @Test func producerWaits_whileItsReaderIsSlow_andContinues() throws {
         let (conversation, exchange) = try begin { $0.unsentBytesMax = 10_000 }
         conversation.room = 0
         conversation.stream(String(repeating: "r", count: 9_000), of: exchange)

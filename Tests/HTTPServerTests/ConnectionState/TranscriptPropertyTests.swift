@@ -4,11 +4,11 @@ import Testing
 
 @testable import HTTPServer
 
-/// Requests of all kinds, sent in random pieces to a socket that takes random amounts, with handlers that respond,
-/// stream and are late at random: the client receives what it does when all comes at once and nobody is slow.
-@Suite("A conversation says the same, however it is cut")
+/// Sends random requests in random pieces to a socket that accepts random amounts, with handlers that respond, stream
+/// and are late at random. The client must receive the same bytes as without splits and delays.
+@Suite("The transcript is the same, however the bytes are split")
 struct TranscriptPropertyTests {
-    @Test(arguments: 0..<300) func transcriptIsThePlainOne(_ seed: Int) {
+    @Test(arguments: 0..<300) func transcriptIsTheSame_whenBytesAreSplit(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let requests = Self.requests(&random)
         let plain = Conversation()
@@ -21,7 +21,7 @@ struct TranscriptPropertyTests {
         #expect(cut.callsAfterClose == 0)
     }
 
-    @Test(arguments: 0..<300) func transcriptIsABeginning_whenTheConnectionBreaks(_ seed: Int) {
+    @Test(arguments: 0..<300) func transcriptIsAPrefix_whenTheConnectionBreaks(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let requests = Self.requests(&random)
         let plain = Conversation()
@@ -54,7 +54,7 @@ struct TranscriptPropertyTests {
         }
     }
 
-    /// - Parameter faultAfter: so many steps later the connection breaks.
+    /// - Parameter faultAfter: the step at which the connection breaks.
     private static func converse(
         _ conversation: Conversation, _ bytes: [UInt8], faultAfter: Int?, _ random: inout SeededGenerator
     ) {
@@ -74,13 +74,13 @@ struct TranscriptPropertyTests {
             case 3: conversation.admit()
             case 4: conversation.poll()
             case 5: conversation.pass(.microseconds(Int.random(in: 0...100, using: &random)))
-            default: answer(conversation, &random)
+            default: respond(conversation, &random)
             }
         }
         Issue.record("the conversation does not end")
     }
 
-    private static func answer(_ conversation: Conversation, _ random: inout SeededGenerator) {
+    private static func respond(_ conversation: Conversation, _ random: inout SeededGenerator) {
         guard let exchange = conversation.running.first else { return }
         conversation.respond(Conversation.response(to: exchange), to: exchange)
     }

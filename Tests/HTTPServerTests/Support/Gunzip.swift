@@ -1,16 +1,16 @@
 import CZlib
 
-/// What a gzip decoder makes of the bytes that it has so far.
+/// The output of a gzip decoder for the bytes received so far.
 struct Gunzip {
     var text = ""
-    /// Whether the member came to its end, its checksum right.
+    /// Whether the member is complete and its checksum correct.
     var isComplete = false
 
     struct Malformed: Error {}
 
     init(_ bytes: [UInt8], outputBytesMax: Int = 8 * 1024 * 1024) throws {
         var stream = z_stream()
-        // 16 more than the window's bits: gzip. inflateInit2 is a macro around this.
+        // 16 more than the window's bits selects gzip. inflateInit2 is a macro around this function.
         guard inflateInit2_(&stream, MAX_WBITS + 16, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw Malformed()
         }

@@ -4,9 +4,9 @@ import Logging
 
 @testable import HTTPServer
 
-/// A connection over a pair of sockets, without a server: the test says in which turn of the loop it is ready.
+/// A connection over a socket pair, without a server: the test decides in which turn of the loop it is ready.
 final class PairedConnection: Sendable {
-    /// Little, so that a response soon waits for its reader.
+    /// Small, so that a response soon waits for its reader.
     private static let sendBufferBytes: CInt = 4_096
 
     let loop = EventLoop(name: "paired")
@@ -36,21 +36,21 @@ final class PairedConnection: Sendable {
         loop.stop()
     }
 
-    /// Runs `body` on the loop after so many turns of its own queue.
+    /// Runs `body` on the loop after `turns` turns of its job queue.
     func execute(afterTurns turns: Int = 0, _ body: @escaping @Sendable () -> Void) {
         loop.execute { turns == 0 ? body() : self.execute(afterTurns: turns - 1, body) }
     }
 
-    /// The client sends a request, and the connection hears of it. On the loop.
+    /// The client sends a request, and the connection is notified. Call it on the loop.
     func receive(_ path: String) {
         let request = Array("GET \(path) HTTP/1.1\r\nHost: t\r\n\r\n".utf8)
         send(peer, request, request.count, CInt(MSG_NOSIGNAL))
         connection.descriptorIsReady(.readable)
     }
 
-    /// Reads, in each turn of the loop, all that the connection has to send.
+    /// Reads, in each turn of the loop, all that the connection sends.
     ///
-    /// - Returns: what came up to and with `end`.
+    /// - Returns: the text up to and including `end`.
     func text(until end: String) async -> String {
         await withCheckedContinuation { continuation in
             execute { self.read([], Array(end.utf8)) { continuation.resume(returning: $0) } }
@@ -59,13 +59,13 @@ final class PairedConnection: Sendable {
 
     private func read(_ earlier: [UInt8], _ end: [UInt8], _ done: @escaping @Sendable (String) -> Void) {
         var bytes = earlier
-        while appendWhatIsThere(to: &bytes) { connection.descriptorIsReady(.writable) }
+        while appendReceived(to: &bytes) { connection.descriptorIsReady(.writable) }
         guard bytes.suffix(end.count) != end[...] else { return done(String(decoding: bytes, as: UTF8.self)) }
         let read = bytes
         execute { self.read(read, end, done) }
     }
 
-    private func appendWhatIsThere(to bytes: inout [UInt8]) -> Bool {
+    private func appendReceived(to bytes: inout [UInt8]) -> Bool {
         var piece = [UInt8](repeating: 0, count: 64 * 1_024)
         let count = recv(peer, &piece, piece.count, 0)
         if count > 0 { bytes += piece[..<count] }

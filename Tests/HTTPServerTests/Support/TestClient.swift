@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import HTTPServer
 
-/// A client that blocks, as simple as can be: what the server says is judged here without the server's own code.
+/// A simple blocking client. It parses responses without the server's code.
 final class TestClient: @unchecked Sendable {
     struct Response: Equatable {
         var status = 0
         var fields: [String: String] = [:]
-        /// The body as it came.
+        /// The body as received.
         var bytes: [UInt8] = []
         var body: String { String(decoding: bytes, as: UTF8.self) }
     }
@@ -21,7 +21,7 @@ final class TestClient: @unchecked Sendable {
     private var buffer: [UInt8] = []
     private var isClosed = false
 
-    /// - Parameter receiveBufferBytes: a small one makes a slow reader slow sooner.
+    /// - Parameter receiveBufferBytes: a small buffer fills sooner when the test does not read.
     init(_ port: UInt16, receiveBufferBytes: CInt? = nil) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBufferBytes {
@@ -53,9 +53,9 @@ final class TestClient: @unchecked Sendable {
         }
     }
 
-    /// Sends what the server takes until it has taken nothing for 100 ms.
+    /// Sends until the server has accepted no bytes for 100 ms.
     ///
-    /// - Returns: the bytes taken.
+    /// - Returns: the number of accepted bytes.
     func sendWithoutWaiting(_ text: String) -> Int {
         var timeout = timeval(tv_sec: 0, tv_usec: 100_000)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -71,7 +71,7 @@ final class TestClient: @unchecked Sendable {
         return taken
     }
 
-    /// The next answer.
+    /// Reads the next response.
     func response(toHead isHead: Bool = false) throws -> Response {
         var response = Response()
         let lines = try line(until: "\r\n\r\n").components(separatedBy: "\r\n")
@@ -104,7 +104,7 @@ final class TestClient: @unchecked Sendable {
         }
     }
 
-    /// The next chunk of a body, empty at its end.
+    /// The next chunk of a body; empty at its end.
     func chunk() throws -> [UInt8] {
         guard let size = Int(try line(until: "\r\n").trimmingCharacters(in: .newlines), radix: 16) else {
             throw Failure.malformed("chunk size")
@@ -142,7 +142,7 @@ final class TestClient: @unchecked Sendable {
 
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Waits for the server's RST, reading nothing.
+    /// Waits for the server's RST without reading.
     func waitForReset() -> Bool {
         var watched = pollfd(fd: descriptor, events: 0, revents: 0)
         return poll(&watched, 1, 30_000) == 1
@@ -156,7 +156,7 @@ final class TestClient: @unchecked Sendable {
         buffer.append(contentsOf: piece[..<count])
     }
 
-    /// Sends FIN; answers can still be read.
+    /// Sends FIN; responses can still be read.
     func finishSending() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     func close() {
@@ -174,7 +174,7 @@ final class TestClient: @unchecked Sendable {
 }
 
 extension TestClient {
-    /// Sends a request without a body and reads its answer.
+    /// Sends a request without a body and reads its response.
     func get(_ path: String, _ fields: String = "") throws -> Response {
         try send("GET \(path) HTTP/1.1\r\nHost: test\r\n\(fields)\r\n")
         return try response()

@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-/// A server on a port of its own, with handlers that tests can wait for.
+/// A server on a free port, with handlers that tests can wait for.
 final class TestServer: Sendable {
     let server: HTTPServer
     let events = EventLog()
@@ -44,7 +44,7 @@ final class TestServer: Sendable {
         try TestClient(port, receiveBufferBytes: receiveBufferBytes)
     }
 
-    /// Tells the server to stop, as its task's cancellation does.
+    /// Stops the server by cancelling its task.
     func cancel() { running.cancel() }
 
     /// Waits for `run` to return.
@@ -96,7 +96,7 @@ extension TestServer {
     }
 }
 
-/// What has happened, for tests that wait for it.
+/// Records events, for tests that wait for them.
 final class EventLog: RequestObserver, @unchecked Sendable {
     private let condition = NSCondition()
     private var events: [String] = []
@@ -122,7 +122,7 @@ final class EventLog: RequestObserver, @unchecked Sendable {
 
     var requests: [FinishedRequest] { condition.withLock { finished } }
 
-    /// Whether `event` has happened `times` times, at once or within thirty seconds.
+    /// Waits up to thirty seconds until `event` has happened `times` times.
     func wait(for event: String, times: Int = 1) -> Bool {
         wait { $0.count { $0 == event } >= times }
     }
@@ -142,7 +142,7 @@ final class EventLog: RequestObserver, @unchecked Sendable {
     }
 }
 
-/// Runs what blocks on a thread of its own: the pool's threads are few and others need them.
+/// Runs blocking code on a new thread, because the pool has few threads.
 func blocking<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Result { try body() }) }.start()

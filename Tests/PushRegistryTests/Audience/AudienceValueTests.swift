@@ -11,12 +11,12 @@ struct AudienceValueTests {
     @Test(arguments: [
         "", "9:00", "09", "24:01", "25:00", "09:60", "09:00:60", "09:00:00:00", "0９:00", "-1:00", "09:00 ",
     ])
-    func localTime_isRefused_whenItIsNone(text: String) {
+    func localTime_isRefused_whenItIsInvalid(text: String) {
         #expect(throws: InvalidValue.self) { try LocalTime(text) }
     }
 
     @Test(arguments: ["2026-02-29", "2026-11-31", "2026-1-01", "20261101", "2026-11-01T", "0000-01-01", ""])
-    func day_isRefused_whenTheCalendarHasItNot(text: String) {
+    func day_isRefused_whenItDoesNotExist(text: String) {
         #expect(throws: InvalidValue.self) { try CalendarDay(text) }
     }
 
@@ -24,8 +24,8 @@ struct AudienceValueTests {
         #expect(try CalendarDay("2028-02-29").description == "2028-02-29")
     }
 
-    /// Berlin to Paris is 878 km; an antipode is half of the circumference away.
-    @Test func circle_reaches_asFarAsItsRadius() throws {
+    /// From Berlin to Paris it is 878 km, to the antipode half of the circumference.
+    @Test func circle_contains_pointsWithinItsRadius() throws {
         let berlin = try #require(Circle(latitude: 52.52, longitude: 13.405, radiusKm: 878))
         #expect(berlin.contains(latitude: 48.8566, longitude: 2.3522))
         let smaller = try #require(Circle(latitude: 52.52, longitude: 13.405, radiusKm: 877))
@@ -38,7 +38,7 @@ struct AudienceValueTests {
         #expect(Circle(latitude: 0, longitude: 0, radiusKm: .nan) == nil)
     }
 
-    @Test func name_ofASegment_is1To128OfItsCharacters() {
+    @Test func segmentName_has1To128AllowedCharacters() {
         #expect(throws: Never.self) { try SegmentName("a.B_9-" + String(repeating: "x", count: 122)) }
         for text in ["", String(repeating: "x", count: 129), "a b", "a/b", "ä"] {
             #expect(throws: InvalidValue.self) { try SegmentName(text) }

@@ -1,23 +1,23 @@
 import PushRegistry
 import Testing
 
-@Suite("Segments stand for their filters, and never for themselves (fine print 35, 41)")
+@Suite("Segments expand to their filters, and never contain themselves (fine print 35, 41)")
 struct SegmentExpansionTests {
     private func name(_ text: String) throws -> SegmentName { try SegmentName(text) }
 
     private func naming(_ text: String) throws -> AudienceFilter {
-        .segment(SegmentReference(name: try name(text), place: "/\(text)"))
+        .segment(SegmentReference(name: try name(text), pointer: "/\(text)"))
     }
 
     private func reference(_ text: String) throws -> SegmentReference {
-        SegmentReference(name: try name(text), place: "/\(text)")
+        SegmentReference(name: try name(text), pointer: "/\(text)")
     }
 
     private func values(_ count: Int) -> AudienceFilter {
         .condition(.carrier, .oneOf((0..<count).map { .text("\($0)") }))
     }
 
-    @Test func segment_isReplaced_whereverItStands() throws {
+    @Test func segment_isExpanded_anywhereInAFilter() throws {
         var expansion = SegmentExpansion([
             try name("a"): .not(try naming("b")), try name("b"): values(2), try name("everybody"): .everybody,
         ])
@@ -26,7 +26,7 @@ struct SegmentExpansionTests {
         #expect(filter == .any([.not(values(2)), values(2)]) && faults.isEmpty)
     }
 
-    @Test func fault_names_thePlaceThatWasSent() throws {
+    @Test func fault_names_theReferenceThatWasSent() throws {
         var expansion = SegmentExpansion([
             try name("a"): try naming("b"), try name("b"): try naming("a"), try name("c"): .everybody,
         ])
@@ -38,24 +38,24 @@ struct SegmentExpansionTests {
         #expect(expansion.expand(try naming("c")).faults == [])
     }
 
-    @Test func width_counts_eachTimeASegmentIsNamed() throws {
+    @Test func values_areCounted_forEachReferenceToASegment() throws {
         var expansion = SegmentExpansion([try name("a"): values(500)])
         #expect(expansion.expand(.any([try naming("a"), .not(try naming("a"))])).faults == [])
-        #expect(expansion.expand(.any([try naming("a"), try naming("a"), values(1)])).faults == [.tooWide])
+        #expect(expansion.expand(.any([try naming("a"), try naming("a"), values(1)])).faults == [.tooManyValues])
     }
 
-    /// 2 to the power of 15 values: nobody may have to make them to find out.
-    @Test func doubling_isRefused_beforeItIsDone() throws {
+    /// 2 to the power of 15 values: the limit must be found without creating them.
+    @Test func doubling_isRefused_beforeItIsExpanded() throws {
         var definitions = [try name("s0"): values(1)]
         for step in 1...15 {
             definitions[try name("s\(step)")] = .all([try naming("s\(step - 1)"), .not(try naming("s\(step - 1)"))])
         }
         var expansion = SegmentExpansion(definitions)
-        #expect(expansion.expand(try naming("s15")).faults == [.tooWide])
+        #expect(expansion.expand(try naming("s15")).faults == [.tooManyValues])
         #expect(expansion.expand(try naming("s9")).faults == [])
     }
 
-    /// A filter that is true of everybody, and one that is false of everybody, hide what stands beside them.
+    /// Simplification drops the parts beside a constant.
     @Test func faults_areFound_behindConstants() throws {
         let hiding: [(AudienceFilter) -> AudienceFilter] = [
             { .any([.everybody, $0]) }, { .all([.nobody, $0]) }, { .all([.condition(.locale, .oneOf([])), $0]) },
@@ -69,12 +69,12 @@ struct SegmentExpansionTests {
             #expect(expansion.expand(try naming("a")).faults == [.cycle(try reference("a"))])
             #expect(
                 expansion.expand(hide(try naming("s")), savedAs: try name("s")).faults == [.cycle(try reference("s"))])
-            #expect(expansion.expand(.all([try naming("wide"), hide(try naming("wide"))])).faults == [.tooWide])
+            #expect(expansion.expand(.all([try naming("wide"), hide(try naming("wide"))])).faults == [.tooManyValues])
             #expect(expansion.expand(try naming("wide")).faults == [])
         }
     }
 
-    @Test func nesting_ends_atItsLimit() throws {
+    @Test func nesting_isRefused_beyondItsLimit() throws {
         var definitions = [try name("s0"): values(1)]
         for step in 1...SegmentExpansion.nestingMax {
             definitions[try name("s\(step)")] = .all([try naming("s\(step - 1)")])

@@ -2,12 +2,12 @@ import Testing
 
 @testable import PushRegistry
 
-@Suite("Feedback is evidence of a moment and a binding, and counts against nothing else (R9)")
+@Suite("Feedback affects only registrations before its evidence (R9)")
 struct EvidenceTests {
     private let touchInterval = AppPolicy.standard.touchInterval
     private let seen = noon.preceding(by: .days(3))
 
-    @Test func evidence_isOutdated_upToTheMomentOfTheLastRegistration() throws {
+    @Test func evidence_isOutdated_upToTheLastRegistration() throws {
         for at in [Timestamp(milliseconds: 0)!, seen.preceding(by: .hours(1)), seen] {
             #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .outdated)
         }
@@ -23,7 +23,7 @@ struct EvidenceTests {
             try LockedFeedback.outcome(of: .make(at: seen.advanced(by: touchInterval)), on: .make()) == .unregistered)
     }
 
-    @Test func evidence_countsAsOfReceipt_withoutATimeOrWithAFutureOne() throws {
+    @Test func evidence_datesFromReceipt_withoutATimeOrWithAFutureOne() throws {
         let recent = try JudgedInstallation.make(lastSeenAt: noon.preceding(by: .hours(1)))
         for at in [nil, noon.advanced(by: .days(5))] {
             #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .unregistered)
@@ -33,18 +33,18 @@ struct EvidenceTests {
     }
 
     @Test(arguments: [(Int64(9), FeedbackOutcome.outdated), (10, .unregistered), (12, .unregistered), (13, .outdated)])
-    func generation_countsFromTheLastRegistrationToThePresent(generation: Int64, outcome: FeedbackOutcome) throws {
+    func generation_countsFromTheLastRegistrationToTheCurrentOne(generation: Int64, outcome: FeedbackOutcome) throws {
         let installation = try JudgedInstallation.make(state: .suspect, generation: 12, registrationGeneration: 10)
         #expect(try LockedFeedback.outcome(of: .make(generation: generation), on: installation) == outcome)
     }
 
-    @Test func timeAndGeneration_mustBothHold() throws {
+    @Test func timeAndGeneration_mustBothMatch() throws {
         #expect(try LockedFeedback.outcome(of: .make(at: seen, generation: 10), on: .make()) == .outdated)
         #expect(try LockedFeedback.outcome(of: .make(at: noon, generation: 9), on: .make()) == .outdated)
         #expect(try LockedFeedback.outcome(of: .make(at: noon, generation: 10), on: .make()) == .unregistered)
     }
 
-    @Test func token_isUnknown_whenNobodyHoldsIt() throws {
+    @Test func token_isUnknown_whenNoInstallationHoldsIt() throws {
         #expect(try LockedFeedback.outcome(of: .make(token: 9), on: .make()) == .unknown)
         #expect(try LockedFeedback.outcome(of: .make(token: nil, installID: "other"), on: .make()) == .unknown)
         #expect(try LockedFeedback.outcome(of: .make(provider: .apnsSandbox), on: .make()) == .unknown)
@@ -70,7 +70,7 @@ struct EvidenceTests {
                 == .ignored)
     }
 
-    @Test func installation_withoutItsToken_hasMovedOn() throws {
+    @Test func feedback_isOutdated_whenTheInstallationHasNoToken() throws {
         let superseded = try JudgedInstallation.make(token: nil, state: .superseded)
         #expect(try LockedFeedback.outcome(of: .make(token: nil, installID: "phone"), on: superseded) == .outdated)
     }
@@ -78,7 +78,7 @@ struct EvidenceTests {
 
 @Suite("A verdict changes the state once (R9)")
 struct FeedbackStepTests {
-    @Test func deadToken_makesOneStep() throws {
+    @Test func deadToken_increasesTheGenerationOnce() throws {
         var locked = try LockedFeedback.make([.make()])
         #expect(locked.apply(try .make()) == .unregistered)
         #expect(locked.apply(try .make()) == .ignored)
@@ -100,11 +100,11 @@ struct FeedbackStepTests {
     }
 
     @Test(arguments: [InstallationState.loggedOut, .stale, .unregistered])
-    func suspicion_isIgnored_whereNothingIsSentAnyhow(state: InstallationState) throws {
+    func doubtfulVerdict_isIgnored_inUnreachableStates(state: InstallationState) throws {
         #expect(try LockedFeedback.outcome(of: .make("BadDeviceToken"), on: .make(state: state)) == .ignored)
     }
 
-    /// Whatever the verdict: dead, refused, or dead and seen shortly before.
+    /// For every verdict: dead, doubtful, or dead shortly after a registration.
     @Test(arguments: [
         ("Unregistered", noon, FeedbackOutcome.unregistered), ("BadDeviceToken", noon, .suspect),
         ("Unregistered", noon.preceding(by: .hours(70)), .suspect),

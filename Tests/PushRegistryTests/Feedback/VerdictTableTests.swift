@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushRegistry
 
-@Suite("The providers' words count as documented, and no others do (R9)")
+@Suite("Only the documented error codes of providers have an effect (R9)")
 struct VerdictTableTests {
     @Test(arguments: VerdictTable.rows)
-    func verdict_makesItsState(row: VerdictTable.Row) throws {
+    func verdict_setsItsState(row: VerdictTable.Row) throws {
         for provider in row.providers {
             let outcome = try LockedFeedback.outcome(
                 of: .make(row.reason, provider: provider), on: .make(provider: provider))
@@ -14,7 +14,7 @@ struct VerdictTableTests {
         }
     }
 
-    @Test func table_isWhatTheDesignSays() {
+    @Test func table_hasTheExpectedRows() {
         let dead = VerdictTable.rows.filter { $0.verdict == .dead }
         #expect(dead.map(\.reason) == ["Unregistered", "ExpiredToken", "UNREGISTERED", "404", "410"])
         let doubtful = VerdictTable.rows.filter { $0.verdict == .doubtful }
@@ -25,13 +25,13 @@ struct VerdictTableTests {
     }
 
     @Test(
-        "Another provider's word, another case, a fault of the sender or the network",
+        "Another provider's code, another case, an error of the sender or the network",
         arguments: [
             (Provider.fcm, "Unregistered"), (.apns, "UNREGISTERED"), (.apns, "410"), (.apns, "unregistered"),
             (.apns, "TooManyRequests"), (.apns, "PayloadTooLarge"), (.fcm, "QUOTA_EXCEEDED"), (.webPush, "429"),
             (.huawei, ""),
         ])
-    func word_changesNothing_whenItIsNotInTheTable(provider: Provider, reason: String) throws {
+    func code_changesNothing_whenItIsNotInTheTable(provider: Provider, reason: String) throws {
         let outcome = try LockedFeedback.outcome(of: .make(reason, provider: provider), on: .make(provider: provider))
         #expect(outcome == .ignored)
     }
@@ -47,7 +47,7 @@ struct VerdictTableTests {
 }
 
 extension VerdictTable.Row {
-    /// As the page shows it.
+    /// The row in the page's format.
     fileprivate var line: String {
         let names = providers.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return "| \(names) | `\(reason)` | \(verdict.rawValue) | \(meaning) |"

@@ -27,7 +27,7 @@ private struct Ledger {
 
 @Suite("Registrations keep the rules, whatever came before (R1 to R5, R10)")
 struct LockedInstallationsTests {
-    @Test func first_createsAndTells() throws {
+    @Test func firstRegistration_createsTheInstallation_withAnEvent() throws {
         var ledger = Ledger()
         let outcome = try ledger.register(.make("phone", owner: .make("alice")))[0]
         #expect(outcome.status == .created)
@@ -37,7 +37,7 @@ struct LockedInstallationsTests {
         #expect(ledger.events[0].generationAfter == outcome.generation)
     }
 
-    @Test func sameAgain_changesNothing() throws {
+    @Test func repeatedRegistration_changesNothing() throws {
         var ledger = Ledger()
         try ledger.register(.make("phone", owner: .make("alice")))
         let before = ledger["phone"]
@@ -47,7 +47,7 @@ struct LockedInstallationsTests {
         #expect(ledger.events.count == 1)
     }
 
-    @Test func sight_movesAlone_whenItIsDue() throws {
+    @Test func lastSeenAt_isTheOnlyUpdate_whenTheTouchIsDue() throws {
         var ledger = Ledger()
         let app = App.make(touchInterval: ISO8601Duration(seconds: 2))
         let first = try ledger.register(.make("phone", of: app))[0]
@@ -69,7 +69,7 @@ struct LockedInstallationsTests {
         #expect(ledger["phone"]?.state == .active)
     }
 
-    @Test func takeover_leavesTheFormerHolderNothing() throws {
+    @Test func takeover_removesTheFormerHoldersToken() throws {
         var ledger = Ledger()
         try ledger.register(.make("A", token: "t", owner: .make("alice", session: "s")))
         try ledger.register(.make("B", token: "t", owner: .make("bob")))
@@ -112,7 +112,7 @@ struct LockedInstallationsTests {
     }
 
     @Test(arguments: InstallationState.allCases.filter { $0 != .active })
-    func comeback_heals(state: InstallationState) throws {
+    func inactiveInstallation_becomesActive_whenItRegistersAgain(state: InstallationState) throws {
         var ledger = Ledger()
         try ledger.register(.make("phone"))
         var installation = try #require(ledger["phone"])
@@ -145,9 +145,9 @@ struct LockedInstallationsTests {
     }
 }
 
-@Suite("Registrations of one batch see what the ones before them did")
+@Suite("Registrations of a batch see the effects of earlier ones")
 struct BatchOfRegistrationsTests {
-    @Test func token_endsWithTheLast_whenThreeNewInstallationsClaimIt() throws {
+    @Test func token_belongsToTheLast_whenThreeNewInstallationsClaimIt() throws {
         var ledger = Ledger()
         try ledger.register(.make("A", token: "t"), .make("B", token: "t"), .make("C", token: "t"))
         #expect(ledger.installations.values.filter { $0.tokenSHA256 != nil }.map(\.key) == [.make("C")])
@@ -165,7 +165,7 @@ struct BatchOfRegistrationsTests {
         #expect(ledger.installations.values.allSatisfy { $0.state == .active })
     }
 
-    @Test func oneOutdated_leavesItsNeighboursAlone() throws {
+    @Test func outdatedRegistration_affectsNoOtherOfItsBatch() throws {
         var locked = LockedInstallations([], now: .at(1))
         _ = try locked.register(.make("A"))
         #expect(throws: RegistrationRefusal.self) { try locked.register(.make("B", precondition: .generation([7]))) }

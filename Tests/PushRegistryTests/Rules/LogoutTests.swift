@@ -19,9 +19,9 @@ struct LogoutTests {
     }
 
     @Test(arguments: [
-        Logout.Requester.of("bob"), .of("alice", "old"), .of("alice", issuedAt: 99), .of("bob", "s"),
+        Logout.Initiator.of("bob"), .of("alice", "old"), .of("alice", issuedAt: 99), .of("bob", "s"),
     ])
-    func logout_isARecordedNoOp_whenSomebodyElseIsBound(requester: Logout.Requester) throws {
+    func logout_isARecordedNoOp_whenSomebodyElseIsBound(requester: Logout.Initiator) throws {
         let decision = try decide(requester, on: .bound("alice", "s", credentialIssuedAt: 100))
         #expect(decision.status == .outdated && decision.after == nil)
         let isAlice = if case .user(let owner, _) = requester { owner.userID.rawValue == "alice" } else { false }
@@ -62,14 +62,14 @@ struct LogoutTests {
         #expect(decision.signOuts.count == 1)
     }
 
-    @Test func anonymousInstallation_isClosed_byWhoNamesNobody() throws {
+    @Test func anonymousInstallation_isClosed_byACallerWithoutAUser() throws {
         #expect(try decide(.anonymous, on: .bound(nil)).after?.state == .loggedOut)
         #expect(try decide(.service, on: .bound(nil)).after?.state == .loggedOut)
         #expect(try decide(.anonymous, on: .bound(nil), keepsAnonymous: true).status == .alreadyLoggedOut)
         #expect(try decide(.anonymous, on: .bound(nil, state: .loggedOut)).status == .alreadyLoggedOut)
     }
 
-    @Test func publishableKey_needsThePresentGeneration_onAnOwnedInstallation() throws {
+    @Test func publishableKey_requiresTheCurrentGeneration_onAnOwnedInstallation() throws {
         #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: .bound("alice")) }
         #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: .bound("alice"), ifMatch: 6) }
         #expect(try decide(.anonymous, on: .bound("alice"), ifMatch: 7).status == .loggedOut)
@@ -88,13 +88,13 @@ struct LogoutTests {
         #expect(decision.status == .outdated && decision.generation == nil && decision.signOuts.isEmpty)
     }
 
-    @Test func generation_isShownToTheBackEnd_forWhomeverItActs() throws {
+    @Test func generation_isShownToTheBackEnd_forEveryUserItNames() throws {
         #expect(try decide(.of("bob"), by: .service, on: .bound("alice")).generation == 7)
         #expect(try decide(.of("bob"), on: .bound("alice")).generation == nil)
     }
 
     private func decide(
-        _ requester: Logout.Requester, by reader: Requester? = nil, on present: Installation?,
+        _ requester: Logout.Initiator, by reader: Requester? = nil, on present: Installation?,
         keepsAnonymous: Bool = false, ifMatch: Int64? = nil
     ) throws -> Logout.Decision {
         let logout = Logout(
@@ -104,7 +104,7 @@ struct LogoutTests {
     }
 }
 
-@Suite("Ending sessions concerns those who are bound under them (R7)")
+@Suite("The end of a session unbinds only its own installations (R7)")
 struct SessionEndTests {
     @Test func sessionEnd_concernsItsInstallations_only() throws {
         #expect(outcome(.session(try SessionID("s")), .bound("alice", "s"))?.event.kind == .sessionEnded)
@@ -127,7 +127,7 @@ struct SessionEndTests {
     }
 }
 
-extension Logout.Requester {
+extension Logout.Initiator {
     fileprivate static func of(_ user: String, _ session: String? = nil, issuedAt: Int64? = nil) -> Self {
         .user(.of(user, session), credentialIssuedAt: issuedAt.flatMap { Timestamp(seconds: $0) })
     }
@@ -158,6 +158,6 @@ extension Installation {
             key: key, provider: .apns, tokenSHA256: [1], keys: nil, owner: user.map { .of($0, session) },
             credentialIssuedAt: credentialIssuedAt.flatMap { Timestamp(seconds: $0) }, state: state, generation: 7,
             registrationGeneration: 7, probablyReplacedBy: nil, createdAt: then, registeredAt: then, lastSeenAt: then,
-            stateChangedAt: then, snapshotDigest: [], lineage: nil)
+            stateChangedAt: then, snapshotDigest: [], fingerprint: nil)
     }
 }

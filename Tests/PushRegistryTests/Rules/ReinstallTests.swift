@@ -2,9 +2,9 @@ import Testing
 
 @testable import PushRegistry
 
-@Suite("A reinstall is told by keychain and vendor id, or model (R5)")
+@Suite("A reinstall is recognised by keychain id and vendor id, or model (R5)")
 struct ReinstallTests {
-    /// What the older installation is marked with once the newer one has registered.
+    /// The mark of the older installation after the newer one has registered.
     private func mark(_ older: Device, _ newer: Device) throws -> InstallID? {
         var locked = LockedInstallations([], now: .at(1))
         _ = try locked.register(.make("old", device: older))
@@ -19,7 +19,7 @@ struct ReinstallTests {
             ("kc", "v", "m", "kc", nil, "m", true), ("kc", nil, "m1", "kc", nil, "m2", false),
             ("kc1", "v", "m", "kc2", "v", "m", false), (nil, "v", "m", nil, "v", "m", false),
         ] as [(String?, String?, String, String?, String?, String, Bool)])
-    func older_isMarked_whenLineageContinues(
+    func older_isMarked_whenFingerprintsMatch(
         keychain: String?, vendor: String?, model: String, newKeychain: String?, newVendor: String?, newModel: String,
         expected: Bool
     ) throws {
@@ -29,7 +29,7 @@ struct ReinstallTests {
         #expect(mark == (expected ? .make("new") : nil))
     }
 
-    @Test func mark_isClearedAndNothingLost_whenTheOlderRegistersAgain() throws {
+    @Test func mark_isCleared_whenTheOlderRegistersAgain() throws {
         let device = Device.make("old", keychainID: "kc", vendorID: "v")
         var locked = LockedInstallations([], now: .at(1))
         let first = try locked.register(.make("old", device: device))

@@ -1,7 +1,7 @@
 @testable import PushRegistry
 
 extension Timestamp {
-    /// So many seconds into the tests' time.
+    /// Seconds since the beginning of the tests' time.
     static func at(_ seconds: Int64) -> Timestamp {
         Timestamp(microseconds: (1_900_000_000 + seconds) * 1_000_000)
     }
@@ -48,14 +48,14 @@ extension App {
         var draft = AppPolicy.Draft()
         draft.touchInterval = touchInterval
         guard let policy = try? AppPolicy(draft), let id = try? AppID("com.example.mail") else {
-            preconditionFailure("a test's policy fits")
+            preconditionFailure("a test's policy is valid")
         }
         return App(number: AppNumber(1), id: id, policy: policy)
     }
 }
 
 extension Registration {
-    /// - Parameter token: any text; each one is another token.
+    /// - Parameter token: any text; different texts are different tokens.
     static func make(
         _ installID: String = "phone", token: String? = nil, owner: Owner? = nil, precondition: Precondition? = nil,
         device: Device? = nil, of app: App = .make(), actor: String = "service:test"
@@ -68,7 +68,7 @@ extension Registration {
     }
 }
 
-/// 32 bytes that differ where the input does; the domain has no hash function of its own.
+/// A simple 32-byte hash: the domain has no hash function.
 func toyDigest(_ bytes: [UInt8]) -> [UInt8] {
     (0..<4).flatMap { seed in
         let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 &+ UInt64(seed)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("Rows of an export are what the database holds, in JSON or CSV (fine print 39)")
+@Suite("Rows of an export are written as JSON or CSV without loss (fine print 39)")
 struct ExportEncoderTests {
-    /// Rows as a database sends them; nil is no value.
+    /// Rows in the database's format; nil is a missing value.
     private func rows(_ rows: [[[UInt8]?]]) -> ExportRows {
         let bytes = rows.flatMap { row in
             [UInt8](bigEndian: Int16(row.count))
@@ -22,7 +22,7 @@ struct ExportEncoderTests {
 
     private func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    @Test func texts_surviveBothFormats_whateverTheyHold() throws {
+    @Test func texts_areEscaped_inBothFormats() throws {
         let specials = ["\"", "\\", "\n", "\r", "\t", "\u{1}", ",", "\u{1F}", " ", "\u{7F}", "ä", "😀", "a", "/"]
         for count in 0..<20 {
             for special in specials {
@@ -41,7 +41,7 @@ struct ExportEncoderTests {
         }
     }
 
-    @Test func cells_areWritten_byTheirKind() throws {
+    @Test func cells_areWritten_inTheFormatOfTheirKind() throws {
         let fields: [ExportField] = [
             .column(.generation), .column(.field(.utcOffset)), .column(.field(.providesAppNotificationSettings)),
             .column(.field(.lastSeenAt)), .column(.field(.location)),
@@ -77,13 +77,13 @@ struct ExportEncoderTests {
         #expect(csv == "\"a\"\"b\\,\",\"17.a\"\"b\\,\"\r\n")
     }
 
-    @Test func columns_areAskedForOnce_whereSeveralFieldsNeedThem() {
+    @Test func columns_areReadOnce_whenSeveralFieldsNeedThem() {
         let fields = ExportField.standard(sender: true, .ndjson)
         let encoder = ExportEncoder(fields, .ndjson, .open(AppNumber(1)))
         #expect(encoder.columns == [.installID, .field(.provider), .token, .p256dh, .auth, .generation])
     }
 
-    @Test func keys_areOneObject_andAreNothingWhereThereAreNone() throws {
+    @Test func keys_areOneObject_orNull() throws {
         let lines = try encode([.keys], .ndjson, [[text("p"), text("a")], [nil, nil]])
         #expect(lines == "{\"keys\":{\"p256dh\":\"p\",\"auth\":\"a\"}}\n{\"keys\":null}\n")
     }

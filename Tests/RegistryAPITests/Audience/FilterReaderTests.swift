@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("A filter is read once, and every fault has its pointer (fine print 28 to 35)")
+@Suite("A filter is parsed, and every fault has its pointer (fine print 28 to 35)")
 struct FilterReaderTests {
     private let links = TimeZoneLinks(zones: "Z Asia/Kolkata\nL Asia/Kolkata Asia/Calcutta", table: "")
 
@@ -29,7 +29,7 @@ struct FilterReaderTests {
 
     private func version(_ text: String) throws -> AudienceValue { .version(try #require(Version(text))) }
 
-    @Test func operators_haveTheirTests_whateverTheForm() throws {
+    @Test func operators_becomePredicates_inEveryNotation() throws {
         let text = AudienceFilter.condition(.carrier, .oneOf([.text("A")]))
         let list = AudienceFilter.condition(.carrier, .oneOf([.text("A"), .text("")]))
         #expect(try read(#"{"carrier":"A"}"#) == text)
@@ -48,7 +48,7 @@ struct FilterReaderTests {
         }
     }
 
-    @Test func values_areCanonical_asStoredOnesAre() throws {
+    @Test func values_areCanonical_likeStoredOnes() throws {
         #expect(try read(#"{"locale":"de-de"}"#) == .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
         #expect(try read(#"{"timeZone":"Asia/Calcutta"}"#) == .condition(.timeZone, .oneOf([.text("Asia/Kolkata")])))
         #expect(try read(#"{"osVersion":"17.0"}"#) == .condition(.osVersion, .oneOf([try version("17")])))
@@ -63,7 +63,7 @@ struct FilterReaderTests {
         #expect(try read(#"{"lastSeenAt":{"within":"P2W"}}"#) == .condition(.lastSeenAt, .within(.days(14))))
     }
 
-    @Test func constants_areWhatTheyMean() throws {
+    @Test func constants_areSimplified() throws {
         #expect(try read("{}") == .everybody)
         #expect(try read(#"{"all":[]}"#) == .everybody)
         #expect(try read(#"{"any":[]}"#) == .nobody)
@@ -73,11 +73,11 @@ struct FilterReaderTests {
         #expect(try read(#"{"any":[{},{"carrier":"A"}]}"#) == .everybody)
     }
 
-    @Test func members_mustAllHold_andSoMustOperators() throws {
+    @Test func membersAndOperators_areCombinedByAnd() throws {
         let filter = try read(
             #"{"osVersion":{"gte":"17","lt":"18"},"any":[{"locale":"de"},{"not":{"segment":"a.b"}}],"userId":{"exists":true}}"#
         )
-        let segment = SegmentReference(name: try SegmentName("a.b"), place: "/filter/any/1/not/segment")
+        let segment = SegmentReference(name: try SegmentName("a.b"), pointer: "/filter/any/1/not/segment")
         #expect(
             filter
                 == .all([
@@ -153,7 +153,7 @@ struct FilterReaderTests {
         (#"[]"#, "/filter wrong-type"),
         (#"null"#, "/filter null"),
     ])
-    func fault_isToldWithItsPointer(filter: String, fault: String) {
+    func fault_hasItsPointer(filter: String, fault: String) {
         #expect(faults(of: filter) == [fault])
     }
 
@@ -177,7 +177,7 @@ struct FilterReaderTests {
         #expect(faults(of: nested(9)) == ["/filter" + String(repeating: "/all/0", count: 8) + " too-deep"])
     }
 
-    @Test func width1000_passes_and1001DoesNot() {
+    @Test func values1000_pass_and1001DoNot() {
         func wide(_ count: Int) -> String {
             let texts = (0..<count - 1).map { #""\#($0)""# }.joined(separator: ",")
             return #"{"carrier":"A","not":{"region":[\#(texts)]}}"#

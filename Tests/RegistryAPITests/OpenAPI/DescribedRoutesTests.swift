@@ -11,16 +11,16 @@ import Testing
 
 @testable import RegistryAPI
 
-/// Fails whenever it is asked.
+/// Fails at every call.
 private struct NoKeySets: KeySetFetcher {
     func keySet(at url: KeySetURL) async throws(KeySetFailure) -> PublishedKeySet {
-        throw KeySetFailure(reason: "nobody should ask")
+        throw KeySetFailure(reason: "this test fetches nothing")
     }
 }
 
-@Suite("The description has the routes of the service")
+@Suite("The description has exactly the routes of the service")
 struct DescribedRoutesTests {
-    /// A service that is asked for nothing but its routes, over a database that is not there.
+    /// A service without a database: only its routes are read.
     private func service(on loop: EventLoop) throws -> RegistryAPI.RegistryService {
         let logger = Logger(label: "routes")
         let postgres = PostgresClient(
@@ -28,7 +28,7 @@ struct DescribedRoutesTests {
             logger: logger)
         let resources = LoopResources(postgres: postgres, clock: RegistryClock())
         return RegistryAPI.RegistryService(
-            store: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
+            installations: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
             feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(postgres: postgres),
             audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),
             segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
@@ -40,7 +40,7 @@ struct DescribedRoutesTests {
             logger: logger)
     }
 
-    @Test func operations_areTheRoutes_noneMoreAndNoneLess() throws {
+    @Test func operations_areExactlyTheRoutes() throws {
         let loop = EventLoop(name: "routes")
         defer { loop.stop() }
         let routes = try service(on: loop).routes.map { "\($0.method.rawValue) \($0.pattern)" }

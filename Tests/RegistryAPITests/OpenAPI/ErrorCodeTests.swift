@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryAPI
 
-/// The codes are found where they are written: in the sources, in the description and on the error page.
+/// Finds the codes in the sources, in the description and on the error page.
 @Suite("Every code of an error is documented")
 struct ErrorCodeTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -43,12 +43,12 @@ struct ErrorCodeTests {
         return shown
     }
 
-    @Test func table_isWhatTheDescriptionShows() {
+    @Test func table_matchesTheDescription() {
         #expect(!rows.isEmpty)
         #expect(rows == shown)
     }
 
-    /// The page that the service shows has the words of the documentation.
+    /// `GET /errors` has the texts of the documentation.
     @Test func adviceOfAnError_isTheSame_onBothPages() {
         let rows = page.matches(of: /\| \d{3} \| `([a-z-]+)` \| (.*) \|/)
         for row in rows {
@@ -58,7 +58,7 @@ struct ErrorCodeTests {
         }
     }
 
-    /// A program decides by the code; a person follows the `type`.
+    /// The `type` of a problem document links to the entry.
     @Test func pageOfErrors_hasAnEntry_forEveryCode() {
         let page = String(decoding: ErrorPage().text, as: UTF8.self)
         let codes = rows.map { String($0.dropFirst(4)) } + WireError.Reason.allCases.map(\.rawValue)
@@ -66,7 +66,7 @@ struct ErrorCodeTests {
         #expect(page.contains("<code>Retry-After</code>") && !page.contains("`"))
     }
 
-    /// Literals of kebab-case in the files of a target, where a code is made or named.
+    /// Kebab-case literals at places in the sources of a target where a code is expected.
     private func codes(in target: String) throws -> Set<String> {
         let folder = Self.folder.appending(path: "Sources/\(target)")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap {
@@ -75,7 +75,7 @@ struct ErrorCodeTests {
         let sources = try (files ?? []).filter { $0.pathExtension == "swift" }
             .map { try String(contentsOf: $0, encoding: .utf8) }
         let made = sources.flatMap { literals(after: /(?:code|rawValue): ([^\n]*)/, in: $0) }
-        // Beside them stand names of members.
+        // Arguments also contain names of members.
         let named = sources.flatMap { literals(after: /(?:refuse|query)\(([^\n]*)/, in: $0) }.filter {
             $0.contains("-")
         }

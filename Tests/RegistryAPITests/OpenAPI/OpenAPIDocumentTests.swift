@@ -3,7 +3,7 @@ import OpenAPIDocument
 import RegistryTestSupport
 import Testing
 
-@Suite("The description of the API is whole in itself")
+@Suite("The API description is complete and consistent")
 struct OpenAPIDocumentTests {
     private let document: OpenAPI
     private let check: SchemaCheck
@@ -13,13 +13,13 @@ struct OpenAPIDocumentTests {
         check = SchemaCheck(document)
     }
 
-    /// All references, and where they stand.
+    /// All references.
     private func references(in value: JSON) -> [String] {
         (value["$ref"].string.map { [$0] } ?? []) + value.object.values.flatMap(references)
             + value.array.flatMap(references)
     }
 
-    @Test func references_leadSomewhere() {
+    @Test func references_haveTargets() {
         let all = references(in: document.root)
         #expect(!all.isEmpty)
         #expect(all.filter { document[pointer: $0] == .null } == [])
@@ -33,7 +33,7 @@ struct OpenAPIDocumentTests {
         #expect(names.filter { !used.contains("#/components/\(kind)/\($0)") } == [])
     }
 
-    @Test func operations_haveNamesOfTheirOwn_andDeclareThePathsParameters() {
+    @Test func operations_haveUniqueIDs_andDeclareThePathsParameters() {
         #expect(Set(document.operations.map(\.id)).count == document.operations.count)
         for operation in document.operations {
             let declared = document.parameters(of: operation).filter { $0["in"] == "path" }
@@ -43,7 +43,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test func operations_sayWhoMayCallThem_inWordsToo() {
+    @Test func operations_listTheirRoles_inTheDescription() {
         for operation in document.operations {
             guard let roles = operation.roles else {
                 #expect(operation.json["security"] == [], "\(operation)")
@@ -58,7 +58,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test func operations_sayMoreThanTheirRoles() {
+    @Test func operations_areDescribed() {
         for operation in document.operations {
             let words = operation.json["description"].string ?? ""
             let sentence = words.split(separator: /Roles: |For the admin key/, omittingEmptySubsequences: false)[0]
@@ -66,8 +66,8 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    /// Generators of clients name the type of an alternative by its position if the schema has no name. An object that
-    /// may be null is an alternative, too; openapi-python-client takes its name from the title.
+    /// Client generators name the type of an alternative by its position if the schema has no name. An object that
+    /// may be null is an alternative, too; openapi-python-client names it by the title.
     @Test func alternatives_haveNames_whenTheyAreObjects() {
         func unnamed(_ value: JSON, _ place: String) -> [String] {
             let alternatives = ["anyOf", "oneOf"].flatMap { value[$0].array }.filter { $0["properties"] != .null }
@@ -79,31 +79,32 @@ struct OpenAPIDocumentTests {
         #expect(unnamed(document.root, "") == [])
     }
 
-    /// The title of a schema is its name: two names would be two types.
+    /// Some generators name a type by the title of its schema, others by its key: both must be the same.
     @Test func titles_areTheNamesOfSchemas() {
         for (name, schema) in document.root["components"]["schemas"].object where schema["title"] != .null {
             #expect(schema["title"].string == name)
         }
     }
 
-    /// swift-openapi-generator leaves out a member with such an alternative: `null` belongs into a list of types.
-    @Test func null_isNoSchemaOfItsOwn() {
-        func places(_ value: JSON, _ place: String) -> [String] {
-            (value["type"] == "null" ? [place] : []) + value.object.flatMap { places($1, "\(place)/\($0)") }
-                + value.array.flatMap { places($0, place) }
+    /// swift-openapi-generator omits a member with such an alternative: `null` must be in a list of types.
+    @Test func null_isNeverASchema() {
+        func locations(_ value: JSON, _ location: String) -> [String] {
+            (value["type"] == "null" ? [location] : [])
+                + value.object.flatMap { locations($1, "\(location)/\($0)") }
+                + value.array.flatMap { locations($0, location) }
         }
-        #expect(places(document.root, "") == [])
+        #expect(locations(document.root, "") == [])
     }
 
-    /// Generators of clients leave out an operation with a header of that format.
-    @Test func headers_areOfNoFormat() {
+    /// Client generators omit an operation with such a header.
+    @Test func headers_haveNoFormat() {
         for parameter in document.operations.flatMap({ document.parameters(of: $0) }) where parameter["in"] == "header"
         {
             #expect(document.resolved(parameter["schema"])["format"] == .null, "\(parameter["name"])")
         }
     }
 
-    /// All media types, with where they stand.
+    /// All media types with their location.
     private var mediaTypes: [(place: String, type: String, media: JSON)] {
         document.operations.flatMap { operation in
             let bodies =
@@ -115,7 +116,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test func bodiesOfJSON_haveExamples_whichFitTheirSchemas() {
+    @Test func jsonBodies_haveValidExamples() {
         for (place, type, media) in mediaTypes where type.hasSuffix("json") {
             let examples = document.examples(of: media)
             #expect(
@@ -124,7 +125,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test func examplesOfParametersAndHeaders_fitTheirSchemas() {
+    @Test func examplesOfParametersAndHeaders_areValid() {
         let components = document.root["components"]
         for place in ["parameters", "headers"] {
             for (name, item) in components[place].object {
@@ -138,8 +139,8 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    /// The check of the check: what it accepts, it would not accept otherwise.
-    @Test func examples_failTheirSchemas_whenTheyLackAMemberOrHaveOneTooMany() {
+    /// Tests the check itself: it rejects examples with a missing or an additional member.
+    @Test func examples_areInvalid_withAMissingOrAdditionalMember() {
         for (place, type, media) in mediaTypes where type.hasSuffix("json") && !place.hasPrefix("GET /openapi.json") {
             for example in document.examples(of: media) {
                 guard case .object(let members) = example else { continue }

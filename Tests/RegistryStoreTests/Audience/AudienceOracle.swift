@@ -32,7 +32,7 @@ struct AudienceOracle {
         }
     }
 
-    private func holds(_ field: AudienceField, _ test: AudienceTest, _ member: FleetMember) -> Bool {
+    private func holds(_ field: AudienceField, _ test: FieldPredicate, _ member: FleetMember) -> Bool {
         if field == .userID { return member.hasUser }
         if field == .location { return isNear(test, member.snapshot.device.location) }
         if case .between(let range) = test { return range.contains(localSeconds(member)) }
@@ -48,7 +48,7 @@ struct AudienceOracle {
         }
     }
 
-    private func isNear(_ test: AudienceTest, _ location: Location?) -> Bool {
+    private func isNear(_ test: FieldPredicate, _ location: Location?) -> Bool {
         guard let location else { return false }
         guard case .near(let circle) = test else { return true }
         return circle.contains(latitude: location.latitude, longitude: location.longitude)

@@ -25,7 +25,7 @@ struct RandomFilter {
         return .condition(field, test(field, &dice))
     }
 
-    private func test(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceTest {
+    private func test(_ field: AudienceField, _ dice: inout SeededGenerator) -> FieldPredicate {
         switch field.kind {
         case .presence: return .exists
         case .localTime: return .between(range(&dice))
@@ -35,11 +35,11 @@ struct RandomFilter {
         }
     }
 
-    private func one(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceTest {
+    private func one(_ field: AudienceField, _ dice: inout SeededGenerator) -> FieldPredicate {
         dice.isTrue(0.15) ? .exists : .oneOf((0..<dice.below(5)).map { _ in value(field, &dice) })
     }
 
-    private func ordered(_ field: AudienceField, _ dice: inout SeededGenerator) -> AudienceTest {
+    private func ordered(_ field: AudienceField, _ dice: inout SeededGenerator) -> FieldPredicate {
         if field.kind == .time, dice.isTrue(0.3) { return .within(.hours(Int64(dice.below(2_400)))) }
         return .ordered(
             dice.element(of: [AudienceOrder.less, .lessOrEqual, .greater, .greaterOrEqual]), value(field, &dice))

@@ -90,10 +90,10 @@ struct CleanUpUndoTests {
                     group.addTask { _ = try await undo(run, in: stores) }
                     for number in 0..<10 {
                         group.addTask {
-                            let removal = Removal(
+                            let deletion = Deletion(
                                 key: try stores.key("i-\(number)"), requester: .service, precondition: nil,
                                 actor: "service:test")
-                            try await stores.installations.remove(removal)
+                            try await stores.installations.delete(deletion)
                         }
                         group.addTask {
                             try await stores.register(

@@ -32,8 +32,8 @@ struct RollUpOverflowTests {
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
-            let cells = try await stores.postgres.execute(RollUpCellStatements.create(keys, mayAdd: false))
-            let numbers: [Int64] = try cells[cells.count - 1].map { try $0.decode(1) }
+            let numbers = try await RollUpCellCreation.run(
+                keys, count: RollUpCells.cellsOfAppMax, on: stores.postgres)
             #expect(Set(numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
         }

@@ -88,8 +88,8 @@ struct RollUpWriter {
     }
 
     private mutating func remove() async throws {
-        try await stores.installations.remove(
-            Removal(key: stores.key(installID), requester: .service, precondition: nil, actor: "service:test"))
+        try await stores.installations.delete(
+            Deletion(key: stores.key(installID), requester: .service, precondition: nil, actor: "service:test"))
     }
 
     private mutating func logOut() async throws {

@@ -1,18 +1,18 @@
-/// What a sender passes on of a provider's answer to one push.
+/// A provider's response to one push, as a sender reports it.
 public struct FeedbackItem: Hashable, Sendable {
     public let installID: InstallID?
-    /// Nil where the installation tells it.
+    /// Nil if the installation determines it.
     public let provider: Provider?
-    /// The token that was sent to, empty where only the installation is named. Without a provider, one for each
-    /// provider whose token it can be.
+    /// The addresses of the token; empty if the item names only an installation. Without a provider, there is one
+    /// address for each provider for which the token is valid.
     public let addresses: [TokenAddress]
-    /// In the provider's own words.
+    /// The provider's own error code.
     public let reason: String
-    /// The provider's time; nil: as of receipt.
+    /// The provider's time; nil for the time of receipt.
     public let at: Timestamp?
-    /// Of the installation, as the sender knew it.
+    /// The generation that the sender knew.
     public let generation: Int64?
-    /// Whether the verdict can change anything, whatever it turns out to be about.
+    /// Whether the table has a verdict for the reason. Without one, the item changes nothing.
     public let canMatter: Bool
 
     public init(
@@ -30,17 +30,17 @@ public struct FeedbackItem: Hashable, Sendable {
     }
 }
 
-/// The feedback of one call, of one app.
+/// The feedback of one call about one app.
 public struct Feedback: Sendable {
     public let app: AppNumber
     /// Applied in this order.
     public let items: [FeedbackItem]
-    /// Whether an item is about an installation by its name, be it that it names a token as well.
+    /// Whether an item names an installation, with or without a token.
     public let namesInstallations: Bool
     public let touchInterval: ISO8601Duration
-    /// Who asked: the role and the key's id.
+    /// The caller's role and key id.
     public let actor: String
-    /// When the call came in. It may have waited since, and evidence without a time is of then.
+    /// When the call arrived, perhaps some time ago. Evidence without a time dates from then.
     public let arrivedAt: ContinuousClock.Instant
 
     public init(of app: App, items: [FeedbackItem], actor: String, arrivedAt: ContinuousClock.Instant = .now) {
@@ -53,21 +53,21 @@ public struct Feedback: Sendable {
     }
 }
 
-/// What became of one item.
+/// The outcome of one item.
 public enum FeedbackOutcome: String, CaseIterable, Sendable {
-    /// The installation is not reachable any more.
+    /// The installation is no longer reachable.
     case unregistered
-    /// The installation is not sent to until it registers again.
+    /// The installation is not reachable until it registers again.
     case suspect
-    /// It is about an earlier registration, or the token has moved.
+    /// The item is about an earlier registration, or the token has moved.
     case outdated
-    /// Nobody holds the token, or there is no such installation.
+    /// No installation holds the token, or the installation does not exist.
     case unknown
-    /// The reason says nothing about the token, or what it says was known.
+    /// The reason says nothing about the token, or nothing new.
     case ignored
 }
 
-/// How many items came to what.
+/// The number of items of each outcome.
 public struct FeedbackCounts: Hashable, Sendable {
     private var counts: [FeedbackOutcome: Int] = [:]
 

@@ -1,6 +1,6 @@
-/// An installation as far as a verdict on its token looks at it, or changes it.
+/// The part of an installation that a verdict on its token reads or changes.
 ///
-/// Of a call of 10,000 items there are as many, which is why it is not the whole `Installation`.
+/// A call may concern 10,000 of them, so the whole `Installation` would be too large.
 public struct JudgedInstallation: Hashable, Sendable {
     public let installID: InstallID
     public let provider: Provider
@@ -9,7 +9,7 @@ public struct JudgedInstallation: Hashable, Sendable {
     public var generation: Int64
     /// The generation after the last registration.
     public let registrationGeneration: Int64
-    /// R5: the app was installed anew.
+    /// R5: the app was reinstalled.
     public let isProbablyReplaced: Bool
     /// When a registration was last recorded.
     public let lastSeenAt: Timestamp
@@ -28,7 +28,7 @@ public struct JudgedInstallation: Hashable, Sendable {
         self.lastSeenAt = lastSeenAt
     }
 
-    /// Where the provider finds it, unless it holds no token.
+    /// Nil if it holds no token.
     public func address(in app: AppNumber) -> TokenAddress? {
         tokenSHA256.map { TokenAddress(app: app, provider: provider, sha256: $0) }
     }

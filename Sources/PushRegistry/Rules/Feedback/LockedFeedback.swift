@@ -1,20 +1,20 @@
-/// The installations that a batch of feedback is about, and the rules for what a provider's verdict makes of them (R9,
-/// and R5 where an installation is probably replaced).
+/// The installations that a batch of feedback concerns, and the rules by which verdicts change them (R9; R5 for those
+/// that are probably replaced).
 ///
-/// A value without I/O: a store loads, applies the items in their order, and writes what `changes` then says. Later
-/// items see what earlier ones did. The store sees to it that nobody else changes the installations meanwhile: it locks
-/// them, or writes only if they are what they were.
+/// A value without I/O: a store loads the rows, applies the items in order and writes `changes`. Later items see the
+/// effects of earlier ones. The store must exclude concurrent changes: it locks the rows, or writes them only if they
+/// have not changed.
 public struct LockedFeedback: Sendable {
-    /// One change of state. It raises the generation by one, and the event that records it is named after the state.
+    /// One change of state. It increments the generation and is recorded by an event named after the new state.
     public struct Step: Hashable, Sendable {
         public let from: InstallationState
         public let to: InstallationState
         public let reason: TokenEvent.Reason
     }
 
-    /// What becomes of one installation.
+    /// The changes of one installation.
     public struct Change: Sendable {
-        /// Its index in the installations that were given.
+        /// The index in the `installations` of `init`.
         public let index: Int
         public let before: JudgedInstallation
         public fileprivate(set) var after: JudgedInstallation
@@ -24,19 +24,19 @@ public struct LockedFeedback: Sendable {
     private let app: AppNumber
     private let touchInterval: ISO8601Duration
     private let receivedAt: Timestamp
-    private var present: [JudgedInstallation]
+    private var current: [JudgedInstallation]
     private let indices: [InstallID: Int]
     private var holders: [TokenAddress: Int] = [:]
     private var changesByIndex: [Int: Change] = [:]
 
     /// - Parameters:
-    ///   - installations: every row of the app that an item names, or that holds an item's token.
-    ///   - receivedAt: when the feedback came in. A repetition after a lost race must not make its evidence younger.
+    ///   - installations: every row of the app that an item names or that holds an item's token.
+    ///   - receivedAt: when the call arrived. A retry after a lost race must not make the evidence younger.
     public init(_ feedback: Feedback, on installations: [JudgedInstallation], receivedAt: Timestamp) {
         app = feedback.app
         touchInterval = feedback.touchInterval
         self.receivedAt = receivedAt
-        present = installations
+        current = installations
         indices = Dictionary(
             uniqueKeysWithValues: feedback.namesInstallations
                 ? installations.indices.map { (installations[$0].installID, $0) } : [])
@@ -46,7 +46,7 @@ public struct LockedFeedback: Sendable {
         }
     }
 
-    /// What has to be written, in lock order.
+    /// The rows to write, in lock order.
     public var changes: [Change] {
         changesByIndex.values.sorted { $0.before.installID.rawValue < $1.before.installID.rawValue }
     }
@@ -54,66 +54,66 @@ public struct LockedFeedback: Sendable {
     public mutating func apply(_ item: FeedbackItem) -> FeedbackOutcome {
         guard item.canMatter else { return .ignored }
         switch subject(of: item) {
-        case .nobody:
+        case .unknown:
             return .unknown
-        case .somethingElse:
+        case .moved:
             return .outdated
         case .installation(let index):
-            guard let verdict = VerdictTable.verdict(on: item.reason, by: present[index].provider) else {
+            guard let verdict = VerdictTable.verdict(on: item.reason, by: current[index].provider) else {
                 return .ignored
             }
-            guard let state = conclusion(from: verdict, item, on: present[index]) else { return .outdated }
-            return conclude(state, verdict, on: index)
+            guard let state = newState(from: verdict, item, on: current[index]) else { return .outdated }
+            return apply(state, verdict, to: index)
         }
     }
 
     private enum Subject {
         case installation(Int)
-        /// The token has moved, or the installation has another one by now.
-        case somethingElse
-        case nobody
+        /// The token moved to another installation, or the installation has another token now.
+        case moved
+        case unknown
     }
 
     private func subject(of item: FeedbackItem) -> Subject {
         let holder = item.addresses.lazy.compactMap { holders[$0] }.first
-        guard let installID = item.installID else { return holder.map(Subject.installation) ?? .nobody }
-        guard let index = indices[installID] else { return holder == nil ? .nobody : .somethingElse }
-        guard present[index].tokenSHA256 != nil,
+        guard let installID = item.installID else { return holder.map(Subject.installation) ?? .unknown }
+        guard let index = indices[installID] else { return holder == nil ? .unknown : .moved }
+        guard current[index].tokenSHA256 != nil,
             item.addresses.isEmpty || item.addresses.contains(where: { holders[$0] == index }),
-            item.provider == nil || item.provider == present[index].provider
-        else { return .somethingElse }
+            item.provider == nil || item.provider == current[index].provider
+        else { return .moved }
         return .installation(index)
     }
 
-    /// The state that the evidence leads to; nil where the installation registered after it (fine print 22 and 24).
-    private func conclusion(
+    /// The state that follows from the evidence; nil if the installation registered after it (fine print 22 and 24).
+    private func newState(
         from verdict: Verdict, _ item: FeedbackItem, on subject: JudgedInstallation
     ) -> InstallationState? {
         let evidenceAt = min(item.at ?? receivedAt, receivedAt)
         guard evidenceAt > subject.lastSeenAt else { return nil }
-        // A verdict's own change of state raises the generation and does not make its successors old.
+        // Verdicts raise the generation too; only a registration makes later feedback outdated.
         if let generation = item.generation,
             generation < subject.registrationGeneration || generation > subject.generation
         {
             return nil
         }
-        // Within the touch interval an unchanged registration may have gone unrecorded after the evidence.
-        let isSettled = evidenceAt >= subject.lastSeenAt.advanced(by: touchInterval)
-        return verdict == .dead && isSettled ? .unregistered : .suspect
+        // Within the touch interval, an unchanged registration after the evidence may not have been recorded.
+        let isConclusive = evidenceAt >= subject.lastSeenAt.advanced(by: touchInterval)
+        return verdict == .dead && isConclusive ? .unregistered : .suspect
     }
 
-    private mutating func conclude(_ state: InstallationState, _ verdict: Verdict, on index: Int) -> FeedbackOutcome {
-        let present = present[index]
+    private mutating func apply(_ state: InstallationState, _ verdict: Verdict, to index: Int) -> FeedbackOutcome {
+        let before = current[index]
         if state == .unregistered {
-            guard present.state != .unregistered else { return .ignored }
-            if present.isProbablyReplaced { retire(index) } else { change(index, .unregistered, .tokenDead) }
+            guard before.state != .unregistered else { return .ignored }
+            if before.isProbablyReplaced { retire(index) } else { change(index, .unregistered, .tokenDead) }
             return .unregistered
         }
-        // A suspicion ends the sending. Where nothing is sent anyhow it would only hide why.
-        guard present.state == .active || present.state == .suspect && present.isProbablyReplaced else {
+        // `suspect` stops the sending. In a state that already does, it would only hide the reason.
+        guard before.state == .active || before.state == .suspect && before.isProbablyReplaced else {
             return .ignored
         }
-        if present.isProbablyReplaced {
+        if before.isProbablyReplaced {
             retire(index)
         } else {
             change(index, .suspect, verdict == .dead ? .recentlySeen : .tokenRefused)
@@ -121,19 +121,19 @@ public struct LockedFeedback: Sendable {
         return .suspect
     }
 
-    /// R5, fine print 11: the app was installed anew, and now a verdict fails the older installation's token.
+    /// R5, fine print 11: the app was reinstalled, and a verdict now confirms that the older token no longer works.
     private mutating func retire(_ index: Int) {
-        if let address = present[index].address(in: app) { holders[address] = nil }
+        if let address = current[index].address(in: app) { holders[address] = nil }
         change(index, .superseded, .reinstalled)
     }
 
     private mutating func change(_ index: Int, _ state: InstallationState, _ reason: TokenEvent.Reason) {
-        let before = present[index]
-        present[index].state = state
-        present[index].generation += 1
-        if state == .superseded { present[index].tokenSHA256 = nil }
+        let before = current[index]
+        current[index].state = state
+        current[index].generation += 1
+        if state == .superseded { current[index].tokenSHA256 = nil }
         changesByIndex[index, default: Change(index: index, before: before, after: before, steps: [])]
-            .add(Step(from: before.state, to: state, reason: reason), present[index])
+            .add(Step(from: before.state, to: state, reason: reason), current[index])
     }
 }
 

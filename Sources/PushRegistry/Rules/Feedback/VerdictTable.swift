@@ -1,23 +1,21 @@
-/// What a provider's word about a token is worth (R9).
+/// What a provider's error code says about a token (R9).
 public enum Verdict: String, CaseIterable, Sendable {
-    /// The provider does not know the token any more.
+    /// The token is no longer valid.
     case dead
-    /// The provider refuses the token, but the fault may be a wrong environment, app or sender: a fault of
-    /// configuration.
+    /// The provider refuses the token, but a wrong environment, app or sender may be the cause.
     case doubtful
 }
 
-/// R9: the words of the providers that count. Whatever is not in here changes nothing.
+/// R9: the error codes of providers that have an effect. Other codes change nothing.
 ///
-/// Data with a version: a change of a row is a new version. The page `FeedbackVerdicts` shows the same rows; a test
-/// holds it to them.
+/// A change of a row increments the version. A test compares the page `FeedbackVerdicts` with these rows.
 public enum VerdictTable {
     public struct Row: Hashable, Sendable {
         public let providers: [Provider]
-        /// As the provider writes it, exactly. Numbers are written as digits.
+        /// Exactly as the provider writes it; numbers as digits.
         public let reason: String
         public let verdict: Verdict
-        /// What the provider means by it.
+        /// The meaning according to the provider.
         public let meaning: String
     }
 
@@ -26,11 +24,11 @@ public enum VerdictTable {
     public static let rows = [
         Row(
             providers: apple, reason: "Unregistered", verdict: .dead,
-            meaning: "410: the app was removed, or notifications are not wanted any more"),
+            meaning: "410: the app was removed, or the user disabled notifications"),
         Row(providers: apple, reason: "ExpiredToken", verdict: .dead, meaning: "410: the token has expired"),
         Row(
             providers: apple, reason: "BadDeviceToken", verdict: .doubtful,
-            meaning: "400: no token, or one of the other environment"),
+            meaning: "400: not a token, or one of the other environment"),
         Row(
             providers: apple, reason: "DeviceTokenNotForTopic", verdict: .doubtful,
             meaning: "400: a token of another app"),
@@ -42,26 +40,26 @@ public enum VerdictTable {
             meaning: "403: a token of another sender"),
         Row(
             providers: [.fcm], reason: "INVALID_ARGUMENT", verdict: .doubtful,
-            meaning: "400: not a token, where the fault is the token's and not the payload's"),
+            meaning: "400: not a token (only if the payload is not at fault)"),
         Row(
             providers: [.huawei], reason: "80300007", verdict: .doubtful,
-            meaning: "all tokens of the call are invalid"),
+            meaning: "all tokens of the request are invalid"),
         Row(
             providers: [.webPush], reason: "404", verdict: .dead,
             meaning: "the subscription is not known (RFC 8030, section 7.3)"),
         Row(
             providers: [.webPush], reason: "410", verdict: .dead,
-            meaning: "the subscription has gone"),
+            meaning: "the subscription no longer exists"),
     ]
 
     private static let apple: [Provider] = [.apns, .apnsSandbox]
 
-    /// Nil for what changes nothing.
+    /// Nil for a reason without a row.
     public static func verdict(on reason: String, by provider: Provider) -> Verdict? {
         verdicts[provider]?[reason]
     }
 
-    /// Whether any provider's verdict has this name.
+    /// Whether any provider has a row with this reason.
     static func names(_ reason: String) -> Bool {
         verdicts.values.contains { $0[reason] != nil }
     }

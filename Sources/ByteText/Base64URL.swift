@@ -1,0 +1,69 @@
+/// A text in base64url (RFC 4648, section 5). Unused bits of the last digit must be zero, so that each value has one
+/// text without padding.
+public struct Base64URL {
+    public let bytes: [UInt8]
+    /// Without padding.
+    public let text: String
+
+    public init?(_ padded: String) {
+        let digits = padded.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()
+        let padding = padded.utf8.count - digits.count
+        guard padding == 0 || (padding <= 2 && padded.utf8.count % 4 == 0), digits.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for digit in digits {
+            guard let value = Self.value(of: digit) else { return nil }
+            bits = bits << 6 | value
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+                bits &= (1 << UInt32(bitCount)) - 1
+            }
+        }
+        guard bits == 0 else { return nil }
+        self.bytes = bytes
+        text = String(decoding: digits, as: UTF8.self)
+    }
+
+    private static func value(of digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}
+
+extension Base64URL {
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// The digits of some bytes, without padding.
+    public static func text(of bytes: some Collection<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 4 / 3 + 3)
+        var (bits, bitCount) = (UInt32(0), 0)
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6 {
+                bitCount -= 6
+                text.append(digits[Int(bits >> UInt32(bitCount) & 63)])
+            }
+            bits &= (1 << UInt32(bitCount)) - 1
+        }
+        if bitCount > 0 { text.append(digits[Int(bits << UInt32(6 - bitCount) & 63)]) }
+        return text
+    }
+}
+
+extension String {
+    /// The base64url digits of bytes, without padding.
+    public init(base64URL bytes: some Collection<UInt8>) {
+        self.init(decoding: Base64URL.text(of: bytes), as: UTF8.self)
+    }
+}

@@ -1,0 +1,89 @@
+import EventLoop
+import HTTPTypes
+import HTTPWire
+import Logging
+
+/// What the connections of one loop share. Used on its loop only.
+final class LoopContext: @unchecked Sendable {
+    /// Bytes read from a socket at once.
+    static let readBytesMax = 64 * 1024
+    /// The largest output buffer kept for the next response.
+    static let spareBytesMax = 64 * 1024
+
+    let loop: EventLoop
+    let configuration: HTTPServerConfiguration
+    let rules: ConnectionRules
+    let application: Application
+    let logger: Logger
+    let handlers: HandlerTasks
+    let memory: MemoryBudget
+    let idle = IdleConnections()
+    /// Set once, when the server begins to stop: from then on every response is its connection's last.
+    var isDraining = false
+
+    let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytesMax, alignment: 16)
+    var date = ResponseDate()
+    /// One output buffer that moves from connection to connection: idle connections have none, and a response usually
+    /// allocates none.
+    var spareOutput: [UInt8] = []
+    private var random = BufferedRandom()
+
+    init(loop: EventLoop, configuration: HTTPServerConfiguration, application: Application, logger: Logger) {
+        self.loop = loop
+        self.configuration = configuration
+        self.application = application
+        self.logger = logger
+        rules = ConnectionRules(configuration)
+        handlers = HandlerTasks(loop: loop)
+        memory = MemoryBudget(bytesMax: configuration.heldBytesMax)
+    }
+
+    deinit { readBuffer.deallocate() }
+
+    func makeRequestID() -> RequestID {
+        .generated(random.next(), random.next())
+    }
+
+    /// Keeps the memory of an empty output buffer for the next response.
+    func recycle(_ output: consuming [UInt8]) {
+        guard output.capacity > spareOutput.capacity, output.capacity <= Self.spareBytesMax else { return }
+        spareOutput = output
+    }
+
+    func clientAddress(_ head: RequestHead, peer: IPAddress) -> IPAddress {
+        configuration.trustedProxies.isEmpty ? peer : configuration.clientAddress(head, peer: peer)
+    }
+
+    func render(_ problem: Problem, _ requestID: RequestID) -> ServerResponse {
+        application.renderProblem(problem, requestID)
+    }
+}
+
+// MARK: - Observing and logging
+
+extension LoopContext {
+    func observe(_ exchange: Exchange) {
+        guard let observer = application.observer else { return }
+        observer.didFinish(
+            FinishedRequest(
+                head: exchange.head, routePattern: exchange.endpoint?.pattern, requestID: exchange.requestID,
+                clientAddress: exchange.clientAddress, status: exchange.status,
+                duration: exchange.head == nil ? .zero : .now - exchange.start,
+                requestBodyBytes: exchange.bodyByteCount, responseBodyBytes: exchange.responseBodyByteCount,
+                isComplete: exchange.isComplete))
+    }
+
+    func report(_ error: ResponseError, of exchange: Exchange) {
+        logger.error(
+            "response cannot be sent", metadata: ["requestId": "\(exchange.requestID)", "error": "\(error)"])
+    }
+
+    func logFailure(_ error: any Error, of exchange: Exchange) {
+        logger.error(
+            exchange.status == nil ? "handler failed" : "streamed response failed",
+            metadata: [
+                "requestId": "\(exchange.requestID)", "route": "\(exchange.endpoint?.pattern ?? "")",
+                "error": "\(error)",
+            ])
+    }
+}

@@ -1,0 +1,148 @@
+import EventLoop
+import Glibc
+import HTTPWire
+import Logging
+
+/// The part of a server that lives on one loop: its listeners, its application, its connections, and the tasks of its
+/// handlers, which are children of the task that calls ``run(_:)``.
+actor LoopServer {
+    /// What the servers of all loops share.
+    struct Shared: Sendable {
+        let configuration: HTTPServerConfiguration
+        let limits: ConnectionLimits
+        let tls: ReloadableTLSContext?
+        let logger: Logger
+        let makeApplication: @Sendable (EventLoop) -> Application
+    }
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let shared: Shared
+    private var context: LoopContext?
+    private var listeners: [Listener] = []
+    private var connections: [ObjectIdentifier: HTTPConnection] = [:]
+    private var isDraining = false
+    private var drainTimer: LoopTimer?
+
+    init(_ loop: EventLoop, _ shared: Shared) {
+        self.loop = loop
+        self.shared = shared
+    }
+
+    /// Serves until the last connection and the last handler have ended after `drain` or `abort`.
+    ///
+    /// Cancelling the calling task would cancel all handlers at once.
+    func run(_ sockets: [ListeningSocket]) async {
+        guard !isDraining else { return }
+        let context = LoopContext(
+            loop: loop, configuration: shared.configuration, application: shared.makeApplication(loop),
+            logger: shared.logger)
+        self.context = context
+        start(sockets)
+        await context.handlers.run()
+    }
+
+    private func start(_ sockets: [ListeningSocket]) {
+        listeners = sockets.map { socket in
+            Listener(socket, loop: loop, limits: shared.limits, logger: shared.logger) { [weak self] event in
+                self?.assumeIsolated { $0.handle(event) } ?? false
+            }
+        }
+        for listener in listeners { listener.assumeIsolated { $0.start() } }
+    }
+
+    /// - Returns: for `needsRoom`, whether there is room now.
+    private func handle(_ event: Listener.Event) -> Bool {
+        switch event {
+        case .accepted(let descriptor, let address): accept(descriptor, address)
+        case .needsRoom: return makeRoom()
+        }
+        return true
+    }
+
+    private func accept(_ descriptor: CInt, _ address: SocketAddress) {
+        guard let context else { return }
+        guard shared.limits.add(address.ip) else { return refuse(descriptor, context) }
+        guard let transport = makeTransport(descriptor) else { return shared.limits.remove(address.ip) }
+        let connection = HTTPConnection(transport, address: address, context: context) { [weak self] connection in
+            self?.assumeIsolated { $0.remove(connection) }
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        connection.start()
+    }
+
+    /// Nil if memory is exhausted; the descriptor is then closed.
+    private func makeTransport(_ descriptor: CInt) -> (any Transport)? {
+        guard let tls = shared.tls else { return PlainTransport(descriptor: descriptor) }
+        return TLSTransport(descriptor: descriptor, context: tls.context(now: loop.now))
+    }
+
+    /// Closes a connection beyond its network's limit. A plain-text client gets a response; a refusal is not worth a
+    /// TLS handshake. The refused connection takes no slot and does not linger, so that a flood of them costs little; a
+    /// client that is still sending may see a reset instead.
+    private func refuse(_ descriptor: CInt, _ context: LoopContext) {
+        let transport = PlainTransport(descriptor: descriptor)
+        defer { transport.close(reset: false) }
+        guard shared.tls == nil else { return }
+        _ = transport.read(into: context.readBuffer)
+        let response = context.render(.tooManyConnections, context.makeRequestID())
+        guard case .bytes(let body) = response.body else { return }
+        var bytes: [UInt8] = []
+        try? ResponseEncoder.closing.encode(
+            response.status, response.fields, body: body.span, date: context.date.value(), into: &bytes)
+        _ = bytes.withUnsafeBytes { transport.write($0) }
+        transport.finishWriting()
+    }
+
+    /// Closes the longest idle connection.
+    private func makeRoom() -> Bool {
+        guard let idle = context?.idle.longestIdle else { return false }
+        idle.evict()
+        return true
+    }
+
+    private func remove(_ connection: HTTPConnection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        shared.limits.remove(connection.address.ip)
+        for listener in listeners { listener.assumeIsolated { $0.resume() } }
+        endIfDone()
+    }
+}
+
+// MARK: - Stopping
+
+extension LoopServer {
+    /// Accepts no more connections, finishes the requests in flight, and ends. At the deadline the rest is cut.
+    func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        context?.isDraining = true
+        for listener in listeners {
+            listener.assumeIsolated { $0.stop { [weak self] in self?.assumeIsolated { $0.remove(listener) } } }
+        }
+        drainTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.abort() } }
+        drainTimer?.set(after: shared.configuration.deadlines.drain)
+        for connection in connections.values { connection.drain() }
+        endIfDone()
+    }
+
+    /// Closes everything at once.
+    func abort() {
+        drain()
+        for listener in listeners { listener.assumeIsolated { $0.close() } }
+        for connection in connections.values { connection.abort() }
+    }
+
+    private func remove(_ listener: Listener) {
+        listeners.removeAll { $0 === listener }
+        endIfDone()
+    }
+
+    private func endIfDone() {
+        guard isDraining, connections.isEmpty, listeners.isEmpty else { return }
+        drainTimer?.unset()
+        drainTimer = nil
+        context?.handlers.stop()
+    }
+}

@@ -1,0 +1,61 @@
+public import HTTPTypes
+
+extension RequestHead {
+    /// The value of a field, decoded as UTF-8; invalid bytes become U+FFFD.
+    ///
+    /// Several lines are joined in order with a comma and a space (RFC 9110 section 5.3), Cookie with a semicolon (RFC
+    /// 6265 section 4.2.1). Host, Content-Length, Content-Type, Authorization and Origin occur at most once: the parser
+    /// refuses repetitions.
+    public subscript(_ name: HTTPField.Name) -> String? {
+        if let only = bytes(of: name) { return String(decoding: only, as: UTF8.self) }
+        let values = values(of: name)
+        return values.isEmpty ? nil : values.joined(separator: name == .cookie ? "; " : ", ")
+    }
+
+    /// The value of each line of a field, in order.
+    public func values(of name: HTTPField.Name) -> [String] {
+        var values: [String] = []
+        forEachLine(of: name) { line in
+            values.append(String(decoding: slice(line.value), as: UTF8.self))
+        }
+        return values
+    }
+
+    /// The bytes of a field's value, without allocating a string; nil unless there is exactly one line.
+    public func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
+        var found: FieldLine?
+        var count = 0
+        forEachLine(of: name) { line in
+            found = line
+            count += 1
+        }
+        return count == 1 ? found.map { slice($0.value) } : nil
+    }
+
+    public func contains(_ name: HTTPField.Name) -> Bool {
+        var isFound = false
+        forEachLine(of: name) { _ in isFound = true }
+        return isFound
+    }
+
+    /// All fields, in order.
+    public var fields: HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(storage.lines.count)
+        for line in storage.lines {
+            guard let name = HTTPField.Name(String(decoding: slice(line.name), as: UTF8.self)) else { continue }
+            fields.append(HTTPField(name: name, lenientValue: slice(line.value)))
+        }
+        return fields
+    }
+
+    private func forEachLine(of name: HTTPField.Name, _ body: (FieldLine) -> Void) {
+        let bytes = storage.bytes
+        let head = bytes.span.extracting(storage.start...)
+        let canonicalName = name.canonicalName
+        let length = canonicalName.utf8.count
+        for line in storage.lines where line.name.count == length && head.extracting(line.name).isToken(canonicalName) {
+            body(line)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+extension Snapshot {
+    /// The input of the snapshot's digest. Two snapshots have the same bytes exactly if they are equal: the first byte
+    /// is the version of the format, then every field follows with its length before it, in a fixed order.
+    public var canonicalBytes: [UInt8] {
+        var writer = SettingsWriter(bytes: CanonicalBytes(version: 1))
+        var settings = settings
+        settings.visitAll(&writer)
+        device.append(to: &writer.bytes)
+        return writer.bytes.bytes
+    }
+}
+
+/// An unambiguous encoding: two different lists of fields never have the same bytes.
+public struct CanonicalBytes: Sendable {
+    public private(set) var bytes: [UInt8] = []
+
+    public init(version: UInt8) {
+        bytes.reserveCapacity(1_024)
+        bytes.append(version)
+    }
+
+    public mutating func append(_ field: some Collection<UInt8>) {
+        append(length: field.count)
+        bytes.append(contentsOf: field)
+    }
+
+    public mutating func append(_ text: String) {
+        append(text.utf8)
+    }
+
+    /// A missing field differs from an empty one.
+    public mutating func append(_ text: String?) {
+        if let text { append(text) } else { append(length: 0xFFFF_FFFF) }
+    }
+
+    public mutating func append(_ number: Int64) {
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    public mutating func append(length: Int) {
+        withUnsafeBytes(of: UInt32(length).littleEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+private struct SettingsWriter: NotificationSettingsVisitor {
+    var bytes: CanonicalBytes
+
+    mutating func visit<Setting: OpenSetting>(_ name: StaticString, _ setting: inout Setting) {
+        bytes.append(setting.rawValue)
+    }
+
+    mutating func visit(_ name: StaticString, _ flag: inout Bool?) {
+        bytes.append(flag.map { $0 ? "true" : "false" })
+    }
+}
+
+extension Device {
+    fileprivate func append(to bytes: inout CanonicalBytes) {
+        for text in [keychainID, vendorID, advertisingID, appVersion, language, region, carrier, appStore] {
+            bytes.append(text)
+        }
+        for text in [deviceModel, systemName, systemVersion, locale.text, timeZoneID] { bytes.append(text) }
+        bytes.append(Int64(timeZoneOffset))
+        bytes.append(length: languages.count)
+        for language in languages { bytes.append(language) }
+        bytes.append(length: location == nil ? 0 : 1)
+        guard let location else { return }
+        bytes.append(Int64(bitPattern: location.latitude.bitPattern))
+        bytes.append(Int64(bitPattern: location.longitude.bitPattern))
+    }
+}

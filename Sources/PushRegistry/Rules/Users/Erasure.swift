@@ -1,0 +1,40 @@
+/// The erasure of a user: `DELETE …/users/{userId}`.
+///
+/// It deletes the user's installations with their snapshots, and the user's snapshots of installations that now belong
+/// to others. It ends all sessions and removes the user from history. History keeps the token's hash and the
+/// generations, which explain later what was sent to a token.
+public struct Erasure: Sendable {
+    public let app: AppNumber
+    public let userID: UserID
+    /// The caller's role and key id, never the user.
+    public let actor: String
+
+    public init(app: AppNumber, userID: UserID, actor: String) {
+        self.app = app
+        self.userID = userID
+        self.actor = actor
+    }
+
+    /// The event of an installation that is deleted. It names no user.
+    public func event(removing present: Installation, at now: Timestamp) -> TokenEvent {
+        let after = present.unbound(at: now)
+        return TokenEvent(
+            .erased, .userErased, by: actor, at: present.notBefore(now), from: present, to: after, previousUserID: nil)
+    }
+
+    /// The numbers of deleted and changed rows.
+    public struct Receipt: Sendable {
+        public let installations: Int
+        public let snapshots: Int
+        /// Events from which the user was removed.
+        public let events: Int
+        public let erasedAt: Timestamp
+
+        public init(installations: Int, snapshots: Int, events: Int, erasedAt: Timestamp) {
+            self.installations = installations
+            self.snapshots = snapshots
+            self.events = events
+            self.erasedAt = erasedAt
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// The tombstones that concern one batch of registrations, and the rule that an ended session stays ended (R7).
+///
+/// It is complete for every registration of the batch that sets an owner. The transaction that loads it holds the locks
+/// that a logout of these users and sessions needs.
+public struct SignOuts: Sendable {
+    /// A user of an app.
+    public struct User: Hashable, Sendable {
+        public let app: AppNumber
+        public let userID: UserID
+
+        public init(app: AppNumber, userID: UserID) {
+            self.app = app
+            self.userID = userID
+        }
+    }
+
+    /// A session of an app.
+    public struct Session: Hashable, Sendable {
+        public let app: AppNumber
+        public let sessionID: SessionID
+
+        public init(app: AppNumber, sessionID: SessionID) {
+            self.app = app
+            self.sessionID = sessionID
+        }
+    }
+
+    /// A user's logout of one installation. Without a session, it ends the credentials that were issued before it.
+    public struct OnInstallation: Hashable, Sendable {
+        public let key: InstallationKey
+        public let userID: UserID
+        public let sessionID: SessionID?
+
+        public init(key: InstallationKey, userID: UserID, sessionID: SessionID?) {
+            self.key = key
+            self.userID = userID
+            self.sessionID = sessionID
+        }
+    }
+
+    /// When all sessions of a user were ended.
+    public var users: [User: Timestamp] = [:]
+    /// When sessions were ended on all installations.
+    public var endedSessions: [Session: Timestamp] = [:]
+    /// When a session was excepted from the end of its user's sessions.
+    public var keptSessions: [Session: Timestamp] = [:]
+    /// When a session was first seen with the user that the batch names.
+    public var seenSessions: [Session: Timestamp] = [:]
+    /// When users were logged out of installations.
+    public var installations: [OnInstallation: Timestamp] = [:]
+
+    public init() {}
+
+    /// Whether the registration's session has ended, or its credential was issued before a logout.
+    func forbids(_ registration: Registration, at now: Timestamp) -> Bool {
+        guard let owner = registration.owner else { return false }
+        let credential = UserCredential(owner: owner, issuedAt: registration.credentialIssuedAt)
+        return hasEnded(credential, on: registration.key, remembering: registration.sessionTombstones, at: now)
+    }
+
+    /// Whether the credential's session has ended, or the credential was issued before a logout.
+    ///
+    /// - Parameters:
+    ///   - key: the installation of the call: logouts of it count as well.
+    ///   - tombstones: how long tombstones are kept; older logouts do not count.
+    public func hasEnded(
+        _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration,
+        at now: Timestamp
+    ) -> Bool {
+        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: tombstones) }
+        return sessionEnds(of: credential.owner, on: key).contains(where: isRemembered)
+            || logouts(after: credential, on: key).contains(where: isRemembered)
+    }
+
+    /// When the session was ended: on this installation, on all installations, or with all of the user's sessions.
+    private func sessionEnds(of owner: Owner, on key: InstallationKey) -> [Timestamp] {
+        guard let session = owner.session else { return [] }
+        let here = OnInstallation(key: key, userID: owner.userID, sessionID: session.id)
+        let everywhere = Session(app: key.app, sessionID: session.id)
+        let withUser = logout(of: owner, in: key.app).flatMap { logout in
+            seenSessions[everywhere].flatMap { $0 < logout ? logout : nil }
+        }
+        return [installations[here], endedSessions[everywhere], withUser].compactMap(\.self)
+    }
+
+    /// When all sessions of the user were ended, unless this one was excepted.
+    private func logout(of owner: Owner, in app: AppNumber) -> Timestamp? {
+        let kept = owner.session.flatMap { keptSessions[Session(app: app, sessionID: $0.id)] }
+        return users[User(app: app, userID: owner.userID)].flatMap { logout in
+            kept.map { $0 < logout } ?? true ? logout : nil
+        }
+    }
+
+    /// The logouts after the credential was issued; empty for a credential without `iat`.
+    private func logouts(after credential: UserCredential, on key: InstallationKey) -> [Timestamp] {
+        guard let issuedAt = credential.issuedAt else { return [] }
+        let owner = credential.owner
+        let here = installations[OnInstallation(key: key, userID: owner.userID, sessionID: nil)]
+        return [here, logout(of: owner, in: key.app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+    }
+}
+
+/// What a user's JWT proves: user and session, and its `iat` if it has one.
+public struct UserCredential: Hashable, Sendable {
+    public let owner: Owner
+    public let issuedAt: Timestamp?
+
+    public init(owner: Owner, issuedAt: Timestamp?) {
+        self.owner = owner
+        self.issuedAt = issuedAt
+    }
+}
+
+extension Timestamp {
+    /// Whether this lies in an earlier second: `iat` has whole seconds.
+    func isInEarlierSecond(than other: Timestamp) -> Bool {
+        microseconds.secondsRoundedDown < other.microseconds.secondsRoundedDown
+    }
+}
+
+extension Int64 {
+    fileprivate var secondsRoundedDown: Int64 { (self - (self % 1_000_000 + 1_000_000) % 1_000_000) / 1_000_000 }
+}

@@ -1,0 +1,29 @@
+/// An API key of one app. The registry stores only the SHA-256 of its secret.
+public struct APIKey: Sendable {
+    public let id: String
+    public let app: AppNumber
+    public let name: String
+    public let roles: Set<Role>
+    public let secretSHA256: [UInt8]
+    public let createdAt: Timestamp
+    public let revokedAt: Timestamp?
+
+    public init(
+        id: String, app: AppNumber, name: String, roles: Set<Role>, secretSHA256: [UInt8], createdAt: Timestamp,
+        revokedAt: Timestamp?
+    ) {
+        self.id = id
+        self.app = app
+        self.name = name
+        self.roles = roles
+        self.secretSHA256 = secretSHA256
+        self.createdAt = createdAt
+        self.revokedAt = revokedAt
+    }
+}
+
+/// Records the last use of keys.
+public protocol KeyUseRecorder: Sendable {
+    /// Does not wait for the database. The time is stored with hour precision and may be lost when the process ends.
+    func record(_ keyID: String, at time: Timestamp)
+}

@@ -1,0 +1,32 @@
+/// An app and its policy.
+public struct App: Sendable {
+    public let number: AppNumber
+    public let id: AppID
+    public let policy: AppPolicy
+    /// Identifies the stored policy, for conditional changes: every change gives it a new value. Empty outside of a
+    /// directory.
+    public let revision: String
+
+    public init(number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "") {
+        self.number = number
+        self.id = id
+        self.policy = policy
+        self.revision = revision
+    }
+}
+
+/// An app whose stored policy this version of the service cannot use. Other apps are not affected.
+public struct UnusableApp: Sendable {
+    public let number: AppNumber
+    public let id: AppID
+    public let revision: String
+    /// The fault of the policy. It contains names of members, never values.
+    public let reason: String
+
+    public init(number: AppNumber, id: AppID, revision: String, reason: String) {
+        self.number = number
+        self.id = id
+        self.revision = revision
+        self.reason = reason
+    }
+}

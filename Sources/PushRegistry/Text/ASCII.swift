@@ -1,0 +1,20 @@
+/// Classes of ASCII characters. Swift's `Character` properties cover all of Unicode.
+enum ASCII {
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    static func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
+}
+
+/// The characters 0x21 to 0x7E: ASCII without space and control characters.
+enum VisibleASCII {
+    static func identifier(_ text: String, code: String) throws(InvalidValue) -> String {
+        guard (1...128).contains(text.utf8.count), contains(text) else {
+            throw InvalidValue(code: code, detail: "This must be 1 to 128 visible ASCII characters.")
+        }
+        return text
+    }
+
+    static func contains(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 &- 0x21 < 0x5E }
+    }
+}

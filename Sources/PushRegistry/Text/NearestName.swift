@@ -1,0 +1,36 @@
+/// Suggests the correct spelling of a misspelt name.
+public enum NearestName {
+    /// The nearest name; nil if more than a third of the letters differ from each name.
+    public static func of(_ text: String, among names: some Sequence<String>) -> String? {
+        guard text.utf8.count <= 64 else { return nil }
+        let letters = Array(text.lowercased().utf8)
+        let ranked = names.map { ($0, distance(letters, Array($0.lowercased().utf8))) }
+        guard let (name, distance) = ranked.min(by: { ($0.1, $0.0) < ($1.1, $1.0) }),
+            distance <= max(1, max(letters.count, name.utf8.count) / 3)
+        else { return nil }
+        return name
+    }
+
+    /// A sentence for the error of an unknown name: the nearest name, or all names.
+    public static func hint(for text: String, among names: [String]) -> String {
+        if let nearest = of(text, among: names) { return "Did you mean \(nearest)?" }
+        return "The names are: \(names.joined(separator: ", "))."
+    }
+
+    /// The number of letters to replace, add, remove or swap with a neighbour (optimal string alignment distance).
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var (before, last) = ([Int](), Array(0...right.count))
+        for (row, letter) in left.enumerated() {
+            var next = [row + 1]
+            for (column, other) in right.enumerated() {
+                var least = min(last[column + 1] + 1, next[column] + 1, last[column] + (letter == other ? 0 : 1))
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    least = min(least, before[column - 1] + 1)
+                }
+                next.append(least)
+            }
+            (before, last) = (last, next)
+        }
+        return last[right.count]
+    }
+}

@@ -1,0 +1,125 @@
+// POST /v1/apps/{app}/audience/export
+
+import HTTPServer
+import HTTPTypes
+import Logging
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    /// Streams an audience of any size in constant memory: rows are read only as fast as the client takes them. After
+    /// an error the connection is reset, so that a complete response is a complete export.
+    var exportAudience: Route {
+        Route(.post, Self.audiencePattern + "/export", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
+            let call = try await appCall(request, allowing: Self.audienceRoles)
+            let bytes = try request.jsonBody()
+            let names = try await names(for: call)
+            let body = try AudienceBody.parse(
+                bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe"]
+            ) { root in
+                try ExportOptions(root, names, call.caller)
+            }
+            let (audience, options) = (try await audience(body, of: call.app), body.options)
+            let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
+            let encoder = ExportEncoder(
+                options.fields, options.format, names, ids: ids, isSpreadsheetSafe: options.isSpreadsheetSafe)
+            let slot = try await audiences.makeExportSlot()
+            audit.read("audience export begun", options.metadata, by: call, in: request)
+            return ServerResponse(
+                .ok,
+                fields: [
+                    .contentType: options.format.mediaType,
+                    .contentDisposition:
+                        "attachment; filename=\"\(call.app.id)-audience.\(options.format.rawValue)\"",
+                ],
+                body: .stream { writer in
+                    defer { withExtendedLifetime(slot) {} }
+                    let rows = try await export(audience, encoder, after: options.after, to: writer)
+                    audit.read("audience export ended", ["rows": "\(rows)"], by: call, in: request)
+                })
+        }
+    }
+
+    /// - Returns: the number of rows.
+    private func export(
+        _ audience: Audience, _ encoder: ExportEncoder, after: InstallID?, to writer: ResponseBodyWriter
+    ) async throws -> Int {
+        var count = 0
+        try await writer.write(encoder.header)
+        try await audiences.export(audience, encoder.columns, after: after) { rows in
+            try await writer.write(try encoder.encode(rows))
+            count += rows.count
+        }
+        return count
+    }
+}
+
+/// The members `format`, `fields`, `after` and `spreadsheetSafe`.
+struct ExportOptions: Sendable {
+    let format: ExportFormat
+    let fields: [ExportField]
+    let after: InstallID?
+    /// Whether the CSV is safe to open in a spreadsheet: any client can set the carrier and the device model. True by
+    /// default for marketing, false for senders, whose programs need every byte unchanged.
+    let isSpreadsheetSafe: Bool
+
+    /// Nil after a fault.
+    ///
+    /// - Throws: 403 for fields that the caller's role must not see.
+    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
+        let format = Self.format(root)
+        let after = root.cursor("after", names)
+        let fields = try Self.fields(root, format ?? .ndjson, caller)
+        let isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
+        guard let format, let fields else { return nil }
+        self.format = format
+        self.isSpreadsheetSafe = isSpreadsheetSafe
+        self.fields = fields
+        self.after = after
+    }
+
+    private static func format(_ root: JSONObject) -> ExportFormat? {
+        guard let value = root.value("format") else { return .ndjson }
+        guard let name = value.text() else { return nil }
+        guard let format = ExportFormat(rawValue: name) else {
+            let names = ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            value.refuse(.unknownValue, "This must be one of \(names).")
+            return nil
+        }
+        return format
+    }
+
+    private static func fields(
+        _ root: JSONObject, _ format: ExportFormat, _ caller: Caller
+    ) throws(RefusedCall) -> [ExportField]? {
+        let isSender = caller.has(any: [.sender])
+        guard let value = root.value("fields") else { return ExportField.standard(sender: isSender, format) }
+        guard let array = value.array(elementsMax: .max) else { return nil }
+        var fields: [ExportField] = []
+        for element in array {
+            guard let name = element.text() else { continue }
+            guard let field = ExportField(name), field != .id || caller.has(any: [.marketing]) else {
+                let names = ExportField.names
+                element.refuse(.unknownField, "No field has this name. " + NearestName.hint(for: name, among: names))
+                continue
+            }
+            guard isSender || !field.isForSenders else {
+                throw RefusedCall(
+                    .forbidden(
+                        "The field \(name) requires a key with the role sender: it identifies or reaches a person."),
+                    caller)
+            }
+            if field == .keys, format == .csv {
+                element.refuse(.unknownField, "CSV has the fields p256dh and auth instead.")
+            }
+            if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
+            fields.append(field)
+        }
+        if !array.contains(where: { _ in true }) { value.refuse(.required, "At least one field is required.") }
+        return fields
+    }
+
+    var metadata: Logger.Metadata {
+        ["format": "\(format.rawValue)", "fields": "\(fields.map(\.name).joined(separator: ","))"]
+    }
+}

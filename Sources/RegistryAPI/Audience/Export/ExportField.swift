@@ -1,0 +1,87 @@
+import PushRegistry
+
+/// A field of a row of an export.
+enum ExportField: Hashable, Sendable {
+    case column(ExportColumn)
+    /// The keys of a Web Push subscription; in NDJSON only.
+    case keys
+    /// The opaque id that marketing gets.
+    case id
+    case cursor
+
+    /// `userId` is `.column(.userID)`: it identifies a person.
+    private static let all: [ExportField] =
+        [
+            .column(.installID), .column(.token), .column(.generation), .column(.userID), .keys, .id, .cursor,
+            .column(.keychainID), .column(.vendorID), .column(.languages), .column(.sessionID),
+            .column(.sessionExpiresAt), .column(.p256dh), .column(.auth),
+        ] + AudienceField.allCases.filter { $0 != .userID }.map { .column(.field($0)) }
+
+    static let names = all.map(\.name)
+
+    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    init?(_ name: String) {
+        guard let field = Self.byName[name] else { return nil }
+        self = field
+    }
+
+    /// The name in the API.
+    var name: String {
+        switch self {
+        case .column(.installID): "installId"
+        case .column(.token): "token"
+        case .column(.generation): "generation"
+        case .column(.userID): "userId"
+        case .column(.keychainID): "keychainId"
+        case .column(.vendorID): "vendorId"
+        case .column(.languages): "preferredLanguages"
+        case .column(.sessionID): "sessionId"
+        case .column(.sessionExpiresAt): "sessionExpiresAt"
+        case .column(.p256dh): "p256dh"
+        case .column(.auth): "auth"
+        case .keys: "keys"
+        case .column(.field(let field)): field.rawValue
+        case .id: "id"
+        case .cursor: "cursor"
+        }
+    }
+
+    /// The columns to read; at least one.
+    var columns: [ExportColumn] {
+        switch self {
+        case .column(let column): [column]
+        case .keys: [.p256dh, .auth]
+        case .id, .cursor: [.installID]
+        }
+    }
+
+    /// Whether marketing must not see the field: it identifies a person or addresses a device (R14).
+    var isForSenders: Bool {
+        switch self {
+        case .id, .cursor, .column(.field): false
+        case .keys, .column: true
+        }
+    }
+
+    /// The fields of a call that names none.
+    static func standard(sender: Bool, _ format: ExportFormat) -> [ExportField] {
+        guard sender else { return [.id, .cursor] }
+        let all: [ExportField] = [
+            .column(.installID), .column(.field(.provider)), .column(.token), .keys, .column(.generation), .cursor,
+        ]
+        return all.filter { format == .ndjson || $0 != .keys }
+    }
+}
+
+/// The file format of an export.
+public enum ExportFormat: String, CaseIterable, Sendable {
+    case ndjson, csv
+
+    var mediaType: String {
+        switch self {
+        case .ndjson: "application/x-ndjson"
+        case .csv: "text/csv; charset=utf-8"
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import PushRegistry
+import StrictJSON
+
+/// Expands the segments of an app in filters.
+struct FilterResolver: Sendable {
+    let segments: any SegmentStore
+    let links: TimeZoneLinks
+
+    /// The simplified filter with its segments expanded, and the faults of the segments.
+    func expanded(
+        _ filter: AudienceFilter, in app: AppNumber
+    ) async throws -> (filter: AudienceFilter, faults: [SegmentExpansion.Fault]) {
+        let names = Set(filter.segments.map(\.name))
+        guard !names.isEmpty else { return (filter.simplified, []) }
+        let definitions = try await segments.definitions(of: names, in: app)
+        var expansion = SegmentExpansion(try definitions.mapValues(saved))
+        return expansion.expand(filter)
+    }
+
+    /// Parses a saved filter. It was valid when it was saved.
+    func saved(_ text: String) throws -> AudienceFilter {
+        let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
+        let filter = FilterReader(links: links).filter(document.root)
+        guard document.faults.isEmpty else { throw StoreError.failed("a segment's filter cannot be read") }
+        return filter
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPServer
+import HTTPTypes
+import HTTPWire
+
+extension ServerRequest {
+    /// The body of a JSON call.
+    ///
+    /// - Parameter other: another Content-Type that the call accepts.
+    /// - Throws: 413 as `Problem`; 415 as `APIError` for a Content-Type other than JSON. A missing one is accepted.
+    func jsonBody(orAs other: StaticString? = nil) throws -> [UInt8] {
+        let body = try body
+        guard let mediaType, !mediaType.equalsIgnoringCase("application/json") else { return body }
+        if let other, mediaType.equalsIgnoringCase(other) { return body }
+        throw APIError.unsupportedMediaType(
+            ["application/json", other?.description].compactMap(\.self).joined(separator: ", "))
+    }
+
+    /// The body of a call that takes a list, and the list's form.
+    ///
+    /// - Returns: a nil form if there is no Content-Type.
+    /// - Throws: as `jsonBody`.
+    func listBody() throws -> (body: [UInt8], form: ListForm?) {
+        let body = try body
+        guard let mediaType else { return (body, nil) }
+        if mediaType.equalsIgnoringCase("application/json") { return (body, .array) }
+        let names: [StaticString] = ["application/x-ndjson", "application/ndjson"]
+        guard names.contains(where: { mediaType.equalsIgnoringCase($0) }) else {
+            throw APIError.unsupportedMediaType("application/json, application/x-ndjson")
+        }
+        return (body, .lines)
+    }
+
+    /// `Content-Type` without its parameters.
+    private var mediaType: ArraySlice<UInt8>? {
+        // RFC 9110, section 8.3.1: parameters follow a semicolon, perhaps with white space before it.
+        head.bytes(of: .contentType)?
+            .prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+    }
+}
+
+/// The form of a list in a body.
+enum ListForm {
+    /// A JSON array.
+    case array
+    /// One JSON text per line (NDJSON).
+    case lines
+}
+
+extension ArraySlice<UInt8> {
+    /// Compares with an ASCII name, ignoring case.
+    ///
+    /// - Parameter name: in lower case.
+    func equalsIgnoringCase(_ name: StaticString) -> Bool {
+        name.withUTF8Buffer { name in
+            elementsEqual(name) { byte, letter in
+                byte == letter || ((0x41...0x5A).contains(byte) && byte | 0x20 == letter)
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import PushRegistry
+import StrictJSON
+
+extension JSONObject {
+    /// Adds a fault at every member whose name is not in the list. It suggests the nearest name, or lists all names.
+    func refuseUnknownMembers(besides names: [StaticString]) {
+        let known = names.map(\.description)
+        for (name, value) in members where !known.contains(name) { value.refuseUnknownMember(name, among: known) }
+    }
+}
+
+extension JSONValue {
+    /// Adds a fault at the value of a member that does not exist.
+    func refuseUnknownMember(_ name: String, among known: [String]) {
+        refuse(.unknownMember, "No member has this name. " + NearestName.hint(for: name, among: known))
+    }
+}

@@ -1,0 +1,176 @@
+public import PostgresClient
+public import PushRegistry
+
+/// The registry on Citus: all rows of an app lie in shards beside each other on one node, and apps spread over nodes.
+public struct Distribution: Sendable {
+    /// The tables that have an app's rows. The others lie beside the first one.
+    static let tables =
+        [
+            "installation", "token_holder", "installation_owner", "user_guard", "session", "installation_logout",
+            "token_event", "settings_snapshot", "dropped_history", "rollup_text", "rollup_cell", "rollup_delta",
+            "rollup_expiry", "rollup_state", "rollup_size", "cleanup_change",
+        ] + RollUpLevel.all.map(\.tableName)
+
+    /// Tables with a copy on every node: statements join them with an app's rows.
+    static let referenceTables = ["known_time_zone"]
+
+    public typealias Node = String
+
+    /// What `distribute` does.
+    public struct Plan: Sendable {
+        public let version: String
+        public let nodes: [String]
+        public let shards: Int
+        /// The tables that are not distributed yet.
+        public let tables: [String]
+        public let referenceTables: [String]
+        /// Sessions of services, which must end first.
+        public let sessions: Int
+
+        public var isDone: Bool { tables.isEmpty && referenceTables.isEmpty }
+    }
+
+    private let configuration: PostgresConfiguration
+
+    public init(_ configuration: PostgresConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Whether apps are distributed over nodes.
+    public static func exists(in configuration: PostgresConfiguration) async throws -> Bool {
+        try await PostgresSession.withSession(configuration) { try exists($0) }
+    }
+
+    static func exists(_ session: PostgresSession) throws -> Bool {
+        guard try !session.execute(PostgresStatement(DistributionStatements.isInstalled)).isEmpty else { return false }
+        return try session.execute(DistributionStatements.isDistributed)[0].decode(0)
+    }
+
+    /// - Throws: `DistributionError`, `PostgresError`.
+    public func plan(shards: Int) async throws -> Plan {
+        try await PostgresSession.withSession(configuration) { try Self.plan(shards: shards, $0) }
+    }
+
+    private static func plan(shards: Int, _ session: PostgresSession) throws -> Plan {
+        guard let row = try session.execute(PostgresStatement(DistributionStatements.isInstalled)).first else {
+            throw DistributionError.noExtension
+        }
+        let nodes = try Self.nodes(session)
+        guard !nodes.isEmpty else { throw DistributionError.noNodes }
+        let present = Set(try session.execute(DistributionStatements.tables).map { try $0.decode(0, as: String.self) })
+        return Plan(
+            version: try row.decode(0), nodes: nodes.map(\.text), shards: shards,
+            tables: tables.filter { !present.contains($0) },
+            referenceTables: referenceTables.filter { !present.contains($0) },
+            sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0))
+    }
+
+    /// Distributes the tables that are not distributed yet, one after the other. A second run continues.
+    ///
+    /// - Parameter progress: called before each table.
+    public func distribute(_ plan: Plan, progress: @escaping @Sendable (_ table: String) -> Void) async throws {
+        guard plan.sessions == 0 else { throw DistributionError.servicesRun(plan.sessions) }
+        try await PostgresSession.withSession(configuration) { session in
+            for table in plan.referenceTables {
+                progress(table)
+                _ = try session.execute(DistributionStatements.refer(table))
+                _ = try session.execute(DistributionStatements.truncateLocal(table))
+            }
+            for table in plan.tables {
+                try session.checkCancellation()
+                progress(table)
+                let first = Self.tables[0]
+                _ = try session.execute(
+                    DistributionStatements.distribute(
+                        table, shards: Int32(plan.shards), beside: table == first ? nil : first))
+                _ = try session.execute(DistributionStatements.truncateLocal(table))
+            }
+        }
+    }
+
+    fileprivate static func nodes(_ session: PostgresSession) throws -> [DistributionStatements.Node] {
+        try session.execute(DistributionStatements.nodes).map { row in
+            DistributionStatements.Node(name: try row.decode(0), port: try row.decode(1))
+        }
+    }
+}
+
+// MARK: - Moving apps
+
+extension Distribution {
+    /// Where an app's rows are.
+    public struct Place: Sendable, Encodable {
+        public let node: String
+        public let shard: Int64
+        /// Whether no other app can be in this shard.
+        public let isAlone: Bool
+    }
+
+    public func place(of app: AppNumber) async throws -> Place {
+        try await PostgresSession.withSession(configuration) { try Self.place(of: app, $0).place }
+    }
+
+    /// Moves an app's rows to another node, into shards of their own. Reads and writes go on meanwhile; writes wait for
+    /// some seconds while the app gets shards of its own, and at the end.
+    ///
+    /// - Parameter node: as `NAME:PORT`.
+    /// - Returns: where it is now.
+    /// - Throws: `DistributionError`, `PostgresError`.
+    public func move(
+        _ app: AppNumber, to node: String, progress: @escaping @Sendable (_ step: String) -> Void
+    ) async throws -> Place {
+        try await PostgresSession.withSession(configuration) { session in
+            let nodes = try Self.nodes(session)
+            guard let target = nodes.first(where: { $0.text == node }) else {
+                throw DistributionError.unknownNode(node, known: nodes.map(\.text))
+            }
+            var found = try Self.place(of: app, session)
+            guard found.node != target else { return found.place }
+            if !found.place.isAlone {
+                progress("giving the app shards of its own")
+                _ = try session.execute(DistributionStatements.isolate(app))
+                found = try Self.place(of: app, session)
+            }
+            progress("moving shard \(found.place.shard) from \(found.place.node) to \(node)")
+            _ = try session.execute(
+                DistributionStatements.move(shard: found.place.shard, from: found.node, to: target))
+            return try Self.place(of: app, session).place
+        }
+    }
+
+    private static func place(
+        of app: AppNumber, _ session: PostgresSession
+    ) throws -> (place: Place, node: DistributionStatements.Node) {
+        guard try exists(session) else { throw DistributionError.notDistributed }
+        let row = try session.execute(DistributionStatements.place(of: app))[0]
+        let node = DistributionStatements.Node(name: try row.decode(1), port: try row.decode(2))
+        return (Place(node: node.text, shard: try row.decode(0), isAlone: try row.decode(3)), node)
+    }
+}
+
+extension DistributionStatements.Node {
+    fileprivate var text: String { "\(name):\(port)" }
+}
+
+/// Why apps cannot be distributed or moved. The description says what to do.
+public enum DistributionError: Error, Sendable, CustomStringConvertible {
+    case noExtension
+    case noNodes
+    case notDistributed
+    case servicesRun(Int)
+    case unknownNode(String, known: [String])
+
+    public var description: String {
+        switch self {
+        case .noExtension:
+            "the database lacks the extension Citus. Install it on every node and execute CREATE EXTENSION citus"
+        case .noNodes:
+            "Citus has no node that takes shards. Add one: SELECT citus_add_node('worker', 5432)"
+        case .notDistributed: "the tables are not distributed. Execute push-registry distribute first"
+        case .servicesRun(let sessions):
+            "services are connected (\(sessions) sessions). Stop them first: their sessions are set up for one node"
+        case .unknownNode(let node, let known):
+            "there is no node \(node). The nodes are \(known.joined(separator: ", "))"
+        }
+    }
+}

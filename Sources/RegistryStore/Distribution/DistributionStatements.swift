@@ -1,0 +1,115 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of `push-registry distribute` and `apps move`, on a database with the extension Citus:
+/// <https://docs.citusdata.com/en/stable/develop/api_udf.html>.
+enum DistributionStatements {
+    static let named = [
+        NamedStatement("isInstalled", isInstalled),
+        NamedStatement(
+            "isDistributed", serving: "Every command, at start, with Citus: checks for distributed tables.",
+            isDistributed),
+        NamedStatement("tables", serving: "distribute: lists the tables that are distributed.", tables),
+        NamedStatement("nodes", serving: "distribute, apps move: lists the nodes that have shards.", nodes),
+        NamedStatement("sessions", sessions),
+        NamedStatement(
+            "distribute", serving: "distribute: distributes a table by app.",
+            distribute("installation", shards: 32, beside: nil)),
+        NamedStatement("refer", serving: "distribute: copies a table to every node.", refer("known_time_zone")),
+        NamedStatement(
+            "truncateLocal", serving: "distribute: deletes the rows that were copied to shards.",
+            truncateLocal("installation")),
+        NamedStatement(
+            "place", serving: "apps move: reads the node and the shard of an app.", place(of: NamedStatement.app)),
+        NamedStatement(
+            "isolate", serving: "apps move: gives an app a shard of its own.", isolate(NamedStatement.app)),
+        NamedStatement(
+            "move", serving: "apps move: moves an app's shard to another node.",
+            move(shard: 1, from: Node(name: "a", port: 5432), to: Node(name: "b", port: 5432))),
+    ]
+
+    static let isInstalled = PreparedSQL(
+        serving: "Every command, at start: checks for the extension Citus.",
+        "SELECT extversion FROM pg_extension WHERE extname = 'citus'")
+
+    static let isDistributed = PostgresStatement(
+        "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'installation'::regclass)"
+    ).unprepared()
+
+    static let tables = PostgresStatement("SELECT logicalrelid::text FROM pg_dist_partition").unprepared()
+
+    /// Returns the name, the port and the number of apps of each node that may have shards.
+    static let nodes = PostgresStatement(
+        """
+        SELECT nodename, nodeport::integer FROM pg_dist_node
+        WHERE noderole = 'primary' AND isactive AND shouldhaveshards ORDER BY 1, 2
+        """
+    ).unprepared()
+
+    /// Sessions of services: they were opened for a database without shards.
+    static let sessions = PreparedSQL(
+        serving: "distribute: counts the sessions of services.",
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'push-registry%'
+        """)
+
+    /// - Parameter other: a table whose shards lie on the same nodes; nil for the first table.
+    static func distribute(_ table: String, shards: Int32, beside other: String?) -> PostgresStatement {
+        guard let other else {
+            return PostgresStatement(
+                """
+                SELECT create_distributed_table(\(table)::text::regclass, 'app_id', colocate_with => 'none',
+                    shard_count => \(shards))
+                """
+            ).unprepared()
+        }
+        return PostgresStatement(
+            "SELECT create_distributed_table(\(table)::text::regclass, 'app_id', colocate_with => \(other))"
+        ).unprepared()
+    }
+
+    static func refer(_ table: String) -> PostgresStatement {
+        PostgresStatement("SELECT create_reference_table(\(table)::text::regclass)").unprepared()
+    }
+
+    static func truncateLocal(_ table: String) -> PostgresStatement {
+        PostgresStatement("SELECT truncate_local_data_after_distributing_table(\(table)::text::regclass)").unprepared()
+    }
+
+    struct Node: Hashable, Sendable {
+        let name: String
+        let port: Int32
+    }
+
+    /// Returns the shard, its node, and whether it has the app alone.
+    static func place(of app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT s.shardid, n.nodename, n.nodeport::integer, s.shardminvalue = s.shardmaxvalue
+            FROM pg_dist_shard s JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
+            WHERE s.shardid = get_shard_id_for_distribution_column('installation', \(app.rawValue))
+                AND n.noderole = 'primary'
+            """
+        ).unprepared()
+    }
+
+    static func isolate(_ app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT isolate_tenant_to_new_shard('installation', \(app.rawValue), 'CASCADE',
+                shard_transfer_mode => 'block_writes')
+            """
+        ).unprepared()
+    }
+
+    /// The shards beside it move along. Writes of the app wait only for the end of the move.
+    static func move(shard: Int64, from old: Node, to new: Node) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT citus_move_shard_placement(\(shard), \(old.name), \(old.port), \(new.name), \(new.port),
+                shard_transfer_mode => 'force_logical')
+            """
+        ).unprepared()
+    }
+}

@@ -1,0 +1,123 @@
+/// Whether a member may be absent; `null` counts as absent.
+public enum JSONPresence: Sendable {
+    case required, optional
+}
+
+/// An object of a document, read member by member. An access returns nil if the member is absent or does not fit, and
+/// adds a fault if that is not allowed.
+///
+/// A search starts after the member that was found last, so that reading the members in the order of the text takes one
+/// pass.
+public struct JSONObject {
+    let document: JSONDocument
+    let index: Int
+
+    public func string(
+        _ name: StaticString, _ presence: JSONPresence = .optional, scalarsMax: Int
+    ) -> String? {
+        value(name, presence)?.string(scalarsMax: scalarsMax)
+    }
+
+    public func integer(
+        _ name: StaticString, _ presence: JSONPresence = .optional,
+        in range: ClosedRange<Int64> = Int64.min...Int64.max
+    ) -> Int64? {
+        value(name, presence)?.integer(in: range)
+    }
+
+    public func double(
+        _ name: StaticString, _ presence: JSONPresence = .optional, in range: ClosedRange<Double>
+    ) -> Double? {
+        value(name, presence)?.double(in: range)
+    }
+
+    public func boolean(_ name: StaticString, _ presence: JSONPresence = .optional) -> Bool? {
+        value(name, presence)?.boolean()
+    }
+
+    public func object(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONObject? {
+        value(name, presence)?.object()
+    }
+
+    public func array(
+        _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int
+    ) -> JSONArray? {
+        value(name, presence)?.array(elementsMax: elementsMax)
+    }
+
+    /// An array of strings. An element that does not fit is a fault at its index and is omitted; a `null` is omitted.
+    public func strings(
+        _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int, scalarsMax: Int
+    ) -> [String]? {
+        array(name, presence, elementsMax: elementsMax)?.compactMap { element in
+            element.kind == .null ? nil : element.string(scalarsMax: scalarsMax)
+        }
+    }
+
+    /// The member's value of any type; nil if it is absent or `null`.
+    public func value(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONValue? {
+        if let found = find(name), document.nodes[found].kind != .null {
+            return JSONValue(document: document, index: found)
+        }
+        if presence == .required { refuse(name, .required, "This member is required.") }
+        return nil
+    }
+
+    /// Adds a fault at a member, whether it is present or absent.
+    public func refuse(_ name: StaticString, _ code: JSONFault.Code, _ detail: String) {
+        document.add(code, detail, at: index, member: name)
+    }
+
+    /// Adds a fault at every member with another name than these, for bodies in which a typo must not go unnoticed.
+    public func refuseMembers(otherThan names: [StaticString]) {
+        forEachName { name in
+            guard !names.contains(where: { document.isName(name, $0) }) else { return }
+            document.add(.unknownMember, "No such member is known.", at: name)
+        }
+    }
+
+    /// All members in the order of the text.
+    public var members: [(name: String, value: JSONValue)] {
+        var members: [(name: String, value: JSONValue)] = []
+        forEachName {
+            members.append((document.string(at: $0), JSONValue(document: document, index: $0 + 1)))
+        }
+        return members
+    }
+
+    /// The object as a value, for example to report a fault of the whole object.
+    public var value: JSONValue {
+        JSONValue(document: document, index: index)
+    }
+
+    private func forEachName(_ body: (Int) -> Void) {
+        let end = Int(document.nodes[index].next)
+        var name = index + 1
+        while name < end {
+            body(name)
+            name = Int(document.nodes[name + 1].next)
+        }
+    }
+
+    /// Returns the index of the member's value. Searches from the document's cursor to the end, then from the start to
+    /// the cursor.
+    private func find(_ name: StaticString) -> Int? {
+        let (first, end) = (index + 1, Int(document.nodes[index].next))
+        let cursor = document.cursorOwner == index ? document.cursor : first
+        return find(name, from: cursor, to: end) ?? find(name, from: first, to: cursor)
+    }
+
+    private func find(_ name: StaticString, from start: Int, to end: Int) -> Int? {
+        var at = start
+        while at < end {
+            let next = Int(document.nodes[at + 1].next)
+            if document.isName(at, name) {
+                document.cursor = next
+                document.cursorOwner = index
+                return at + 1
+            }
+            at = next
+        }
+        return nil
+    }
+}

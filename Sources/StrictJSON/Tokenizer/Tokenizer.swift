@@ -1,0 +1,171 @@
+/// Parses one JSON text (RFC 8259) into a tape, and validates its grammar and UTF-8.
+///
+/// Recursive: the stack grows with the nesting, which `depthMax` limits.
+struct Tokenizer {
+    let bytes: [UInt8]
+    let depthMax: Int
+    let refusesNull: Bool
+    var offset = 0
+    var tape: Tape
+
+    init(_ bytes: [UInt8], depthMax: Int, refusesNull: Bool) {
+        self.bytes = bytes
+        self.depthMax = depthMax
+        self.refusesNull = refusesNull
+        tape = Tape(byteCount: bytes.count)
+    }
+
+    /// Reads the whole text: one value with white space around it (RFC 8259, section 2).
+    mutating func readText() throws(JSONFaults) {
+        guard bytes.count < UInt32.max else {
+            throw fault(.tooLarge, "The text is too large.")
+        }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            throw malformed("A byte order mark is not allowed.")
+        }
+        skipWhitespace()
+        try readValue(depth: 1)
+        skipWhitespace()
+        guard offset == bytes.count else {
+            throw malformed("Nothing may follow the value.")
+        }
+    }
+
+    private mutating func readValue(depth: Int) throws(JSONFaults) {
+        switch peek() {
+        case UInt8(ascii: "\""): try readString()
+        case UInt8(ascii: "{"): try readObject(depth: depth)
+        case UInt8(ascii: "["): try readArray(depth: depth)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber()
+        case UInt8(ascii: "t"): try readLiteral("true", .yes)
+        case UInt8(ascii: "f"): try readLiteral("false", .no)
+        case UInt8(ascii: "n"): try readNull()
+        default: throw malformed("A value is expected.")
+        }
+    }
+
+    private mutating func readObject(depth: Int) throws(JSONFaults) {
+        let index = try openContainer(.object, depth: depth)
+        var members = 0
+        var hasEscapes = false
+        if !consume(UInt8(ascii: "}")) {
+            repeat {
+                hasEscapes = try readName() || hasEscapes
+                try readValue(depth: depth + 1)
+                members += 1
+            } while try continues(until: UInt8(ascii: "}"))
+        }
+        closeContainer(index)
+        noteDuplicates(ofObject: index, members: members, hasEscapes: hasEscapes)
+    }
+
+    private mutating func readArray(depth: Int) throws(JSONFaults) {
+        let index = try openContainer(.array, depth: depth)
+        if !consume(UInt8(ascii: "]")) {
+            repeat {
+                try readValue(depth: depth + 1)
+            } while try continues(until: UInt8(ascii: "]"))
+        }
+        closeContainer(index)
+    }
+
+    /// Reads a member's name and the colon; true if the name contains an escape.
+    private mutating func readName() throws(JSONFaults) -> Bool {
+        guard peek() == UInt8(ascii: "\"") else {
+            throw malformed("A member's name is expected.")
+        }
+        let index = tape.nodes.count
+        try readString()
+        tape.nodes[index].tag = tag(of: tape.nodes[index])
+        skipWhitespace()
+        guard consume(UInt8(ascii: ":")) else {
+            throw malformed("A colon is expected.")
+        }
+        skipWhitespace()
+        return tape.nodes[index].isEscaped
+    }
+
+    private mutating func openContainer(_ kind: Tape.Node.Kind, depth: Int) throws(JSONFaults) -> Int {
+        guard depth <= depthMax else {
+            throw fault(.tooDeep, "No more than \(depthMax) levels are allowed.")
+        }
+        let index = tape.nodes.count
+        tape.nodes.append(Tape.Node(kind: kind, start: UInt32(truncatingIfNeeded: offset)))
+        offset += 1
+        skipWhitespace()
+        return index
+    }
+
+    private mutating func closeContainer(_ index: Int) {
+        tape.nodes[index].end = UInt32(truncatingIfNeeded: offset)
+        tape.nodes[index].next = UInt32(truncatingIfNeeded: tape.nodes.count)
+    }
+
+    /// Called after an element: true at a comma, false at the container's end.
+    private mutating func continues(until close: UInt8) throws(JSONFaults) -> Bool {
+        skipWhitespace()
+        if consume(close) { return false }
+        guard consume(UInt8(ascii: ",")) else {
+            throw malformed("A comma or the end of the container is expected.")
+        }
+        skipWhitespace()
+        return true
+    }
+
+    private mutating func readNull() throws(JSONFaults) {
+        if refusesNull { tape.note(.null, at: tape.nodes.count) }
+        try readLiteral("null", .null)
+    }
+
+    private mutating func readLiteral(_ literal: StaticString, _ kind: Tape.Node.Kind) throws(JSONFaults) {
+        let end = offset + literal.utf8CodeUnitCount
+        guard bytes.span.hasBytes(of: literal, at: offset) else {
+            throw malformed("A value is expected.")
+        }
+        append(kind, start: offset, end: end)
+        offset = end
+    }
+}
+
+extension Tokenizer {
+    /// The next byte; 0 at the end of the text, which starts no token.
+    func peek() -> UInt8 {
+        offset < bytes.count ? bytes[offset] : 0
+    }
+
+    /// Skips the byte if it is the next one.
+    mutating func consume(_ byte: UInt8) -> Bool {
+        guard peek() == byte else { return false }
+        offset += 1
+        return true
+    }
+
+    /// White space is only these four characters (RFC 8259, section 2).
+    mutating func skipWhitespace() {
+        while offset < bytes.count {
+            switch bytes[offset] {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): offset += 1
+            default: return
+            }
+        }
+    }
+
+    mutating func append(
+        _ kind: Tape.Node.Kind, isEscaped: Bool = false, start: Int, end: Int
+    ) {
+        tape.nodes.append(
+            Tape.Node(
+                kind: kind, isEscaped: isEscaped,
+                start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
+                next: UInt32(truncatingIfNeeded: tape.nodes.count + 1)))
+    }
+
+    func malformed(_ detail: String) -> JSONFaults {
+        fault(.malformed, detail)
+    }
+
+    func fault(_ code: JSONFault.Code, _ detail: String) -> JSONFaults {
+        let location = offset < bytes.count ? "At byte \(offset): " : "At the end of the text: "
+        return JSONFaults([JSONFault(pointer: "", code: code, detail: location + detail, offset: offset)])
+    }
+}

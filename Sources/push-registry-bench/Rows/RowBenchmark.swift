@@ -1,0 +1,137 @@
+import EventLoop
+import FleetGenerator
+import Foundation
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// Measures the selected rows, both sides in turn and round after round, so that other work of the machine affects both
+/// sides.
+struct RowBenchmark {
+    let options: RunOptions
+    let fleet: Fleet
+    let scripts: PgBenchScript
+    let database: String
+    let superuser: PostgresConfiguration
+    let postgres: ProcessUsage
+    let binary: Binary
+    let log: @Sendable (String) -> Void
+
+    func measure() async throws -> RunReport {
+        var report = RunReport(options: options)
+        if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
+        try await withServer { server in
+            let key = try server.makeKey(of: fleet.app.id)
+            let pools = RowRequests(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
+            if options.wants(.idle) {
+                report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
+                    .measure(port: server.port, server.usage)
+            }
+            for round in 1...options.rounds { try await measure(round, server, pools, &report) }
+        }
+        return report
+    }
+
+    /// The median of as many starts as there are rounds.
+    private func measureStart() async throws -> Double {
+        var seconds: [Double] = []
+        for _ in 1...options.rounds { seconds.append(try await withServer { $0.secondsUntilReady }) }
+        return seconds.sorted()[seconds.count / 2]
+    }
+
+    private func withServer<Value: Sendable>(_ body: (ServerProcess) async throws -> Value) async throws -> Value {
+        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: log) }
+        return try await ServerProcess.with(
+            binary, database: database, log: log, writesAccessLog: options.writesAccessLog, body)
+    }
+
+    private func measure(_ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout RunReport)
+        async throws
+    {
+        if options.wants(.healthz) {
+            report.add(try await load(server, pools.healthz, expecting: .none), to: .healthz)
+        }
+        try await measureRegistrations(round, server, pools, &report)
+        if options.wants(.takeover) {
+            let takeovers = pools.takeovers(round: round, of: options.rounds)
+            report.add(try await load(server, takeovers, expecting: .created), to: .takeover)
+        }
+        if options.wants(.ownerChange) {
+            let changes = try pools.ownerChanges(round: round, of: options.rounds)
+            report.add(try await load(server, changes, expecting: .updated), to: .ownerChange)
+        }
+        if options.wants(.logout) {
+            let logouts = pools.logouts(round: round, of: options.rounds)
+            report.add(try await load(server, logouts, expecting: .loggedOut), to: .logout)
+        }
+        if options.wants(.feedback) || options.wants(.feedbackAgain) {
+            let load = FeedbackLoad(port: server.port, calls: pools.feedback(round: round, of: options.rounds))
+            report.add(try await loadFeedback(server, load, expecting: ["suspect", "unregistered"]), to: .feedback)
+            report.add(try await loadFeedback(server, load, expecting: ["ignored"]), to: .feedbackAgain)
+        }
+    }
+
+    private func measureRegistrations(
+        _ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout RunReport
+    ) async throws {
+        if options.wants(.unchanged) || options.wants(.changed) {
+            report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
+        }
+        if options.wants(.unchanged) {
+            report.add(try await load(server, pools.unchanged, expecting: .unchanged), to: .unchanged)
+        }
+        if options.wants(.changed) || options.rows.contains(where: \.isComparedToChanged) {
+            report.add(try await load(server, pools.changed, expecting: .updated), to: .changed)
+        }
+        if options.wants(.first) {
+            report.addInserts(try await bench(scripts.insert, "pgbench inserts"))
+            let requests = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
+            report.add(try await load(server, requests, expecting: .created), to: .first)
+        }
+    }
+
+    private func bench(_ script: String, _ what: String) async throws -> Measurement {
+        try await checkpoint()
+        let bench = PgBench(database: database, postgres: postgres)
+        let result = Measurement(try await bench.run(script, seconds: options.seconds))
+        log("\(what): \(Int(result.perSecond)) a second")
+        return result
+    }
+
+    private func load(
+        _ server: ServerProcess, _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome
+    ) async throws -> Measurement {
+        try await checkpoint()
+        let loop = EventLoop(name: "load")
+        defer { loop.stop() }
+        let load = HTTPLoad(sequence, on: loop)
+        let outcome = try await load.run(
+            port: server.port, connections: options.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
+            measured: .seconds(options.seconds)
+        ) { [postgres] in try CPUReading(service: server.usage, postgres: postgres) }
+        let result = Measurement(outcome.result, outcome.after - outcome.before, expected: expected)
+        log("\(expected == .none ? "healthz" : "\(expected)"): \(Int(result.perSecond)) a second")
+        return result
+    }
+
+    private func loadFeedback(
+        _ server: ServerProcess, _ load: FeedbackLoad, expecting words: [String]
+    ) async throws -> Measurement {
+        try await checkpoint()
+        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let outcome = try await load.run()
+        let after = try CPUReading(service: server.usage, postgres: postgres)
+        let result = Measurement(outcome, after - before, expected: words)
+        log("feedback \(words[0]): \(Int(result.perSecond)) items a second")
+        return result
+    }
+
+    /// Both sides start with all pages written, and without roll-up changes from another row.
+    private func checkpoint() async throws {
+        try await PostgresSession.withSession(superuser) { session in
+            _ = try RollUpFold.runAll(in: session)
+            try session.run(script: "CHECKPOINT")
+        }
+    }
+}

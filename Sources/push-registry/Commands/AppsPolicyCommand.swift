@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+
+extension AppsCommand {
+    struct Policy: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print or change an app's policy.",
+            discussion: """
+                A policy has the JSON of the API. `GET /openapi.json` describes its members (schema Policy).
+
+                  push-registry apps policy get com.example.mail
+                  push-registry apps policy set com.example.mail '{"grace": "P14D"}'
+                  push-registry apps policy set com.example.mail @policy.json --replace
+                """,
+            subcommands: [Get.self, Change.self])
+    }
+}
+
+extension AppsCommand.Policy {
+    struct Get: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print an app's policy with all members.",
+            discussion: "Symmetric keys are shown without their secrets.")
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+
+        func run() async throws {
+            let found = try await withDirectory(common, isQuiet: true) { try await $0.current().app(app) }
+            try printPolicy(of: found)
+        }
+    }
+
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Change members of an app's policy, and print the policy.",
+            discussion: """
+                Absent members do not change, and null sets the default. With --replace, absent members get their \
+                defaults too, so an absent key set is deleted. A symmetric key without a secret keeps the stored \
+                secret of its kid. Services use the new policy from their next request on.
+                """)
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Argument(help: ArgumentHelp("JSON, or @ and a file name.", valueName: "policy")) var policy: String
+        @Flag(help: "Replace the whole policy.") var replace = false
+
+        func run() async throws {
+            let text = try policy.orContentsOfFile()
+            do {
+                try printPolicy(
+                    of: try await withDirectory(common, isQuiet: true) { try await change(to: text, in: $0) })
+            } catch let error as PolicyConsole.Refusal {
+                throw refusal("\(error)")
+            } catch PolicyRefusal.outdated {
+                throw refusal("Another change of the policy came first. Check the policy, then run this again.")
+            }
+        }
+
+        private func change(to text: String, in directory: PostgresAppDirectory) async throws -> App {
+            let id = try app.asAppID()
+            let snapshot = try await directory.current()
+            // An unusable stored policy can only be replaced as a whole.
+            let unusable = replace ? snapshot.unusable[id] : nil
+            let present = unusable == nil ? try snapshot.app(app) : nil
+            let policy = try PolicyConsole.policy(
+                text, of: id, replacing: present?.policy, keepsAbsentMembers: !replace)
+            let revision = present?.revision ?? unusable?.revision ?? ""
+            return try await directory.put(id, policy: policy, if: .revisions([revision])).app
+        }
+    }
+}
+
+/// Prints the app's JSON of the API, with line breaks.
+private func printPolicy(of app: App) throws {
+    let object = try JSONSerialization.jsonObject(with: Data(PolicyConsole.text(of: app).utf8))
+    let text = try JSONSerialization.data(
+        withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+    print(String(decoding: text, as: UTF8.self))
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import Logging
+import PostgresClient
+import RegistryStore
+
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate", abstract: "Update the database to this binary's schema.",
+        discussion: """
+            Applies the missing migrations in order, each in a transaction. `serve` does the same at its start. Run \
+            this separately if the service's role must not change the schema, or before an upgrade.
+
+            Exit codes: 0 the schema is up to date, or --dry-run succeeded; 1 a migration failed and was rolled back, \
+            or the database has other migrations than this binary: read the message; 2 the database cannot be reached: \
+            run it again; 64 invalid arguments or settings.
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    @Flag(help: "Only print the missing migrations.")
+    var dryRun = false
+
+    func run() async throws {
+        let settings = try await common.settings()
+        let logger = ProcessLogging.start(settings)
+        try await exitingIfUnreachable {
+            try await Database.withAttached(settings, logger: logger) { database in
+                if dryRun { try await show(database) } else { try await migrate(database) }
+            }
+        }
+    }
+
+    private func migrate(_ database: Database) async throws {
+        let applied = try await database.migrate()
+        for migration in applied { print("applied \(migration.version) \(migration.name)") }
+        if applied.isEmpty { print("the schema is up to date") }
+        if try await RestoredEvents.adopt(database.configuration) {
+            print("the database was restored from a dump: readers of the change feed must start over")
+        }
+    }
+
+    private func show(_ database: Database) async throws {
+        let status = try await database.migrationStatus()
+        for migration in status.pending { print("pending \(migration.version) \(migration.name)") }
+        for record in status.unknown { print("newer than this binary: \(record.version) \(record.name)") }
+        if status.isUpToDate { print("the schema is up to date") }
+    }
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import Foundation
+import PushRegistry
+import RegistryAPI
+
+struct SegmentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "segment", abstract: "Count, break down and export an audience.",
+        discussion: """
+            An audience is a filter in the JSON of the API, saved segments, or both. The command reads the database \
+            directly and has the rights of a sender: exports contain tokens.
+
+              push-registry segment count --app com.example.mail --filter '{"locale": "de"}'
+              push-registry segment breakdown --app com.example.mail --segment beta --by osVersion
+              push-registry segment export --app com.example.mail --filter @filter.json > tokens.ndjson
+            """,
+        subcommands: [Count.self, Breakdown.self, Export.self])
+
+    struct Count: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Count an audience, and print how it was counted.")
+        @OptionGroup var audience: SegmentOptions
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let result = try await audience.query(isQuiet: json) { try await $0.count($1) }
+            if json { return try printJSON(CountJSON(result)) }
+            let path = result.plan.map { ", by \($0.path.rawValue) of about \($0.estimatedRows) rows" } ?? ""
+            print("\(result.count) as of \(result.asOf)\(path)")
+        }
+    }
+
+    struct Breakdown: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Count the groups of an audience, largest first.")
+        @OptionGroup var audience: SegmentOptions
+        @Option(help: "A field to group by; repeatable, up to three.") var by: [String]
+        @Option(help: "The most groups to show, 1 to 1000.") var limit = 100
+        @Flag(help: "Print JSON.") var json = false
+
+        func validate() throws {
+            guard (1...1_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000.") }
+        }
+
+        func run() async throws {
+            let (fields, limit) = (by, limit)
+            let breakdown = try await audience.query(isQuiet: json) { console, audience in
+                try await console.breakDown(audience, by: try console.fields(fields), limit: limit)
+            }
+            if json { try printJSON(BreakdownJSON(breakdown, by: by)) } else { print(table(breakdown)) }
+        }
+
+        private func table(_ breakdown: AudienceBreakdown) -> String {
+            var rows = breakdown.groups.map { group in group.values.map { $0 ?? "-" } + ["\(group.count)"] }
+            if breakdown.restGroups > 0 {
+                rows.append(
+                    ["\(breakdown.restGroups) more"] + by.dropFirst().map { _ in "" } + ["\(breakdown.restCount)"])
+            }
+            let table = TextTable(header: by + ["count"], rows: rows)
+            return table.text + "\n\n\(breakdown.total) as of \(breakdown.asOf)"
+        }
+    }
+}
+
+/// The options that select an audience.
+struct SegmentOptions: ParsableArguments {
+    @OptionGroup var common: CommonOptions
+    @OptionGroup(title: "Audiences") var audiences: AudienceOptions
+    @Option(help: "The app id.") var app: String
+    @Option(help: ArgumentHelp("A filter in JSON, or @ and a file name.", valueName: "json")) var filter: String?
+    @Option(help: "A saved segment; repeatable. Installations must be in all of them.") var segment: [String] = []
+    @Option(help: "reachable, active or all.") var include = "reachable"
+
+    func validate() throws {
+        if AudienceInclude(rawValue: include) == nil {
+            throw ValidationError("--include must be reachable, active or all, not \(include).")
+        }
+        if filter == nil, segment.isEmpty { throw ValidationError("Select an audience by --filter or --segment.") }
+    }
+
+    /// Lends a console and the selected audience.
+    ///
+    /// - Parameter isQuiet: whether not to print which database is used.
+    func query<Value: Sendable>(
+        isQuiet: Bool = false, _ body: (AudienceConsole, Audience) async throws -> Value
+    ) async throws -> Value {
+        let include = AudienceInclude(rawValue: include) ?? .reachable
+        let (filter, names, app) = (try filter?.orContentsOfFile() ?? "{}", segment, app)
+        do {
+            return try await withAudiences(common, audiences, app: app, isQuiet: isQuiet) { console in
+                try await body(
+                    console, try await console.audience(filter: filter, segments: names, include: include))
+            }
+        } catch let error as AudienceConsole.Refusal {
+            throw refusal("\(error)")
+        }
+    }
+}
+
+private struct CountJSON: Encodable {
+    let count: Int64
+    let asOf: String
+    let path: String?
+    let estimatedRows: Int64?
+
+    init(_ result: AudienceCount) {
+        count = result.count
+        asOf = result.asOf.description
+        path = result.plan?.path.rawValue
+        estimatedRows = result.plan?.estimatedRows
+    }
+}
+
+private struct BreakdownJSON: Encodable {
+    struct Group: Encodable {
+        let values: [String: String?]
+        let count: Int64
+    }
+
+    struct Rest: Encodable {
+        let groups: Int64
+        let count: Int64
+    }
+
+    let asOf: String
+    let total: Int64
+    let groups: [Group]
+    let rest: Rest
+
+    init(_ breakdown: AudienceBreakdown, by fields: [String]) {
+        asOf = breakdown.asOf.description
+        total = breakdown.total
+        groups = breakdown.groups.map { group in
+            Group(values: Dictionary(uniqueKeysWithValues: zip(fields, group.values)), count: group.count)
+        }
+        rest = Rest(groups: breakdown.restGroups, count: breakdown.restCount)
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+import Logging
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+
+/// Lends the directory of apps and keys of the command's database.
+func withDirectory<Value: Sendable>(
+    _ options: CommonOptions, isQuiet: Bool = false, _ body: (PostgresAppDirectory) async throws -> Value
+) async throws -> Value {
+    let settings = try await options.settings()
+    let logger = ProcessLogging.start(settings)
+    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
+        try await database.withDirectory(logger: logger, body)
+    }
+}
+
+/// Lends the audiences of an app in the command's database.
+func withAudiences<Value: Sendable>(
+    _ options: CommonOptions, _ audiences: AudienceOptions, app: String, isQuiet: Bool,
+    _ body: (AudienceConsole) async throws -> Value
+) async throws -> Value {
+    let settings = try await options.settings(audiences.flags)
+    let logger = ProcessLogging.start(settings)
+    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
+        let found = try await database.withDirectory(logger: logger) { try await $0.current().app(app) }
+        return try await database.withAudiences(of: found, settings.audiences, logger: logger, body)
+    }
+}
+
+extension DirectorySnapshot {
+    func app(_ text: String) throws -> App {
+        guard let app = apps[try text.asAppID()] else {
+            if let unusable = unusable[try text.asAppID()] {
+                throw refusal("The stored policy of \(text) cannot be used: \(unusable.reason)")
+            }
+            let nearest = NearestName.of(text, among: apps.keys.map(\.rawValue)).map { "Did you mean \($0)? " } ?? ""
+            throw refusal(
+                "The app \(text) does not exist. \(nearest)Create it: push-registry apps create \(text)")
+        }
+        return app
+    }
+}

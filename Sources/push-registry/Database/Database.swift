@@ -1,0 +1,177 @@
+import ArgumentParser
+import EmbeddedPostgres
+import EventLoop
+import Foundation
+import Logging
+import Migrations
+import PostgresClient
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+
+/// The database of a command: the one in the settings, or the embedded one.
+struct Database: Sendable {
+    let connectionString: String
+    /// The server that this process started and must stop.
+    let embedded: EmbeddedPostgres?
+    /// Set if another process runs the server: keeps that process from stopping it, if it waits for guests.
+    private(set) var guest: EmbeddedPostgresGuest?
+
+    /// The database for `serve`. It creates and starts the embedded server unless the settings name a database.
+    static func start(_ settings: Settings, logger: Logger) async throws -> Database {
+        if let url = settings.databaseURL { return Database(connectionString: url, embedded: nil) }
+        let server = try await EmbeddedPostgres.start(directory: settings.dataDirectory, logger: logger)
+        return Database(connectionString: server.connectionString, embedded: server)
+    }
+
+    /// The database for commands other than `serve`. It never creates one: it uses the embedded server of a running
+    /// service, or starts the server of a stopped one for the duration of the command.
+    ///
+    /// - Parameter isQuiet: whether not to print to standard error which database is used.
+    /// - Throws: `NoDatabase`.
+    static func attach(_ settings: Settings, isQuiet: Bool, logger: Logger) async throws -> Database {
+        for warning in settings.warnings { logger.warning("\(warning)") }
+        if let url = settings.databaseURL {
+            let configuration = try PostgresConfiguration(url)
+            if !isQuiet { show(inUse: "\(configuration.serverDescription) (\(settings.databaseSource.text))") }
+            return Database(connectionString: url, embedded: nil)
+        }
+        guard EmbeddedPostgres.exists(in: settings.dataDirectory) else {
+            throw NoDatabase(directory: settings.dataDirectory)
+        }
+        if !isQuiet { show(inUse: "the embedded PostgreSQL in \(URL(filePath: settings.dataDirectory).path)") }
+        return try await joinOrStart(settings, logger: logger)
+    }
+
+    /// Waits while another process starts or stops the server.
+    private static func joinOrStart(_ settings: Settings, logger: Logger) async throws -> Database {
+        let deadline = ContinuousClock.now + joinDeadline
+        while true {
+            if let guest = try await EmbeddedPostgres.join(serverIn: settings.dataDirectory) {
+                return Database(connectionString: guest.connectionString, embedded: nil, guest: guest)
+            }
+            do {
+                return try await start(settings, logger: logger)
+            } catch EmbeddedPostgresError.inUse where ContinuousClock.now < deadline {
+                try await Task.sleep(for: joinInterval)
+            }
+        }
+    }
+
+    /// A start takes longer only if it recovers a large database after a crash.
+    private static let joinDeadline = Duration.seconds(30)
+    private static let joinInterval = Duration.milliseconds(50)
+
+    private static func show(inUse name: String) {
+        FileHandle.standardError.write(Data("database: \(name)\n".utf8))
+    }
+
+    /// Lends the database to a command other than `serve`, and stops a server that it started.
+    static func withAttached<Value>(
+        _ settings: Settings, isQuiet: Bool = false, logger: Logger, _ body: (Database) async throws -> Value
+    ) async throws -> Value {
+        let database = try await attach(settings, isQuiet: isQuiet, logger: logger)
+        do {
+            let value = try await body(database)
+            await database.waitForGuests()
+            try await database.stop()
+            return value
+        } catch {
+            await database.waitForGuests()
+            try? await database.stop()
+            throw await database.explained(error, settings)
+        }
+    }
+
+    /// Waits for other commands that use the server which this command started.
+    private func waitForGuests() async {
+        await embedded?.waitForGuests {
+            let text = "waiting for other commands that use the embedded PostgreSQL started by this command\n"
+            FileHandle.standardError.write(Data(text.utf8))
+        }
+    }
+
+    /// `StoppedDatabase` instead of an error of the database, if the server was stopped during the command.
+    private func explained(_ error: any Error, _ settings: Settings) async -> any Error {
+        let isOfDatabase = error is PostgresError || error is StoreError || error is UnreachableDatabase
+        guard guest != nil, isOfDatabase,
+            case nil = try? await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory)
+        else { return error }
+        return StoppedDatabase()
+    }
+
+    func stop() async throws {
+        try await embedded?.stop()
+    }
+
+    private var migrator: Migrator {
+        get throws { Migrator(try migrationFiles.map(Migration.init), logger: Logger(label: "migrator")) }
+    }
+
+    /// Brings the schema up to date.
+    ///
+    /// - Throws: `UnreachableDatabase`, `MigrationError`.
+    func migrate() async throws -> [Migration] {
+        try await unreachable { try await migrator.migrate(configuration) }
+    }
+
+    func migrationStatus() async throws -> MigrationStatus {
+        try await unreachable { try await migrator.status(configuration) }
+    }
+
+    /// Throws a `PostgresError` of the body as `UnreachableDatabase`: migrations are a command's first statements.
+    private func unreachable<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            throw UnreachableDatabase(error: error)
+        }
+    }
+
+    /// Lends the directory of apps and keys on a migrated database.
+    func withDirectory<Value: Sendable>(
+        logger: Logger, _ body: (PostgresAppDirectory) async throws -> Value
+    ) async throws -> Value {
+        _ = try await migrate()
+        let loop = EventLoop(name: "command")
+        defer { loop.stop() }
+        let client = PostgresClient(
+            try configuration, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 2), logger: logger)
+        let directory = PostgresAppDirectory(postgres: client)
+        // Both are cancelled at the end of this scope.
+        async let _ = client.run()
+        async let _ = directory.run()
+        return try await body(directory)
+    }
+}
+
+extension Database {
+    /// Lends the audiences of an app.
+    func withAudiences<Value: Sendable>(
+        of app: App, _ settings: AudienceSettings, logger: Logger, _ body: (AudienceConsole) async throws -> Value
+    ) async throws -> Value {
+        let loop = EventLoop(name: "audiences")
+        defer { loop.stop() }
+        let clients = [try audienceConfiguration(settings), try configuration].map {
+            PostgresClient($0, on: loop, limits: settings.limits.pool, logger: logger)
+        }
+        // Both are cancelled at the end of this scope.
+        async let _ = clients[0].run()
+        async let _ = clients[1].run()
+        return try await body(
+            AudienceConsole(
+                app: app, audiences: PostgresAudienceStore(postgres: clients[0], limits: settings.limits),
+                segments: PostgresSegmentStore(postgres: clients[1]), links: try TimeZoneLinks()))
+    }
+}
+
+extension Migration {
+    /// - Throws: `ValidationError` unless the file name is `NNNN_verb_object`.
+    init(_ file: MigrationFile) throws {
+        let parts = file.name.split(separator: "_", maxSplits: 1)
+        guard parts.count == 2, let version = Int(parts[0]) else {
+            throw ValidationError("\(file.name) is not a name of a migration: NNNN_verb_object.")
+        }
+        self.init(version: version, name: String(parts[1]), sql: file.sql)
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import PostgresClient
+
+/// There is no database for a command that does not create one.
+struct NoDatabase: Error, CustomStringConvertible {
+    let directory: String
+
+    var description: String {
+        """
+        There is no database: PUSH_REGISTRY_DATABASE_URL (--database-url) is not set, and \(directory) contains no \
+        embedded PostgreSQL. Set the URL, or set PUSH_REGISTRY_DATA_DIR (--data-dir) to the data folder of a service. \
+        `push-registry serve` creates an embedded PostgreSQL.
+        """
+    }
+}
+
+/// The process that runs the embedded server stopped it while a command used it: `serve` does not wait for commands.
+struct StoppedDatabase: Error, CustomStringConvertible {
+    var description: String {
+        """
+        The embedded PostgreSQL was stopped during this command, by the process that had started it (usually \
+        `push-registry serve`). What the command has committed is kept. Run it again: it then starts PostgreSQL \
+        itself, or uses that of a running service.
+        """
+    }
+}
+
+/// The first statement of a command failed.
+struct UnreachableDatabase: Error, CustomStringConvertible {
+    let error: PostgresError
+
+    var description: String {
+        """
+        The database cannot be reached. \(error.debugDescription)
+        Check that PostgreSQL is running and that PUSH_REGISTRY_DATABASE_URL is correct.
+        """
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Logging
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+struct DistributeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "distribute", abstract: "Spread the apps over the nodes of a Citus cluster.",
+        discussion: """
+            For a registry that one machine cannot hold. The database must have the extension Citus and at least one \
+            node for shards. All rows of an app lie on one node; `apps move` moves an app to another node.
+
+            Stop the services first. The command copies the rows of each table to shards, and nothing can be written \
+            meanwhile. It can be run again if it was interrupted. It cannot be undone, so back up first.
+
+            The page Distribution of the documentation says when one needs it, and how to operate it.
+            """)
+
+    @OptionGroup var common: CommonOptions
+    @Option(help: "The number of shards of each table. An app is in one of them.") var shards = 32
+    @Flag(help: "Only say what would be done.") var dryRun = false
+    @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        guard (1...1_024).contains(shards) else { throw ValidationError("--shards must be from 1 to 1024.") }
+    }
+
+    func run() async throws {
+        let settings = try await common.settings()
+        let logger = ProcessLogging.start(settings)
+        try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
+            do {
+                try await distribute(database)
+            } catch let error as DistributionError {
+                throw refusal("\(error)")
+            }
+        }
+    }
+
+    private func distribute(_ database: Database) async throws {
+        let distribution = Distribution(try database.configuration)
+        if !dryRun { _ = try await database.migrate() }
+        let plan = try await distribution.plan(shards: shards)
+        if dryRun || plan.isDone { return try show(plan) }
+        try await distribution.distribute(plan) { [json] table in if !json { print("distributing \(table)") } }
+        if json { try printJSON(Listing(plan, isDone: true)) } else { print("done: start the services again") }
+    }
+
+    private func show(_ plan: Distribution.Plan) throws {
+        if json { return try printJSON(Listing(plan, isDone: plan.isDone)) }
+        print("Citus \(plan.version), nodes for shards: \(plan.nodes.joined(separator: ", "))")
+        guard !plan.isDone else { return print("all tables are distributed") }
+        for table in plan.referenceTables { print("would copy \(table) to every node") }
+        for table in plan.tables { print("would distribute \(table) over \(plan.shards) shards") }
+        if plan.sessions > 0 { print("services are connected (\(plan.sessions) sessions): stop them first") }
+    }
+
+    private struct Listing: Encodable {
+        let citus: String
+        let nodes: [String]
+        let shards: Int
+        let tables: [String]
+        let referenceTables: [String]
+        let isDone: Bool
+
+        init(_ plan: Distribution.Plan, isDone: Bool) {
+            citus = plan.version
+            nodes = plan.nodes
+            shards = plan.shards
+            tables = plan.tables
+            referenceTables = plan.referenceTables
+            self.isDone = isDone
+        }
+    }
+}

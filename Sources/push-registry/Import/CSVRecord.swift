@@ -1,0 +1,103 @@
+import PushRegistry
+
+/// One CSV record (RFC 4180). Lines may end without a carriage return. An empty field is a missing value and `""` an
+/// empty text, as in exports. (CSV packages do not distinguish these, or read the whole file into memory.)
+struct CSVRecord {
+    private(set) var fields: [String?] = []
+    private(set) var byteCount = 0
+    private(set) var lineCount = 0
+
+    private let bytes: ArraySlice<UInt8>
+    private var at: Int
+
+    /// Parses the first record of the bytes. Nil if the record is incomplete.
+    ///
+    /// - Parameter isEnd: whether these bytes are the end of the file.
+    init?(_ bytes: ArraySlice<UInt8>, isEnd: Bool) throws(ImportFaults) {
+        self.bytes = bytes
+        at = bytes.startIndex
+        while true {
+            let isQuoted = at < bytes.endIndex && bytes[at] == UInt8(ascii: "\"")
+            guard try isQuoted ? readQuoted(isEnd: isEnd) : readPlain(isEnd: isEnd) else { return nil }
+            guard let isLast = try readSeparator(isEnd: isEnd) else { return nil }
+            if isLast { break }
+        }
+        byteCount = at - bytes.startIndex
+    }
+
+    /// Whether the line is empty.
+    var isBlank: Bool { fields == [nil] }
+
+    /// Reads up to a comma or the end of the line.
+    ///
+    /// - Returns: false if the field is incomplete.
+    private mutating func readPlain(isEnd: Bool) throws(ImportFaults) -> Bool {
+        let start = at
+        while at < bytes.endIndex, bytes[at] != UInt8(ascii: ","), bytes[at] != UInt8(ascii: "\n") {
+            guard bytes[at] != UInt8(ascii: "\"") else {
+                throw Self.malformed("A field that contains a quote must be quoted, with its quotes doubled.")
+            }
+            at += 1
+        }
+        guard at < bytes.endIndex || isEnd else { return false }
+        let endsLine = at == bytes.endIndex || bytes[at] == UInt8(ascii: "\n")
+        let hasReturn = endsLine && at > start && bytes[at - 1] == UInt8(ascii: "\r")
+        let field = bytes[start..<(hasReturn ? at - 1 : at)]
+        fields.append(field.isEmpty ? nil : try Self.text(field))
+        return true
+    }
+
+    private mutating func readQuoted(isEnd: Bool) throws(ImportFaults) -> Bool {
+        var text: [UInt8] = []
+        at += 1
+        while true {
+            let start = at
+            while at < bytes.endIndex, bytes[at] != UInt8(ascii: "\"") {
+                if bytes[at] == UInt8(ascii: "\n") { lineCount += 1 }
+                at += 1
+            }
+            text += bytes[start..<at]
+            guard at < bytes.endIndex else {
+                guard isEnd else { return false }
+                throw Self.malformed("A quote is not closed.")
+            }
+            at += 1
+            guard at < bytes.endIndex, bytes[at] == UInt8(ascii: "\"") else { break }
+            text.append(UInt8(ascii: "\""))
+            at += 1
+        }
+        fields.append(try Self.text(text[...]))
+        return true
+    }
+
+    /// Whether the record ends here; nil if more bytes are needed to decide.
+    private mutating func readSeparator(isEnd: Bool) throws(ImportFaults) -> Bool? {
+        if at < bytes.endIndex, bytes[at] == UInt8(ascii: "\r") {
+            guard at + 1 < bytes.endIndex || isEnd else { return nil }
+            if at + 1 == bytes.endIndex || bytes[at + 1] == UInt8(ascii: "\n") { at += 1 }
+        }
+        guard at < bytes.endIndex else { return isEnd ? true : nil }
+        switch bytes[at] {
+        case UInt8(ascii: ","):
+            at += 1
+            return false
+        case UInt8(ascii: "\n"):
+            at += 1
+            lineCount += 1
+            return true
+        default:
+            throw Self.malformed("A comma or the end of the line must follow a closing quote.")
+        }
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>) throws(ImportFaults) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ImportFaults([ImportFault(code: "not-utf-8", "The line is not UTF-8.")])
+        }
+        return text
+    }
+
+    private static func malformed(_ detail: String) -> ImportFaults {
+        ImportFaults([ImportFault(code: "malformed-csv", detail)])
+    }
+}

@@ -1,0 +1,78 @@
+import PushRegistry
+import StrictJSON
+
+/// Parses a line of NDJSON.
+enum JSONLine {
+    /// The first line of the bytes; nil if it is incomplete.
+    static func cut(
+        _ bytes: ArraySlice<UInt8>, isEnd: Bool
+    ) throws(ImportFaults) -> ImportRecords.Cut<ArraySlice<UInt8>>? {
+        let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+        guard end != nil || isEnd else { return nil }
+        let line = bytes[..<(end ?? bytes.endIndex)]
+        let isBlank = line.allSatisfy {
+            $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r")
+        }
+        return ImportRecords.Cut(
+            content: isBlank ? nil : line, byteCount: line.count + (end == nil ? 0 : 1), lineCount: 1)
+    }
+
+    static func record(_ line: ArraySlice<UInt8>, _ names: inout ImportNames) throws(ImportFaults) -> ImportRecord {
+        do throws(JSONFaults) {
+            let document = try JSONDocument(Array(line))
+            var record = ImportRecord()
+            for (name, value) in document.root.object()?.members ?? [] where value.kind != .null {
+                if let field = names.field(name) {
+                    record[field] = value.text(of: field)
+                } else if name == "keys" {
+                    record.readKeys(value)
+                } else {
+                    names.noteUnknown(name)
+                }
+            }
+            try document.check()
+            return record
+        } catch {
+            throw ImportFaults(error.faults.map { ImportFault(String($0.pointer.dropFirst()), $0.reason) })
+        }
+    }
+}
+
+extension JSONFault {
+    fileprivate var reason: InvalidValue { InvalidValue(code: code.rawValue, detail: detail) }
+}
+
+extension ImportRecord {
+    fileprivate mutating func readKeys(_ value: JSONValue) {
+        guard let keys = value.object() else { return }
+        self[.p256dh] = keys.string("p256dh", scalarsMax: Device.textScalarsMax)
+        self[.auth] = keys.string("auth", scalarsMax: Device.textScalarsMax)
+    }
+}
+
+extension JSONValue {
+    /// Nil after a fault.
+    fileprivate func text(of field: ImportField) -> String? {
+        switch field.kind {
+        case .text: string(scalarsMax: Token.charactersMax)
+        case .integer: integer().map(String.init)
+        case .flag: boolean().map(String.init)
+        case .location: locationText()
+        case .texts: textsText()
+        }
+    }
+
+    /// `ImportReader` checks the elements.
+    private func textsText() -> String? {
+        guard array(elementsMax: Device.languagesMax) != nil else { return nil }
+        return String(decoding: rawBytes, as: UTF8.self)
+    }
+
+    private func locationText() -> String? {
+        guard let location = object() else { return nil }
+        let latitude = location.double("latitude", .required, in: Location.latitudes)
+        let longitude = location.double("longitude", .required, in: Location.longitudes)
+        guard let latitude, let longitude else { return nil }
+        return "\(latitude) \(longitude)"
+    }
+}

@@ -1,0 +1,31 @@
+import Glibc
+
+/// The limit of open files of the process: getrlimit(2), `RLIMIT_NOFILE`.
+enum DescriptorLimit {
+    /// Descriptors for other purposes than client connections, in addition to those of the event loops: gauges, log,
+    /// certificate files, `/proc`.
+    static let reserve = 128
+
+    /// Raises the soft limit to the hard limit.
+    ///
+    /// - Returns: the limit in force afterwards.
+    static func raise() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        if limit.rlim_cur < limit.rlim_max {
+            var raised = limit
+            raised.rlim_cur = limit.rlim_max
+            if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// The number of client connections for which there are descriptors.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit of all descriptors.
+    ///   - inUse: the descriptors of each event loop that are not client connections.
+    static func connectionsMax(limit: Int, eventLoops: Int, perLoop inUse: Int) -> Int {
+        max(1, limit - reserve - eventLoops * inUse)
+    }
+}

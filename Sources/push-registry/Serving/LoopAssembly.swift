@@ -1,0 +1,181 @@
+import EventLoop
+import HTTPServer
+import Logging
+import Migrations
+import PostgresClient
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+import ServiceLifecycle
+import Telemetry
+
+/// Creates the parts of each event loop: database connections, stores and the API. A request never leaves its loop.
+struct LoopAssembly: Service, CustomStringConvertible {
+    /// The service group logs its services, and this one contains the digest of the admin key.
+    var description: String { "LoopAssembly" }
+
+    /// Connections of each loop. One is reserved for shared units. The others are for two transactions of
+    /// registrations, two of logouts, one of feedback and two that may wait for a lock. Unused ones are not opened.
+    static let connectionsPerLoop = 4
+    static let connectionsPerLoopMax = 8
+
+    /// The connections of the pool, one that reconnects, epoll, eventfd and the listeners.
+    static let descriptorsPerLoop = connectionsPerLoopMax + 12
+
+    private static var loopLimits: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: connectionsPerLoop, connectionsMax: connectionsPerLoopMax)
+        limits.sharedConnectionsMin = 1
+        return limits
+    }
+
+    private struct LoopParts: Sendable {
+        let loop: EventLoop
+        let postgres: PostgresClient
+        let installations: PostgresInstallationStore
+        let users: PostgresUserStore
+        let feedback: PostgresFeedbackStore
+        let directory: PostgresAppDirectory
+        /// Audience queries have their own connections, so that they never block registrations.
+        let audiencePostgres: PostgresClient
+        let audiences: PostgresAudienceStore
+    }
+
+    private let parts: [LoopParts]
+    private let clock: RegistryClock
+    private let folding: PostgresClient
+    /// The session that creates partitions of history.
+    private let partitioning: PostgresConfiguration
+    private let admin: AdminKey
+    private let links: TimeZoneLinks
+    private let keySets: ProviderKeySets
+    private let limits = CallLimits()
+    private let bodyLimits: BodyLimits
+    private let shutdown: ShutdownFlag
+    private let apiDescription = APIDescription(version: PushRegistryCommand.version)
+    private let errorPage = ErrorPage()
+    private let keyUses = KeyUseLog()
+    private let metrics: PrometheusRegistry
+    private let makeAccessLog: @Sendable () -> AccessLog
+    private let logger: Logger
+    /// Whether audience queries use another database.
+    private let hasReadDatabase: Bool
+    /// The version of the newest migration of this binary.
+    private let schemaVersion: Int
+
+    /// - Parameter configuration: of the sessions of registrations.
+    init(
+        _ database: Database, _ configuration: PostgresConfiguration, _ audiences: AudienceSettings,
+        _ bodyLimits: BodyLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
+        shutdown: ShutdownFlag, metrics: PrometheusRegistry, logger: Logger,
+        makeAccessLog: @escaping @Sendable () -> AccessLog
+    ) throws {
+        let audienceConfiguration = try database.audienceConfiguration(audiences)
+        let clock = RegistryClock()
+        self.clock = clock
+        parts = loops.map { loop in
+            let postgres = PostgresClient(
+                configuration, on: loop, limits: Self.loopLimits,
+                name: loop.name, logger: logger)
+            let resources = LoopResources(postgres: postgres, clock: clock)
+            let audiencePostgres = PostgresClient(
+                audienceConfiguration, on: loop, limits: audiences.limits.pool, name: "\(loop.name)-audiences",
+                logger: logger)
+            return LoopParts(
+                loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
+                users: PostgresUserStore(resources),
+                feedback: PostgresFeedbackStore(resources), directory: PostgresAppDirectory(postgres: postgres),
+                audiencePostgres: audiencePostgres,
+                audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
+        }
+        folding = PostgresClient(
+            try database.foldingConfiguration, on: loops[0], limits: Self.foldingLimits, name: "folding",
+            logger: logger)
+        partitioning = try database.configuration
+        self.admin = admin
+        self.keySets = keySets
+        self.bodyLimits = bodyLimits
+        self.shutdown = shutdown
+        self.metrics = metrics
+        self.makeAccessLog = makeAccessLog
+        links = try TimeZoneLinks()
+        self.logger = logger
+        hasReadDatabase = audiences.readDatabaseURL != nil
+        schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
+    }
+
+    /// Folding many deltas takes seconds: the statement's timeout must end it before the connection's does.
+    private static var foldingLimits: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: 0, connectionsMax: 1)
+        limits.unitTimeout = Database.foldingTimeout + .seconds(5)
+        return limits
+    }
+
+    /// The application of a loop.
+    func application(on loop: EventLoop) -> Application {
+        guard let parts = parts.first(where: { $0.loop === loop }) else {
+            preconditionFailure("\(loop.name) is not a loop of this server")
+        }
+        let service = RegistryService(
+            installations: parts.installations, users: parts.users, feedback: parts.feedback,
+            events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
+            segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
+            links: links, keySets: keySets, limits: limits, bodyLimits: bodyLimits,
+            apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
+            readiness: readiness(parts),
+            metrics: { [metrics] in metrics.render() }, logger: logger)
+        return service.application(
+            observer: CombinedObserver([
+                makeAccessLog(), RequestMetrics(factory: metrics),
+            ]))
+    }
+
+    /// Checks the database, its migrations and the database of audience queries. Without the last, the service is ready
+    /// but degraded.
+    private func readiness(_ parts: LoopParts) -> ReadinessCheck {
+        ReadinessCheck { [shutdown, hasReadDatabase, schemaVersion] in
+            guard !shutdown.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
+            do {
+                _ = try await parts.directory.current()
+                let schema = try await SchemaVersion.read(parts.postgres)
+                guard schema >= schemaVersion else {
+                    return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
+                }
+            } catch {
+                return .init(obstacles: ["the database does not respond"])
+            }
+            guard hasReadDatabase, await !SchemaVersion.isReadable(parts.audiencePostgres) else {
+                return .init(obstacles: [])
+            }
+            return .init(obstacles: [], degraded: ["the read database does not respond: audiences are not available"])
+        }
+    }
+
+    /// Runs the connections and queues of the loops until the service group shuts down. The HTTP server stops first.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for parts in parts {
+                    group.addTask(executorPreference: parts.loop) { await parts.postgres.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.audiencePostgres.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.installations.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.users.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
+                }
+                group.addTask { await folding.run() }
+                group.addTask { await RollUpFolder(postgres: folding).run() }
+                group.addTask { await TableAnalyzer(postgres: folding).run() }
+                group.addTask { await clock.run(on: folding) }
+                group.addTask { await keyUses.run(on: folding) }
+                group.addTask { await keySets.run() }
+                group.addTask { await makePartitions() }
+            }
+        }
+    }
+
+    /// Without the ownership of the tables, the service cannot create partitions: the night job does.
+    private func makePartitions() async {
+        await HistoryPartitions.run(on: partitioning) { [logger] error in
+            logger.warning("no partitions for the coming months", metadata: ["reason": "\(error)"])
+        }
+    }
+}

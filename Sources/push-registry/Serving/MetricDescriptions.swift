@@ -1,0 +1,53 @@
+import Telemetry
+
+/// The help text of each metric. A test checks that the page Operations lists every metric.
+enum MetricDescriptions {
+    static let all =
+        RequestMetrics.descriptions + [
+            MetricDescription(
+                prefix: "cleanup_last_finished_timestamp_seconds",
+                help: "When the night job last finished, in Unix time."),
+            MetricDescription(prefix: "cleanup_last_duration_seconds", help: "Duration of the night job's last run."),
+            MetricDescription(
+                prefix: "cleanup_last_refused_apps",
+                help: "Apps that the last run skipped because it would have retired too large a share of them."),
+            MetricDescription(
+                prefix: "cleanup_last_installations",
+                help: "Installations that the last run changed, by app and step."),
+            MetricDescription(
+                prefix: "jwks_fetches_total", help: "Fetches of key sets (jwksURL), by app and result: ok or failed."),
+            MetricDescription(prefix: "http_connections", help: "Open connections."),
+            MetricDescription(
+                prefix: "postgres_duration_seconds",
+                help: "Time from requesting a connection to the last result, by pool and kind: unit or transaction.",
+                buckets: PrometheusConfiguration.latencyBuckets),
+            MetricDescription(prefix: "postgres_errors_total", help: "Errors of PostgreSQL, by pool and kind."),
+            MetricDescription(prefix: "postgres_pool_connections", help: "Connections to PostgreSQL, by pool."),
+            MetricDescription(prefix: "postgres_pool_waiting", help: "Tasks that wait for a connection, by pool."),
+            MetricDescription(
+                prefix: "logout_batch_size", help: "Logouts that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "logout_batch_splits_total", help: "Batches of logouts that were repeated one by one."),
+            MetricDescription(
+                prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
+            MetricDescription(
+                prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "registration_batch_splits_total",
+                help: "Batches of registrations that were repeated one by one."),
+            MetricDescription(
+                prefix: "registration_refused_total",
+                help: "Registrations refused: the queue was full, or the service was stopping."),
+            MetricDescription(
+                prefix: "rollup_deltas_folded_total", help: "Deltas that this process folded into the roll-up."),
+            MetricDescription(
+                prefix: "rollup_fold_failures_total", help: "Failed rounds of folding the roll-up; they are repeated."),
+            MetricDescription(
+                prefix: "registry_changes_total", help: "Events that this process wrote, by event and reason."),
+            MetricDescription(
+                prefix: "registry_active_installations",
+                help: "Active installations by app and provider. Every process reports all: take the maximum."),
+        ]
+}

@@ -1,0 +1,126 @@
+import ArgumentParser
+import CoreMetrics
+import EmbeddedPostgres
+import EventLoop
+import Foundation
+import HTTPServer
+import Logging
+import PostgresClient
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+import ServiceLifecycle
+import Telemetry
+import UnixSignals
+
+/// The service: starts the database, the event loops and the HTTP server, and stops them in reverse order.
+struct RegistryServer {
+    private let settings: Settings
+    private let inheritedSockets: [InheritedSocket]
+    private let logger: Logger
+
+    /// - Parameter inheritedSockets: replace the addresses in the settings.
+    init(_ settings: Settings, inheritedSockets: [InheritedSocket] = [], logger: Logger) {
+        self.settings = settings
+        self.inheritedSockets = inheritedSockets
+        self.logger = logger
+    }
+
+    /// Serves until SIGTERM or SIGINT.
+    func run(demo: Bool) async throws {
+        let database = try await Database.start(settings, logger: logger)
+        do {
+            try await serve(database, demo: demo)
+            try await database.stop()
+        } catch {
+            try await database.stop()
+            throw error
+        }
+    }
+
+    private func serve(_ database: Database, demo: Bool) async throws {
+        if demo, database.embedded == nil {
+            throw ValidationError(
+                "--demo creates a key that reads tokens, so it works only with the embedded PostgreSQL. Remove --demo "
+                    + "or PUSH_REGISTRY_DATABASE_URL.")
+        }
+        let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
+        let applied = try await database.migrate()
+        if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
+        if try await RestoredEvents.adopt(database.configuration) {
+            logger.notice("the database was restored from a dump: readers of the change feed must start over")
+        }
+        let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
+            EventLoop(name: "loop-\($0)")
+        }
+        let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
+        MetricsSystem.bootstrap(metrics)
+        let shutdown = ShutdownFlag()
+        let assembly = try LoopAssembly(
+            database, try await database.serviceConfiguration(), settings.audiences, settings.sizes.bodies,
+            loops: loops, admin: admin, keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
+            shutdown: shutdown,
+            metrics: metrics, logger: logger
+        ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
+        var configuration = try httpConfiguration()
+        limitConnections(&configuration, eventLoops: loops.count)
+        let server = try HTTPServer(
+            configuration, loops: loops, logger: logger, makeApplication: assembly.application)
+        for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
+        let http = HTTPService(
+            server: server, shutdown: shutdown, drainDelay: settings.connections.drainDelay, logger: logger)
+        let gauges = try RegistryGauges(database, server: server, on: loops[0], logger: logger)
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        async let printed: Void =
+            demo ? Demo(database, server, usesTLS: settings.tlsCertificate != nil, logger: logger).prepare() : ()
+        try await withThrowingDiscardingTaskGroup { tasks in
+            if let embedded = database.embedded { tasks.addTask { await embedded.keepRunning() } }
+            try await group.run()
+            tasks.cancelAll()
+        }
+        try await printed
+        for loop in loops { loop.stop() }
+    }
+
+    /// Limits connections by the available descriptors: clients must leave some for PostgreSQL.
+    private func limitConnections(_ configuration: inout HTTPServerConfiguration, eventLoops: Int) {
+        let descriptors = DescriptorLimit.raise()
+        let perLoop = LoopAssembly.descriptorsPerLoop + settings.audiences.limits.pool.connectionsMax
+        let most = DescriptorLimit.connectionsMax(limit: descriptors, eventLoops: eventLoops, perLoop: perLoop)
+        guard most < configuration.connectionsMax else { return }
+        logger.warning(
+            "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
+            metadata: [
+                "connectionsMax": .stringConvertible(most),
+                "configured": .stringConvertible(configuration.connectionsMax),
+                "descriptors": .stringConvertible(descriptors),
+            ])
+        configuration.connectionsMax = most
+    }
+
+    private func httpConfiguration() throws -> HTTPServerConfiguration {
+        let addresses = try settings.listen.split(separator: ",", omittingEmptySubsequences: false).map { text in
+            guard let address = ListenAddress(String(text)) else {
+                throw ValidationError("\(text) is not an address: it must be host:port, such as 127.0.0.1:8080.")
+            }
+            return address
+        }
+        var configuration = HTTPServerConfiguration(addresses: addresses)
+        configuration.inheritedSockets = inheritedSockets
+        configuration.tls = try tlsFiles()
+        settings.connections.apply(to: &configuration)
+        settings.sizes.apply(to: &configuration)
+        return configuration
+    }
+
+    private func tlsFiles() throws -> TLSFiles? {
+        switch (settings.tlsCertificate, settings.tlsKey) {
+        case (let certificate?, let key?): return TLSFiles(certificateChain: certificate, privateKey: key)
+        case (nil, nil): return nil
+        default: throw ValidationError("TLS requires both a certificate (--tls-cert) and its key (--tls-key).")
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import ArgumentParser
+import Foundation
+import PushRegistry
+import StrictJSON
+
+/// The source of a setting's value.
+enum SettingSource: Hashable, Sendable {
+    case flag(String)
+    case variable(String)
+    case file(String)
+    case standard
+
+    var text: String {
+        switch self {
+        case .flag(let name): name
+        case .variable(let name): name
+        case .file(let path): path
+        case .standard: "default"
+        }
+    }
+}
+
+/// The settings as texts. Flags override environment variables, which override the file. Unknown names are errors:
+/// otherwise a misspelt setting would silently keep its default.
+struct SettingsReader: Sendable {
+    private var values: [String: (text: String, source: SettingSource)] = [:]
+    /// Warnings to log before anything is started.
+    private(set) var warnings: [String] = []
+
+    /// - Parameters:
+    ///   - flags: values by setting name; nil for an absent flag.
+    ///   - file: the path of `--config`.
+    /// - Throws: `ValidationError`.
+    init(flags: [String: String?], environment: [String: String], file: String?) throws {
+        if let file { try read(file: file) }
+        try read(environment)
+        for (name, text) in flags {
+            guard let text else { continue }
+            let flag = SettingsCatalog.entry(name)?.flag ?? name
+            guard !text.isEmpty else { throw ValidationError("\(flag) requires a value. Omit it for the default.") }
+            values[name] = (text, .flag(flag))
+        }
+    }
+
+    /// Nil if the setting is not set.
+    func string(_ name: String) -> String? { values[name]?.text }
+
+    func source(_ name: String) -> SettingSource { values[name]?.source ?? .standard }
+
+    // MARK: Environment
+
+    /// An empty variable counts as absent, as in shells and unit files.
+    private mutating func read(_ environment: [String: String]) throws {
+        let entries = Dictionary(uniqueKeysWithValues: SettingsCatalog.all.map { ($0.variable, $0) })
+        for (variable, text) in environment.sorted(by: { $0.key < $1.key })
+        where variable.hasPrefix(SettingsCatalog.variablePrefix) && !text.isEmpty && !Self.isOfKubernetes(variable) {
+            guard let entry = entries[variable] else {
+                let prefix = SettingsCatalog.variablePrefix
+                let names = entries.keys.sorted().map { String($0.dropFirst(prefix.count)) }
+                throw ValidationError(
+                    "The environment variable \(variable) is not a setting. "
+                        + Self.hint(String(variable.dropFirst(prefix.count)), among: names, prefix: prefix))
+            }
+            values[entry.name] = (text, .variable(variable))
+        }
+    }
+
+    /// Whether Kubernetes sets the variable in every pod of a namespace that has a Service named `push-registry`.
+    private static func isOfKubernetes(_ variable: String) -> Bool {
+        let rest = variable.dropFirst(SettingsCatalog.variablePrefix.count)
+        return rest == "SERVICE_HOST" || rest == "SERVICE_PORT" || rest.hasPrefix("SERVICE_PORT_") || rest == "PORT"
+            || rest.wholeMatch(of: /PORT_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?/) != nil
+    }
+
+    // MARK: File
+
+    private mutating func read(file path: String) throws {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ValidationError("\(path) cannot be read (--config).")
+        }
+        do throws(JSONFaults) {
+            let document = try JSONDocument(Array(data))
+            for (name, value) in document.root.object()?.members ?? [] where value.kind != .null {
+                read(name, value, of: path)
+            }
+            try document.check()
+        } catch {
+            throw ValidationError(error.faults.map { Self.line($0, of: path) }.joined(separator: "\n"))
+        }
+        warnIfReadable(path)
+    }
+
+    private mutating func read(_ name: String, _ value: JSONValue, of path: String) {
+        guard let entry = SettingsCatalog.entry(name) else {
+            let hint = Self.hint(name, among: SettingsCatalog.all.map(\.name))
+            return value.refuse(.unknownMember, "\(name) is not a setting. \(hint)")
+        }
+        switch value.kind {
+        case .string:
+            guard let text = value.string(scalarsMax: 65_536) else { return }
+            guard !text.isEmpty else {
+                return value.refuse(.required, "This requires a value. Omit the member for the default.")
+            }
+            values[entry.name] = (text, .file(path))
+        case .number: values[entry.name] = (String(decoding: value.rawBytes, as: UTF8.self), .file(path))
+        default: value.refuse(.wrongType, "This must be a string or a number.")
+        }
+    }
+
+    private static func line(_ fault: JSONFault, of path: String) -> String {
+        let position = fault.offset.map { "byte \($0)" } ?? (fault.pointer.isEmpty ? "the document" : fault.pointer)
+        return "\(path), \(position): \(fault.detail)"
+    }
+
+    private static func hint(_ text: String, among names: [String], prefix: String = "") -> String {
+        guard let nearest = NearestName.of(text, among: names) else {
+            return "`push-registry config` lists all settings."
+        }
+        return "Did you mean \(prefix)\(nearest)?"
+    }
+
+    private mutating func warnIfReadable(_ path: String) {
+        let secrets = SettingsCatalog.all.filter { $0.isSecret && source($0.name) == .file(path) }.map(\.name)
+        let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
+        guard !secrets.isEmpty, mode & 0o044 != 0 else { return }
+        warnings.append(
+            "\(path) contains \(secrets.joined(separator: " and ")), and other users can read it: chmod 600 \(path)")
+    }
+}
+
+extension SettingsReader {
+    /// For tests: settings without a source.
+    init(_ values: [String: String]) {
+        for (name, text) in values { self.values[name] = (text, .standard) }
+    }
+
+    /// A whole number within `range`; nil if the setting is not set.
+    func count(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
+        guard let text = string(name) else { return nil }
+        guard let count = Int(text), range.contains(count) else {
+            throw refusal(name, text, "a whole number, \(range.lowerBound) to \(range.upperBound)")
+        }
+        return count
+    }
+
+    /// A duration from `least` (by default 1 ms) to an hour; nil if the setting is not set.
+    func deadline(_ name: String, from least: Duration = .milliseconds(1)) throws -> Duration? {
+        guard let text = string(name) else { return nil }
+        guard let deadline = Duration(setting: text), deadline >= least, deadline <= .seconds(3_600) else {
+            throw refusal(name, text, "a duration such as PT30S, PT2M or 500ms, at most PT1H")
+        }
+        return deadline
+    }
+
+    /// The error of an invalid value.
+    ///
+    /// - Parameter expected: a description of valid values.
+    func refusal(_ name: String, _ text: String, _ expected: String) -> ValidationError {
+        let words = name.map { $0.isUppercase ? " \($0.lowercased())" : "\($0)" }.joined()
+        let setting =
+            switch source(name) {
+            case .standard: words
+            case .flag(let flag): "\(words) (\(flag))"
+            case .variable(let variable): variable
+            case .file(let path): "\(name) (\(path))"
+            }
+        return ValidationError("The setting \(setting) must be \(expected), not \(text).")
+    }
+}
+
+extension Duration {
+    /// Parses an ISO 8601 duration (`PT30S`, `P400D`) or a whole number with a unit (`500ms`, `30s`, `2m`, `36h`,
+    /// `400d`).
+    init?(setting text: String) {
+        if let duration = try? ISO8601Duration(text) {
+            self = .seconds(duration.seconds)
+            return
+        }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        // Nine digits of any unit cannot overflow.
+        guard digits.utf8.count <= 9, let number = Int(digits) else { return nil }
+        switch text[digits.endIndex...] {
+        case "ms": self = .milliseconds(number)
+        case "s": self = .seconds(number)
+        case "m": self = .seconds(number * 60)
+        case "h": self = .seconds(number * 3_600)
+        case "d": self = .seconds(number * 86_400)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+/// Executes the SQL of the page Security.
+@Suite("The service runs with few rights in the database")
+struct LeastPrivilegeTests {
+    /// The statements of each SQL block of the page.
+    private func blocks() throws -> [[String]] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let file = root.appending(path: "Sources/push-registry/Documentation.docc/Security.md")
+        // The cluster already has a role and a database of these names.
+        let page = try String(contentsOf: file, encoding: .utf8).replacing("push_registry", with: "registry")
+        return page.matches(of: /```sql\n([^`]*)```/).map { block in
+            block.1.split(separator: ";").map { String($0) + ";" }.filter { $0.contains(/[A-Z]/) }
+        }
+    }
+
+    private func run(_ statements: [String], _ connectionString: String) async throws {
+        try await PostgresSession.withSession(try PostgresConfiguration(connectionString)) { session in
+            for statement in statements { try session.run(script: statement) }
+        }
+    }
+
+    /// Later keywords of libpq override earlier ones.
+    private func url(_ cluster: EmbeddedPostgres, as role: String) -> String {
+        cluster.superuserConnectionString + " dbname=registry user=\(role)"
+    }
+
+    private func withPreparedCluster(_ body: (EmbeddedPostgres) async throws -> Void) async throws {
+        var logger = Logger(label: "cluster")
+        logger.logLevel = .critical
+        try await ThrowawayCluster.with(logger: logger) { cluster in
+            let blocks = try blocks()
+            try #require(blocks.count == 3)
+            try await run(blocks[0], cluster.superuserConnectionString)
+            let owner = url(cluster, as: "registry_owner")
+            try await run(blocks[1], owner)
+            let migration = try await RegistryCommand.run(
+                ["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": owner])
+            #expect(migration.status == 0, "\(migration.log)")
+            try await run(blocks[2], owner)
+            try await body(cluster)
+        }
+    }
+
+    @Test func service_works_withTheRightsOfThePage() async throws {
+        try await withPreparedCluster { cluster in
+            try await RegistryService.with(databaseURL: url(cluster, as: "registry")) { service in
+                let app = "/v1/apps/com.example.mail"
+                let user = [("X-User-Id", "alice"), ("X-Session-Id", "s-1")]
+                let calls: [(method: String, path: String, body: JSON?)] = [
+                    ("PUT", app, [:]), ("POST", app + "/keys", ["name": "k", "roles": ["sender"]]),
+                    ("PUT", app + "/installations/phone", RegistrationBody.make("phone")),
+                    ("POST", app + "/feedback", [["installId": "phone", "reason": "BadDeviceToken"]]),
+                    ("POST", app + "/audience/count", ["filter": ["locale": "de"], "include": "all"]),
+                    ("POST", app + "/audience/export", ["filter": [:], "include": "all"]),
+                    ("PUT", app + "/segments/german", ["filter": ["locale": "de"]]), ("GET", app + "/changes", nil),
+                    ("POST", app + "/installations/phone/logout", nil), ("DELETE", app + "/sessions/s-1", nil),
+                    ("DELETE", app + "/users/alice", nil), ("DELETE", app + "/installations/phone", nil),
+                    ("DELETE", app + "/segments/german", nil), ("GET", "/readyz", nil),
+                ]
+                for call in calls {
+                    let named = call.path.contains("/installations/") && call.method != "DELETE" ? user : []
+                    let request = HTTPRequest.make(
+                        call.method, call.path, call.body, key: RegistryService.adminKey, fields: named)
+                    let response = try await service.client.response(to: request)
+                    #expect((200..<300).contains(response.status), "\(call.method) \(call.path): \(response.text)")
+                }
+            }
+        }
+    }
+
+    /// A caller could make such a function use the caller's own tables.
+    @Test func noFunction_runsWithAnotherRolesRights() async throws {
+        try await withPreparedCluster { cluster in
+            let count = try await PostgresSession.withSession(
+                try PostgresConfiguration(url(cluster, as: "registry"))
+            ) { session in
+                try session.execute(
+                    """
+                    SELECT count(*) FROM pg_proc
+                    WHERE prosecdef AND pronamespace = 'public'::regnamespace
+                    """)[0].decode(0, as: Int.self)
+            }
+            #expect(count == 0)
+        }
+    }
+
+    @Test func service_isRefused_theOwnersStatements() async throws {
+        let statements = [
+            "CREATE TABLE mine (id integer)", "ALTER TABLE installation ADD COLUMN mine integer",
+            "DROP TABLE token_event",
+            "TRUNCATE installation", "DELETE FROM schema_migration", "CREATE TEMPORARY TABLE mine (id integer)",
+        ]
+        try await withPreparedCluster { cluster in
+            for statement in statements {
+                await #expect(throws: PostgresError.self, "\(statement)") {
+                    try await run([statement], url(cluster, as: "registry"))
+                }
+            }
+        }
+    }
+
+    @Test func verification_needsNoMoreThanTheService() async throws {
+        try await withPreparedCluster { cluster in
+            let verification = try await RegistryCommand.run(
+                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")])
+            #expect(verification.status == 0, "\(verification.output) \(verification.log)")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import EmbeddedPostgres
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A key is shown once, and works until it is revoked")
+    struct KeyTests {
+        private func create(_ app: RegistryApp, _ body: JSON) async throws -> HTTPResponse {
+            try await app.send("POST", "/keys", body, by: .role(.admin))
+        }
+
+        @Test func key_isShownOnce_whenItIsCreated() async throws {
+            let app = try await RegistryApp.make()
+            let response = try await create(app, ["name": "back end", "roles": ["service", "sender"]])
+            #expect(response.status == 201)
+            let key = try #require(response.json["key"].string)
+            let secret = try #require(key.split(separator: "_").last)
+            #expect(response["Cache-Control"] == "no-store")
+            let list = try await app.send("GET", "/keys", by: .role(.admin))
+            #expect(!list.text.contains(secret))
+            let listed = try #require(list.json["keys"].array.first { $0["id"] == response.json["id"] })
+            #expect(listed["name"] == "back end")
+            #expect(listed["roles"] == ["sender", "service"])
+            #expect(listed["createdAt"].string != nil)
+            #expect(listed["revokedAt"] == .null)
+            #expect(try await app.put("phone", as: "alice", by: .text(key)).status == 201)
+            #expect(!app.registry.service.command.log.contains(secret))
+        }
+
+        @Test func database_hasNoSecret_whenKeyIsStored() async throws {
+            let app = try await RegistryApp.make()
+            let secrets = RegistryApp.Role.allCases.compactMap { app.key($0).split(separator: "_").last }
+            let rows = try await app.database.column("SELECT api_key::text FROM api_key", as: String.self)
+            #expect(secrets.count == 6)
+            for secret in secrets { #expect(!rows.contains { $0.contains(secret) }) }
+        }
+
+        @Test(
+            arguments: [
+                (["name": "x"], ["/roles required"]),
+                (["name": "x", "roles": []], ["/roles required"]),
+                (["name": "x", "roles": ["king"]], ["/roles/0 unknown-role"]),
+                (["roles": ["client", 5]], ["/name required", "/roles/1 wrong-type"]),
+                (["name": 1, "roles": "client"], ["/name wrong-type", "/roles wrong-type"]),
+            ] as [(JSON, [String])])
+        func key_isRefused_whenNameOrRolesAreInvalid(body: JSON, faults: [String]) async throws {
+            let app = try await RegistryApp.make()
+            let response = try await create(app, body)
+            #expect(response.status == 400)
+            #expect(response.faults == faults)
+        }
+
+        @Test func key_showsItsLastUse_toTheHour() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            var keys: [String: JSON] = [:]
+            try await eventually("the use is recorded") {
+                let list = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
+                keys = Dictionary(uniqueKeysWithValues: list.map { ($0["name"].string ?? "", $0["lastUsedAt"]) })
+                return keys["service"] != .null
+            }
+            #expect(keys["service"]?.string?.hasSuffix(":00:00Z") == true)
+            #expect(keys["sender"] == .null)
+            let result = try await RegistryCommand.run(
+                ["keys", "list", app.id, "--json"],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            let listed = try JSON(parsing: result.output.utf8)["keys"].array.first { $0["name"] == "service" }
+            #expect(listed?["lastUsedAt"] == keys["service"])
+        }
+
+        @Test func revoking_isRepeatable_andShowsInTheList() async throws {
+            let app = try await RegistryApp.make()
+            let id = app.keyID(.sender)
+            for _ in 1...2 {
+                #expect(try await app.send("DELETE", "/keys/\(id)", by: .role(.admin)).status == 204)
+            }
+            let first = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
+            #expect(first.first { $0["id"].string == id }?["revokedAt"].string != nil)
+            #expect(first.count == 6)
+        }
+
+        @Test func revoking_isA404_whenTheKeyIsAnotherApps() async throws {
+            let (app, other) = (try await RegistryApp.make(), try await RegistryApp.make())
+            let response = try await app.send("DELETE", "/keys/\(other.keyID(.client))", by: .role(.admin))
+            #expect(response.status == 404)
+            #expect(response.code == "unknown-key")
+            #expect(try await other.put("phone", by: .role(.client)).status == 201)
+        }
+
+        @Test func admin_mayDoEverything_onItsOwnApp() async throws {
+            let app = try await RegistryApp.make()
+            #expect(try await app.put("phone", as: "alice", by: .role(.admin)).status == 201)
+            let record = try await app.get("phone", by: .role(.admin))
+            #expect(record.json["token"].string == RegistrationBody.token("phone"))
+            #expect(try await app.send("GET", "/installations/phone/snapshots", by: .role(.admin)).status == 200)
+            #expect(try await app.delete("phone", by: .role(.admin)).status == 204)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import EmbeddedPostgres
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+/// An app that the real command cleans up. SQL makes its installations older.
+struct NightApp {
+    let registry: RegistryApp
+
+    static func make(policy: JSON = [:]) async throws -> NightApp {
+        NightApp(registry: try await RegistryApp.make(policy: policy))
+    }
+
+    func register(
+        _ installID: String, provider: String = "apns", keychain: String? = nil, as user: String = "alice",
+        session: String? = nil
+    ) async throws {
+        var body = RegistrationBody.make(installID, provider: provider)
+        if let keychain {
+            body["device"]["keychainId"] = .string(keychain)
+            body["device"]["vendorId"] = .null
+        }
+        let response = try await registry.put(installID, body, as: user, session: session)
+        guard [200, 201].contains(response.status) else { throw UnexpectedStatus(status: response.status) }
+    }
+
+    /// Makes the installations older by an interval of PostgreSQL.
+    func age(_ installID: String, by time: String) async throws {
+        let columns = ["created_at", "registered_at", "last_seen_at", "state_changed_at"]
+        let assignments = columns.map {
+            "\(identifier: $0) = \(sql: .earlier($0, by: time))" as PostgresSQL
+        }
+        try await registry.update(installID, assignments.joined(separator: ", "))
+    }
+
+    func suspect(_ installID: String) async throws {
+        let response = try await registry.send(
+            "POST", "/feedback", [["installId": .string(installID), "reason": "BadDeviceToken"]])
+        try #require(response.json["suspect"] == 1)
+    }
+
+    /// Makes all tombstones older.
+    func passTombstones() async throws {
+        for (table, columns) in [
+            ("session", ["seen_at", "ended_at"]), ("user_guard", ["refused_before", "added_at"]),
+            ("installation_logout", ["logged_out_at"]), ("installation_owner", ["left_at"]),
+        ] {
+            for column in columns {
+                _ = try await registry.database.rows(
+                    """
+                    UPDATE \(identifier: table) SET \(identifier: column) = \(sql: .earlier(column, by: "401 days"))
+                    WHERE app_id = (SELECT id FROM app WHERE identifier = \(registry.id))
+                    """)
+            }
+        }
+    }
+
+    /// Adds a month of events that is older than the retention of history.
+    func makePartitionOf2020() async throws {
+        _ = try await registry.database.rows(
+            """
+            CREATE TABLE token_event_2020_01 PARTITION OF token_event
+            FOR VALUES FROM ('2020-01-01 00:00:00+00') TO ('2020-02-01 00:00:00+00')
+            """)
+    }
+
+    func state(_ installID: String) async throws -> String? {
+        try await registry.get(installID).json["state"].string
+    }
+
+    /// Runs the job; by default without a limit of the breaker.
+    @discardableResult
+    func cleanUp(_ arguments: [String] = ["--max-share", "100%"]) async throws -> (status: Int32, report: JSON) {
+        try await run(["cleanup", "--json"] + arguments)
+    }
+
+    func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> (status: Int32, report: JSON) {
+        let url = ["PUSH_REGISTRY_DATABASE_URL": try Registry.shared.cluster.connectionString]
+        let result = try await RegistryCommand.run(arguments, environment: url.merging(environment) { $1 })
+        return (result.status, (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
+    }
+
+    /// This app's part of a report.
+    func part(of report: JSON) -> JSON {
+        report["apps"].array.first { $0["app"].string == registry.id } ?? .null
+    }
+}
+
+struct UnexpectedStatus: Error {
+    let status: Int
+}

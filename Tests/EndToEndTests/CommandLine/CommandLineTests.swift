@@ -1,0 +1,269 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import RegistryTestSupport
+import Testing
+
+@Suite("Each command reports what it did, or why it failed", .serialized)
+struct CommandLineTests {
+    /// Lends an empty database as an environment variable.
+    private func withDatabase(_ body: ([String: String]) async throws -> Void) async throws {
+        var logger = Logger(label: "cluster")
+        logger.logLevel = .critical
+        try await ThrowawayCluster.with(logger: logger) { cluster in
+            try await body([
+                "PUSH_REGISTRY_DATABASE_URL": cluster.connectionString,
+                "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+            ])
+        }
+    }
+
+    @Test(arguments: [
+        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "policy"],
+        ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
+        ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
+        ["import"], ["config"], ["healthcheck"],
+        ["segment", "count"], ["segment", "breakdown"],
+        ["segment", "export"],
+    ])
+    func help_isPrinted_forEverySubcommand(command: [String]) async throws {
+        let result = try await RegistryCommand.run(command + ["--help"])
+        #expect(result.status == 0)
+        #expect(result.output.contains("USAGE: push-registry" + (command.isEmpty ? "" : " ")))
+        #expect(result.output.contains("OVERVIEW:"))
+        #expect(result.log.isEmpty)
+    }
+
+    @Test(arguments: [
+        (["dance"], "dance"), (["serve", "--listen"], "--listen"), (["keys", "create", "app"], "--name"),
+        (["serve", "--event-loops", "0"], "event loops"), (["serve", "--log-level", "loud"], "loud"),
+        (["serve", "--log-format", "xml"], "xml"),
+    ])
+    func usageErrors_areReported_withExitCode64(arguments: [String], word: String) async throws {
+        let result = try await RegistryCommand.run(arguments)
+        #expect(result.status == 64)
+        #expect(result.log.contains(word), "\(result.log)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func migrate_appliesTheSchema_once() async throws {
+        try await withDatabase { environment in
+            let dry = try await RegistryCommand.run(["migrate", "--dry-run"], environment: environment)
+            #expect(dry.status == 0)
+            #expect(dry.output.hasPrefix("pending 1 create_app\n"))
+            let first = try await RegistryCommand.run(["migrate"], environment: environment)
+            #expect(first.status == 0)
+            #expect(first.output.hasPrefix("applied 1 create_app\n"))
+            for arguments in [["migrate"], ["migrate", "--dry-run"]] {
+                let again = try await RegistryCommand.run(arguments, environment: environment)
+                #expect(again.status == 0)
+                #expect(again.output == "the schema is up to date\n")
+            }
+        }
+    }
+
+    @Test func appsAndKeys_areCreatedListedAndRevoked() async throws {
+        try await withDatabase { environment in
+            func run(_ arguments: String...) async throws -> String {
+                let result = try await RegistryCommand.run(arguments, environment: environment)
+                #expect(result.status == 0, "\(arguments): \(result.log)")
+                return result.output
+            }
+            #expect(try await run("apps", "create", "com.example.mail") == "created com.example.mail\n")
+            #expect(try await run("apps", "create", "com.example.mail") == "com.example.mail exists already\n")
+            #expect(try await run("apps") == "com.example.mail\n")
+            let json = try JSON(parsing: Array(try await run("apps", "list", "--json").utf8))
+            #expect(json == ["apps": ["com.example.mail"]])
+            let made = try await run(
+                "keys", "create", "com.example.mail", "--name", "back end", "--role", "service", "--role", "sender")
+            #expect(made.hasPrefix("prk_"))
+            let id = String(made.dropFirst(4).prefix(16))
+            let list = try await run("keys", "list", "com.example.mail")
+            #expect(list.contains(id) && list.contains("back end"))
+            #expect(!list.contains(made.dropLast().suffix(64)))
+            #expect(try await run("keys", "revoke", "com.example.mail", id) == "revoked \(id)\n")
+            let keys = try JSON(parsing: Array(try await run("keys", "list", "com.example.mail", "--json").utf8))
+            #expect(keys["keys"][0]["revokedAt"].string != nil)
+            #expect(keys["keys"][0]["roles"] == ["sender", "service"])
+        }
+    }
+
+    @Test func policy_isPrinted_changedAndReplaced() async throws {
+        try await withDatabase { environment in
+            func run(_ arguments: String...) async throws -> (status: Int32, policy: JSON, log: String) {
+                let result = try await RegistryCommand.run(["apps", "policy"] + arguments, environment: environment)
+                return (result.status, (try? JSON(parsing: result.output.utf8)) ?? .null, result.log)
+            }
+            _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
+            let standard = try await run("get", "mail")
+            #expect(standard.status == 0 && standard.policy["grace"] == "P7D" && standard.policy["app"] == "mail")
+            _ = try await run("set", "mail", #"{"grace": "P14D"}"#)
+            let changed = try await run("set", "mail", #"{"staleAfter": {"fcm": "P45D"}, "jwtIssuer": "me"}"#)
+            #expect(changed.policy["grace"] == "P14D" && changed.policy["staleAfter"]["fcm"] == "P45D")
+            #expect(try await run("get", "mail").policy == changed.policy)
+            let replaced = try await run("set", "mail", #"{"jwtIssuer": "me"}"#, "--replace")
+            #expect(replaced.policy["grace"] == "P7D" && replaced.policy["jwtIssuer"] == "me")
+            #expect(try await run("set", "mail", changed.policy.text, "--replace").policy == changed.policy)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"grase": "P14D"}"#, "Did you mean grace?"), (#"{"grace": "PT1H"}"#, "/grace"), ("grace", "policy: "),
+        (#"{"app": "other"}"#, "/app"), ("@/nonexistent.json", "/nonexistent.json"),
+    ])
+    func policy_isRefusedWithAReason_andNotChanged(policy: String, word: String) async throws {
+        try await withDatabase { environment in
+            _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
+            let result = try await RegistryCommand.run(
+                ["apps", "policy", "set", "mail", policy], environment: environment)
+            #expect(result.status == 64 && result.log.contains(word), "\(result.log)")
+            let kept = try await RegistryCommand.run(["apps", "policy", "get", "mail"], environment: environment)
+            #expect(try JSON(parsing: kept.output.utf8)["grace"] == "P7D")
+        }
+    }
+
+    @Test func keysOfTheCommand_areValidInTheService_atOnce() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            let result = try await RegistryCommand.run(
+                ["keys", "create", app.id, "--name", "x", "--role", "service", "--json"],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+            let key = try JSON(parsing: Array(result.output.utf8))
+            #expect(try await app.put("phone", by: .text(key["key"].string ?? "")).status == 201)
+            _ = try await RegistryCommand.run(
+                ["keys", "revoke", app.id, key["id"].string ?? ""],
+                environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+            #expect(try await app.put("phone", by: .text(key["key"].string ?? "")).status == 401)
+        }
+    }
+
+    @Test(arguments: [
+        (["apps", "create", "two words"], "two words"), (["keys", "list", "com.example.none"], "com.example.none"),
+        (["keys", "create", "a", "--name", "n", "--role", "king"], "king"),
+        (["keys", "create", "a", "--name", "n", "--role", "client"], "The app a does not exist"),
+    ])
+    func commands_failWithAReason_whenTheObjectDoesNotExist(arguments: [String], word: String) async throws {
+        try await withDatabase { environment in
+            let result = try await RegistryCommand.run(arguments, environment: environment)
+            #expect(result.status != 0)
+            #expect(result.log.contains(word), "\(result.log)")
+        }
+    }
+
+    @Test(arguments: [["serve"], ["migrate"], ["apps"], ["keys", "list", "a"]])
+    func commands_printOneLine_whenTheDatabaseIsAway(arguments: [String]) async throws {
+        let result = try await RegistryCommand.run(
+            arguments,
+            environment: [
+                "PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush",
+                "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+            ])
+        #expect(result.status != 0)
+        #expect(result.log.contains("/nonexistent"), "\(result.log)")
+        #expect(!(result.log + result.output).contains("hush"))
+    }
+
+    /// Only `serve` creates a database. A cron job that lost its environment must fail.
+    @Test(arguments: [
+        ["migrate"], ["verify"], ["cleanup"], ["cleanup", "runs"], ["apps"], ["keys", "list", "a"], ["rebuild-rollup"],
+        ["segment", "count", "--app", "a", "--filter", "{}"], ["import", "/dev/null", "--format", "csv", "--app", "a"],
+        ["sql", "--plan"],
+    ])
+    func commands_createNoDatabase(arguments: [String]) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "empty-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for environment in [[:], ["PUSH_REGISTRY_DATABASE_URL": ""]] {
+            let result = try await RegistryCommand.run(arguments, environment: environment, in: folder.path)
+            #expect(
+                result.status == (["migrate", "verify", "cleanup"].contains(arguments[0]) ? 2 : 1), "\(result.log)")
+            #expect(result.log.contains("PUSH_REGISTRY_DATABASE_URL") && !result.log.contains("Usage"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
+
+    @Test func sql_printsStatements_withoutADatabase() async throws {
+        let one = try await RegistryCommand.run(["sql", "registration.lookUp"])
+        #expect(one.status == 0 && one.output.contains("PUT /v1/apps/{app}/installations/{installId} (R2): "))
+        #expect(one.output.contains("LEFT JOIN installation i ON i.app_id = $1") && !one.output.contains("addHolders"))
+        let unknown = try await RegistryCommand.run(["sql", "nonsense"])
+        #expect(unknown.status == 64 && unknown.log.contains("registration") && !unknown.log.contains("Usage"))
+    }
+
+    @Test(arguments: [["migrate"], ["verify"], ["cleanup"]])
+    func exitStatus_is2_whenTheDatabaseCannotBeReached(arguments: [String]) async throws {
+        let result = try await RegistryCommand.run(
+            arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush"])
+        #expect(result.status == 2 && !result.log.contains("hush"), "\(result.log)")
+    }
+
+    @Test func commands_printTheirDatabase_withoutItsPassword() async throws {
+        try await withDatabase { environment in
+            var environment = environment
+            environment["PUSH_REGISTRY_DATABASE_URL"]? += " password=hush"
+            let result = try await RegistryCommand.run(["migrate"], environment: environment)
+            #expect(result.status == 0)
+            #expect(result.log.contains("database: dbname=push_registry host="), "\(result.log)")
+            #expect(result.log.contains("(PUSH_REGISTRY_DATABASE_URL)") && !result.log.contains("hush"))
+        }
+    }
+
+    @Test func config_printsEverySetting_withItsSource_andNoSecret() async throws {
+        let environment = [
+            "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey, "PUSH_REGISTRY_DRAIN_DELAY": "3s",
+            "PUSH_REGISTRY_DATABASE_URL": "postgresql://me:hush@db/x",
+        ]
+        let result = try await RegistryCommand.run(
+            ["config", "--json", "--listen", "127.0.0.1:9"], environment: environment)
+        #expect(result.status == 0, "\(result.log)")
+        let settings = try JSON(parsing: Array(result.output.utf8))["settings"].array
+        func line(_ name: String) -> JSON { settings.first { $0["name"].string == name } ?? .null }
+        #expect(line("listen") == ["name": "listen", "value": "127.0.0.1:9", "from": "--listen"])
+        #expect(line("drainDelay")["from"] == "PUSH_REGISTRY_DRAIN_DELAY" && line("drainDelay")["value"] == "3s")
+        #expect(line("idleDeadline") == ["name": "idleDeadline", "value": "PT75S", "from": "default"])
+        #expect(line("adminKey")["value"] == "(secret)" && line("databaseUrl")["value"] == "(secret)")
+        #expect(!result.output.contains("hush") && !result.output.contains(RegistryService.adminKey))
+        let table = try await RegistryCommand.run(["config"], environment: environment)
+        #expect(table.output.contains("drainDelay"))
+        let refused = try await RegistryCommand.run(["config"], environment: ["PUSH_REGISTRY_DRAINDELAY": "3s"])
+        #expect(refused.status == 64 && refused.log.contains("PUSH_REGISTRY_DRAIN_DELAY"))
+    }
+
+    /// A demo's key reads tokens, so it is not created on a configured database.
+    @Test func demo_isRefused_onAConfiguredDatabase() async throws {
+        try await withDatabase { environment in
+            let result = try await RegistryCommand.run(["serve", "--demo"], environment: environment)
+            #expect(result.status == 64 && result.log.contains("--demo"), "\(result.log)")
+        }
+    }
+
+    @Test func serve_isRefused_withoutAnAddressToListenOn() async throws {
+        let result = try await RegistryCommand.run(["serve", "--listen", ""])
+        #expect(result.status == 64 && result.log.contains("--listen"), "\(result.log)")
+    }
+
+    @Test func serve_requiresAnAdminKey_onAConfiguredDatabase() async throws {
+        try await withDatabase { environment in
+            for key in [nil, "short"] {
+                var environment = environment
+                environment["PUSH_REGISTRY_ADMIN_KEY"] = key
+                let result = try await RegistryCommand.run(["serve"], environment: environment)
+                #expect(result.status == 64)
+                #expect(result.log.contains("PUSH_REGISTRY_ADMIN_KEY"))
+            }
+        }
+    }
+
+    @Test func serve_reportsThat_itsPortIsTaken() async throws {
+        try await withRegistry { registry in
+            let result = try await RegistryCommand.run(
+                ["serve", "--listen", "127.0.0.1:\(registry.client.port)"],
+                environment: [
+                    "PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString,
+                    "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+                ])
+            #expect(result.status != 0)
+            #expect(result.log.contains("\(registry.client.port)"), "\(result.log)")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import EmbeddedPostgres
+import Logging
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+@Suite("rebuild-rollup corrects what verify finds")
+struct RebuildRollUpTests {
+    @Test func injectedError_isFound_andCorrected() async throws {
+        var logger = Logger(label: "cluster")
+        logger.logLevel = .critical
+        try await ThrowawayCluster.with(logger: logger) { cluster in
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
+            let fresh = try await RegistryCommand.run(["rebuild-rollup"], environment: environment)
+            #expect(fresh.status == 0 && fresh.output == "the roll-up was correct\n")
+            try await PostgresSession.withSession(PostgresConfiguration(cluster.connectionString)) { session in
+                try session.run(
+                    script: """
+                        INSERT INTO app (identifier, policy) VALUES ('com.example.mail', '{}');
+                        INSERT INTO rollup_locale_version (app_id, reachable, active, installations, locale_number,
+                            version_number)
+                        SELECT id, 0, 5, 5, 1, 1 FROM app
+                        """)
+            }
+            let broken = try await RegistryCommand.run(["verify"], environment: environment)
+            #expect(broken.status == 1 && broken.output.contains("BROKEN  rollup-marginals"))
+            let rebuilt = try await RegistryCommand.run(["rebuild-rollup", "--json"], environment: environment)
+            #expect(rebuilt.status == 0 && rebuilt.output.contains("\"correctedMarginals\" : 1"))
+            #expect(rebuilt.log.isEmpty, "no progress where there is no terminal: \(rebuilt.log)")
+            let intact = try await RegistryCommand.run(["verify"], environment: environment)
+            #expect(intact.status == 0, "\(intact.output)")
+        }
+    }
+
+    @Test func help_isPrinted() async throws {
+        let result = try await RegistryCommand.run(["rebuild-rollup", "--help"])
+        #expect(result.status == 0 && result.output.contains("OVERVIEW: Recount the installations"))
+    }
+}

@@ -1,0 +1,84 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A reader of the change feed gets every event once (fine print 27)")
+    struct ChangesTests {
+        @Test func feed_isOldestFirst_andContinuesAtACursor() async throws {
+            let app = try await RegistryApp.make()
+            for name in ["a", "b", "c"] { _ = try await app.put(name) }
+            var first: [JSON] = []
+            try await eventually("the feed shows two changes") {
+                first = try await app.changes("?limit=2")
+                return first.count == 2
+            }
+            #expect(first.map { $0["installId"] } == ["a", "b"])
+            let cursor = try #require(first.last?["cursor"].string)
+            // An event waits for older transactions, also those of other apps.
+            var second: [JSON] = []
+            try await eventually("the third change is shown") {
+                second = try await app.changes("?after=\(cursor)")
+                return !second.isEmpty
+            }
+            #expect(second.map { $0["installId"] } == ["c"])
+            let last = try #require(second.last?["cursor"].string)
+            let nothing = try await app.send("GET", "/changes?after=\(last)", by: .role(.sender))
+            #expect(nothing.status == 200 && nothing.body.isEmpty && nothing["Content-Type"] == "application/x-ndjson")
+        }
+
+        @Test func newReader_beginsAtTheEnd_withAfterLatest() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("old")
+            try await eventually("the change is shown") { try await app.changes("").count == 1 }
+            let latest = try await app.send("GET", "/changes?after=latest", by: .role(.sender))
+            let cursor = try #require(latest.json["cursor"].string)
+            #expect(latest.status == 200 && latest["X-Cursor"] == cursor && latest.json.object.count == 1)
+            #expect(try await app.changes("?after=\(cursor)") == [])
+            for name in ["new", "newer"] { _ = try await app.put(name) }
+            var seen: [JSON] = []
+            try await eventually("the later change is shown") {
+                seen = try await app.changes("?after=\(cursor)")
+                return seen.count >= 2
+            }
+            #expect(seen.map { $0["installId"] } == ["new", "newer"])
+        }
+
+        @Test func reader_missesNothing_while32ClientsRegister() async throws {
+            let app = try await RegistryApp.make()
+            async let statuses = race(32) { client in
+                var statuses: [Int] = []
+                for number in 0..<5 { statuses.append(try await app.put("phone-\(client)-\(number)").status) }
+                return statuses
+            }
+            var seen: [JSON] = []
+            try await eventually("160 changes are read") {
+                seen += try await app.changes(seen.last?["cursor"].string.map { "?after=\($0)&limit=9" } ?? "?limit=9")
+                return seen.count >= 160
+            }
+            #expect(try await statuses.joined().allSatisfy { $0 == 201 })
+            #expect(Set(seen.map { $0["installId"] }).count == 160 && seen.count == 160)
+        }
+
+        @Test func cursor_isRefused_whenItIsInvalidOrExpired() async throws {
+            let app = try await RegistryApp.make()
+            let other = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            _ = try await other.put("phone")
+            let cursor = try #require(try await app.changes("").last?["cursor"].string)
+            #expect(try await app.send("GET", "/changes?after=nonsense").faults == ["after invalid-cursor"])
+            #expect(try await other.send("GET", "/changes?after=\(cursor)").faults == ["after invalid-cursor"])
+            #expect(try await app.send("GET", "/changes?limit=1001").faults == ["limit out-of-range"])
+            let restored = "0123456789abcdef" + cursor.dropFirst(16)
+            let gone = try await app.send("GET", "/changes?after=\(restored)")
+            #expect(gone.status == 410 && gone.code == "cursor-expired")
+        }
+    }
+}
+
+extension RegistryApp {
+    fileprivate func changes(_ query: String) async throws -> [JSON] {
+        let response = try await send("GET", "/changes" + query, by: .role(.sender))
+        #expect(response.status == 200)
+        return try response.body.split(separator: UInt8(ascii: "\n")).map { try JSON(parsing: $0) }
+    }
+}

@@ -1,0 +1,164 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Feedback affects only the registration that it is about (R9)")
+    struct FeedbackTests {
+        @Test func deadToken_isUnregistered_untilTheNextRegistration() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            try await app.waitTwoDays()
+            let response = try await app.feedback([.dead("phone")])
+            #expect(response.status == 200 && response.counts == ["received": 1, "unregistered": 1])
+            let record = try await app.get("phone").json
+            #expect(record["state"] == "unregistered" && record["reachable"] == false)
+            #expect(try await app.feedback([.dead("phone")]).counts == ["received": 1, "ignored": 1])
+            #expect(try await app.put("phone", as: "alice").json["state"] == "active")
+            try await app.expectCompleteHistory()
+        }
+
+        /// The push failed, then the app registered again, and only then the feedback arrived.
+        @Test func lateFeedback_isOutdated_whenTheAppHasRegisteredAgainSince() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let first = try #require(try await app.put("phone", as: "bob").generation)
+            var item = JSON.dead("phone")
+            item["timestamp"] = "2020-01-01T00:00:00Z"
+            #expect(try await app.feedback([item]).counts == ["received": 1, "outdated": 1])
+            item = .dead("phone")
+            item["generation"] = .integer(first - 1)
+            #expect(try await app.feedback([item]).counts == ["received": 1, "outdated": 1])
+            #expect(try await app.get("phone").json["state"] == "active")
+        }
+
+        /// Seconds sent as milliseconds would make every verdict outdated.
+        @Test func item_isInvalid_whenItsTimeIsImplausible() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            var item = JSON.dead("phone")
+            item["timestamp"] = 1_795_339_800
+            let response = try await app.feedback([item])
+            #expect(response.counts == ["received": 1, "invalid": 1])
+            #expect(response.json["errors"][0]["pointer"] == "/timestamp")
+            #expect(try await app.get("phone").json["state"] == "active")
+        }
+
+        @Test func bodySentAsJSON_isAnArray() async throws {
+            let app = try await RegistryApp.make()
+            let response = try await app.send("POST", "/feedback", .dead("phone"))
+            #expect(response.status == 400 && response.code == "invalid-body")
+        }
+
+        /// Sixteen senders report verdicts from before sixteen rounds of registrations, concurrently with these.
+        @Test func lateFeedback_neverAffectsANewRegistration_whenBothRace() async throws {
+            let app = try await RegistryApp.make()
+            for number in 0..<16 { _ = try await app.put("phone-\(number)", as: "alice") }
+            try await app.waitTwoDays()
+            let sentAt = try await app.now()
+            let statuses = try await race(32) { number in
+                if number.isMultiple(of: 2) { return try await app.put("phone-\(number / 2)", as: "bob").status }
+                let items = (0..<16).map { number in
+                    var item = JSON.dead("phone-\(number)")
+                    item["timestamp"] = .string(sentAt)
+                    return item
+                }
+                return try await app.feedback(items.shuffled()).status
+            }
+            #expect(statuses.allSatisfy { $0 == 200 })
+            for number in 0..<16 {
+                let record = try await app.get("phone-\(number)").json
+                #expect(record["state"] == "active" && record["userId"] == "bob")
+            }
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func tokenThatMoved_isJudgedByItsNewRegistration() async throws {
+            let app = try await RegistryApp.make()
+            let token = RegistrationBody.token("shared")
+            _ = try await app.put("old", RegistrationBody.make("old", token: token), as: "alice")
+            try await app.waitTwoDays()
+            let sentAt = try await app.now()
+            _ = try await app.put("new", RegistrationBody.make("new", token: token), as: "bob")
+            let late: JSON = ["token": .string(token), "reason": "Unregistered", "timestamp": .string(sentAt)]
+            #expect(try await app.feedback([late]).counts == ["received": 1, "outdated": 1])
+            let named: JSON = ["installId": "old", "token": .string(token), "reason": "Unregistered"]
+            #expect(try await app.feedback([named]).counts == ["received": 1, "outdated": 1])
+        }
+
+        @Test func invalidItems_areReportedByIndex_andTheOthersAreApplied() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            try await app.waitTwoDays()
+            let response = try await app.feedback([["reason": "x"], .dead("phone"), .dead("nobody"), 7])
+            #expect(
+                response.counts == ["received": 4, "unregistered": 1, "unknown": 1, "invalid": 2])
+            let errors = response.json["errors"].array
+            #expect(errors.map { $0["index"] } == [0, 3] && errors.map { $0["pointer"] } == ["/token", ""])
+        }
+
+        @Test func lines_areReadLikeAnArray() async throws {
+            let app = try await RegistryApp.make()
+            let lines = "\(JSON.dead("a").text)\n{oops\n\(JSON.dead("b").text)\n"
+            var request = app.request("POST", "/feedback", by: .role(.sender))
+            request.fields.append((name: "Content-Type", value: "application/x-ndjson"))
+            request.body = Array(lines.utf8)
+            let response = try await app.registry.client.response(to: request)
+            #expect(response.counts == ["received": 3, "unknown": 2, "invalid": 1])
+        }
+
+        @Test func feedback_isForServicesAndSenders() async throws {
+            let app = try await RegistryApp.make()
+            for role in RegistryApp.Role.allCases {
+                let allowed: Set<RegistryApp.Role> = [.service, .sender, .admin]
+                let status = try await app.send("POST", "/feedback", [], by: .role(role)).status
+                #expect(status == (allowed.contains(role) ? 200 : 403))
+            }
+        }
+
+        @Test func body_isRefused_whenItIsTooLongOrNotAList() async throws {
+            let app = try await RegistryApp.make()
+            let items = Array(repeating: JSON.dead("phone"), count: 10_001)
+            let tooMany = try await app.feedback(items)
+            #expect(tooMany.status == 413 && tooMany.code == "too-many-items")
+            #expect(try await app.send("POST", "/feedback", 7).status == 400)
+        }
+    }
+}
+
+extension JSON {
+    /// APNs reports the installation's token as dead.
+    fileprivate static func dead(_ installID: String) -> JSON {
+        ["token": .string(RegistrationBody.token(installID)), "provider": "apns", "reason": "Unregistered"]
+    }
+}
+
+extension HTTPResponse {
+    /// The numbers of the response that are not zero.
+    fileprivate var counts: [String: Int64] {
+        json.object.compactMapValues(\.integer).filter { $0.value != 0 }
+    }
+}
+
+extension RegistryApp {
+    fileprivate func feedback(_ items: [JSON]) async throws -> HTTPResponse {
+        try await send("POST", "/feedback", .array(items), by: .role(.sender))
+    }
+
+    /// Sets the app's installations back by two days.
+    fileprivate func waitTwoDays() async throws {
+        _ = try await database.rows(
+            """
+            UPDATE installation SET created_at = \(sql: .earlier("created_at", by: "2 days")),
+                registered_at = \(sql: .earlier("registered_at", by: "2 days")),
+                last_seen_at = \(sql: .earlier("last_seen_at", by: "2 days"))
+            WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
+            """)
+    }
+
+    /// The database's time, as RFC 3339.
+    fileprivate func now() async throws -> String {
+        try await database.column(
+            #"SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"#)[0]
+    }
+}

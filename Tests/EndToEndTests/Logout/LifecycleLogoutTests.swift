@@ -1,0 +1,93 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A logout works late and offline, and never affects the next user (R6)")
+    struct LifecycleLogoutTests {
+        private static let lateBy = -29 * 86_400
+
+        @Test func logout_leavesTheInstallationUnbound_andMayBeRepeated() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            let alice = UserJWT.make("alice", session: "s1")
+            let generation = try await app.put("phone", by: alice).generation
+            let response = try await app.logOut("phone", by: alice)
+            #expect(response.json["status"] == "loggedOut" && response.generation == generation.map { $0 + 1 })
+            #expect(try await app.logOut("phone", by: alice).json["status"] == "alreadyLoggedOut")
+            let record = try await app.get("phone").json
+            #expect(record["userId"] == .null && record["state"] == "loggedOut" && record["reachable"] == false)
+            #expect(try await app.put("phone", by: alice).code == "session-ended")
+            #expect(try await app.put("phone", by: UserJWT.make("alice", session: "s2")).status == 200)
+        }
+
+        @Test func logout_isAccepted_weeksAfterTheJWTExpired() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            _ = try await app.put("phone", by: UserJWT.make("alice", session: "s1"))
+            let late = UserJWT.make("alice", session: "s1", age: 2_600_000, life: Self.lateBy)
+            #expect(try await app.get("phone", by: late).status == 401)
+            #expect(try await app.logOut("phone", by: late).json["status"] == "loggedOut")
+        }
+
+        @Test func lateLogout_neverAffectsTheNextOwner_inAnyOrder() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            let phones = 24
+            for number in 0..<phones { _ = try await app.put("phone-\(number)", by: Self.alice(number)) }
+            let statuses = try await race(phones * 2) { number in
+                let phone = "phone-\(number / 2)"
+                if number % 2 == 0 { return try await app.put(phone, by: UserJWT.make("bob", session: "b")).status }
+                return try await app.logOut(phone, by: Self.alice(number / 2)).status
+            }
+            #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")
+            for number in 0..<phones {
+                let record = try await app.get("phone-\(number)").json
+                #expect(record["userId"] == "bob" && record["state"] == "active")
+                #expect(try await app.put("phone-\(number)", by: Self.alice(number)).code == "session-ended")
+            }
+        }
+
+        /// Without sessions the age of the credential decides: Alice's is older than her logout.
+        @Test func delayedRegistration_isRefused_afterALateLogoutWithoutASession() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            let (alice, bob) = (UserJWT.make("alice", age: 60), UserJWT.make("bob", age: 30))
+            _ = try await app.put("phone", by: alice)
+            _ = try await app.put("phone", by: bob)
+            #expect(try await app.logOut("phone", by: alice).json["status"] == "outdated")
+            let delayed = try await app.put("phone", by: alice)
+            #expect(delayed.status == 409 && delayed.code == "session-ended")
+            #expect(try await app.get("phone").json["userId"] == "bob")
+            #expect(try await app.put("phone", by: bob).json["status"] == "unchanged")
+            #expect(try await app.put("phone", by: UserJWT.make("alice", age: -5)).json["status"] == "updated")
+        }
+
+        @Test func lateLogout_isRecorded_withEqualGenerations() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            _ = try await app.put("phone", by: UserJWT.make("alice", session: "s1"))
+            _ = try await app.put("phone", by: UserJWT.make("bob", session: "s2"))
+            #expect(
+                try await app.logOut("phone", by: UserJWT.make("alice", session: "s1")).json["status"] == "outdated")
+            let event = try #require(try await app.events(of: "phone").last)
+            #expect(event.event == "logoutIgnored" && event.generationBefore == event.generationAfter)
+            #expect(event.actor == "client:tests")
+        }
+
+        @Test func publishableKey_logsOut_onlyWithTheCurrentGeneration() async throws {
+            let app = try await RegistryApp.make()
+            let generation = try #require(try await app.put("phone", as: "alice").generation)
+            #expect(try await app.logOut("phone", by: .role(.client)).status == 403)
+            #expect(try await app.logOut("phone", by: .role(.client), ifMatch: "\"\(generation - 1)\"").status == 403)
+            let response = try await app.logOut("phone", by: .role(.client), ifMatch: "\"\(generation)\"")
+            #expect(response.json["status"] == "loggedOut")
+        }
+
+        private static func alice(_ number: Int) -> RegistryApp.Credential {
+            UserJWT.make("alice", session: "a\(number)")
+        }
+    }
+}
+
+extension RegistryApp {
+    func logOut(_ installID: String, by credential: Credential, ifMatch: String? = nil) async throws -> HTTPResponse {
+        try await send(
+            "POST", "/installations/\(installID)/logout", [:], by: credential,
+            fields: ifMatch.map { [("If-Match", $0)] } ?? [])
+    }
+}

@@ -1,0 +1,78 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("DELETE is idempotent, and only for the caller's installations (fine print 18)")
+    struct DeletionTests {
+        @Test func delete_removesInstallationAndSnapshots_forAService() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let response = try await app.delete("phone")
+            #expect(response.status == 204)
+            #expect(response.body.isEmpty)
+            #expect(try await app.get("phone").status == 404)
+            #expect(try await app.send("GET", "/installations/phone/snapshots").status == 404)
+            #expect(try await app.holders(of: RegistrationBody.token("phone")) == [])
+        }
+
+        @Test func delete_isRepeatable_andAnUnknownOneIs204() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            for _ in 1...3 { #expect(try await app.delete("phone").status == 204) }
+            #expect(try await app.delete("never", by: .role(.client)).status == 204)
+            #expect(try await app.events(of: "never").isEmpty)
+            #expect(try await app.events(of: "phone").map(\.event) == ["registered", "deleted"])
+        }
+
+        @Test func delete_isA404AndChangesNothing_forThePublishableKeyAndAnOwnedInstallation() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let before = try await app.rowVersion("phone")
+            #expect(try await app.delete("phone", by: .role(.client)).status == 404)
+            #expect(try await app.rowVersion("phone") == before)
+            #expect(try await app.events(of: "phone").count == 1)
+        }
+
+        @Test func delete_removes_forThePublishableKeyAndAnAnonymousInstallation() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", by: .role(.client))
+            #expect(try await app.delete("phone", by: .role(.client)).status == 204)
+            #expect(try await app.get("phone").status == 404)
+            #expect(try await app.events(of: "phone").last?.actor == "client:" + app.keyID(.client))
+        }
+
+        @Test func history_survives_whenInstallationIsDeleted() async throws {
+            let app = try await RegistryApp.make()
+            let generation = try #require(try await app.put("phone", as: "alice").generation)
+            _ = try await app.delete("phone")
+            let event = try #require(try await app.events(of: "phone").last)
+            #expect([event.event, event.reason] == ["deleted", "deletedByCaller"])
+            #expect(event.previousUserID == "alice")
+            #expect(event.generationBefore == generation)
+            #expect(event.generationAfter == generation + 1)
+            #expect(event.tokenSHA256?.count == 64)
+        }
+
+        @Test func ifMatch_isHonoured() async throws {
+            let app = try await RegistryApp.make()
+            let old = try await app.put("phone", as: "alice")["ETag"] ?? ""
+            let present = try await app.put("phone", as: "bob")
+            let refused = try await app.delete("phone", ifMatch: old)
+            #expect(refused.status == 412)
+            #expect(refused.generation == present.generation)
+            #expect(refused["ETag"] == present["ETag"])
+            #expect(try await app.delete("phone", ifMatch: present["ETag"]).status == 204)
+            let unknown = try await app.delete("phone", ifMatch: "*")
+            #expect(unknown.status == 412)
+            #expect(unknown.generation == 0)
+        }
+
+        @Test func delete_happensOnce_when32Race() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let statuses = try await race(32) { _ in try await app.delete("phone").status }
+            #expect(Set(statuses) == [204])
+            #expect(try await app.events(of: "phone").count { $0.event == "deleted" } == 1)
+        }
+    }
+}

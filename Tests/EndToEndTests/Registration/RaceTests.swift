@@ -1,0 +1,88 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A token has one holder at any time, in any race (R1)")
+    struct RaceTests {
+        private static let clients = 64
+
+        @Test func token_hasOneHolder_when64InstallationsClaimItAtOnce() async throws {
+            let app = try await RegistryApp.make()
+            let token = RegistrationBody.token("contended")
+            for _ in 1...3 {
+                let statuses = try await race(Self.clients) { number in
+                    let body = RegistrationBody.make("phone-\(number)", token: token)
+                    return try await app.put("phone-\(number)", body, as: "user-\(number)").status
+                }
+                #expect(statuses.allSatisfy { $0 == 200 || $0 == 201 }, "\(statuses)")
+                #expect(try await app.holders(of: token).count == 1)
+            }
+            let superseded = try await app.database.count(
+                """
+                SELECT count(*) FROM installation JOIN app ON app.id = app_id
+                WHERE identifier = \(app.id) AND state = 'superseded' AND token IS NULL AND token_sha256 IS NULL
+                """)
+            #expect(superseded == Self.clients - 1)
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func installation_isCreatedOnce_when64ClientsRegisterItAtOnce() async throws {
+            let app = try await RegistryApp.make()
+            let responses = try await race(Self.clients) { _ in try await app.put("phone", as: "alice") }
+            #expect(responses.count { $0.status == 201 } == 1)
+            #expect(responses.count { $0.json["status"] == "unchanged" } == Self.clients - 1)
+            #expect(Set(responses.map(\.generation)).count == 1)
+            #expect(try await app.events(of: "phone").count == 1)
+        }
+
+        @Test func installation_hasOneStepPerOwner_when64UsersRegisterItAtOnce() async throws {
+            let app = try await RegistryApp.make()
+            let responses = try await race(Self.clients) { try await app.put("phone", as: "user-\($0)") }
+            #expect(responses.allSatisfy { $0.status == 200 || $0.status == 201 })
+            #expect(Set(responses.map(\.generation)).count == Self.clients)
+            #expect(try await app.events(of: "phone").count == Self.clients)
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func installation_holdsItsLastToken_when64TokensRotateAtOnce() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let statuses = try await race(Self.clients) { number in
+                let body = RegistrationBody.make("phone", token: RegistrationBody.token("token-\(number)"))
+                return try await app.put("phone", body, as: "alice").status
+            }
+            #expect(statuses.allSatisfy { $0 == 200 })
+            #expect(try await app.events(of: "phone").count == Self.clients + 1)
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func tokens_areEachHeldOnce_whenTheyMoveAmongInstallationsAtRandom() async throws {
+            let app = try await RegistryApp.make()
+            let statuses = try await race(Self.clients) { _ in
+                var statuses = Set<Int>()
+                for _ in 1...8 {
+                    let (phone, token) = (Int.random(in: 0..<10), Int.random(in: 0..<10))
+                    let body = RegistrationBody.make("phone-\(phone)", token: RegistrationBody.token("token-\(token)"))
+                    statuses.insert(try await app.put("phone-\(phone)", body, as: "user-\(phone % 3)").status)
+                }
+                return statuses
+            }
+            #expect(statuses.allSatisfy { $0.isSubset(of: [200, 201]) })
+            for token in 0..<10 {
+                #expect(try await app.holders(of: RegistrationBody.token("token-\(token)")).count <= 1)
+            }
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func pipelinedRequests_areAnsweredInOrder_whenTheyConcernOneInstallation() async throws {
+            let app = try await RegistryApp.make()
+            let connection = try HTTPConnection(port: app.registry.client.port)
+            let requests = (0..<32).map { app.registration("phone", as: "user-\($0)") }
+            try await connection.send(requests.flatMap(\.bytes))
+            var users: [String?] = []
+            for _ in requests { users.append(try await connection.response().json["userId"].string) }
+            #expect(users == (0..<32).map { "user-\($0)" })
+        }
+    }
+}

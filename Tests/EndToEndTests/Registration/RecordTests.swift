@@ -1,0 +1,124 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A record is visible to its own client and to services, its token only to services")
+    struct RecordTests {
+        @Test func record_isA404ForTheClient_whenItHasAnOwner() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let response = try await app.get("phone", by: .role(.client))
+            #expect(response.status == 404)
+            #expect(response.code == "unknown-installation")
+            #expect(try await app.get("phone", by: .role(.service)).status == 200)
+            #expect(try await app.get("phone", by: .role(.admin)).status == 200)
+        }
+
+        @Test func record_isShownWithoutToken_whenTheClientReadsAnAnonymousOne() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", by: .role(.client))
+            let record = try await app.get("phone", by: .role(.client))
+            #expect(record.status == 200)
+            #expect(record.json["state"] == "active")
+            #expect(Set(record.json.object.keys).isDisjoint(with: ["token", "keys", "probablyReplacedBy"]))
+            #expect(!record.text.contains(RegistrationBody.token("phone")))
+        }
+
+        @Test func record_hasTheKeys_whenItIsWebPush() async throws {
+            let app = try await RegistryApp.make()
+            let endpoint = "https://push.example.com/send/AbC-1"
+            var body = RegistrationBody.make("browser", token: endpoint, provider: "webPush")
+            // 65 bytes beginning with 4, and 16 bytes.
+            body["keys"] = [
+                "p256dh": .string("B" + String(repeating: "A", count: 86)),
+                "auth": .string(String(repeating: "A", count: 22)),
+            ]
+            #expect(try await app.put("browser", body).status == 201)
+            let record = try await app.get("browser").json
+            #expect(record["token"].string == endpoint)
+            #expect(record["keys"] == body["keys"])
+            #expect(try await app.put("browser", body).json["status"] == "unchanged")
+        }
+
+        @Test func webPush_requiresItsKeys() async throws {
+            let app = try await RegistryApp.make()
+            var body = RegistrationBody.make("browser", token: "https://push.example.com/1", provider: "webPush")
+            #expect(try await app.put("browser", body).faults == ["/keys required"])
+            body["keys"] = ["p256dh": "short", "auth": "short"]
+            let response = try await app.put("browser", body)
+            #expect(response.faults == ["/keys/p256dh invalid-key", "/keys/auth invalid-key"])
+        }
+
+        @Test func record_isA404_whenInstallationIsUnknown() async throws {
+            let app = try await RegistryApp.make()
+            let response = try await app.get("nothing")
+            #expect(response.status == 404)
+            #expect(response.code == "unknown-installation")
+        }
+
+        @Test(arguments: [
+            ("authorized", "apns", true), ("provisional", "apns", true), ("ephemeral", "apns", true),
+            ("denied", "apns", false), ("notDetermined", "apns", false), ("unknown", "apns", false),
+            ("unknown", "apnsSandbox", false), ("unknown", "fcm", true), ("denied", "fcm", false),
+            ("unknown", "huawei", true),
+        ])
+        func reachable_dependsOnTheAuthorization(status: String, provider: String, expected: Bool) async throws {
+            let app = try await RegistryApp.make()
+            let settings = RegistrationBody.settings(authorizationStatus: status)
+            _ = try await app.put("phone", RegistrationBody.make("phone", provider: provider, settings: settings))
+            #expect(try await app.get("phone").json["reachable"] == .boolean(expected))
+        }
+
+        @Test func unreachable_isExplained_byAllReasons() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice", session: "s1")
+            #expect(try await app.get("phone").json["unreachableBecause"] == [])
+            let settings = RegistrationBody.settings(authorizationStatus: "denied")
+            let body = RegistrationBody.make("phone", settings: settings)
+            _ = try await app.put("phone", body, as: "alice", session: "s1")
+            try await app.update("phone", "session_expires_at = now(), state = 'suspect'")
+            for role in [RegistryApp.Role.service, .support, .admin] {
+                let reasons = try await app.get("phone", by: .role(role)).json["unreachableBecause"]
+                #expect(reasons == ["state-suspect", "session-expired", "authorization-denied"], "\(role)")
+            }
+            let list = try await app.send("GET", "/users/alice/installations", by: .role(.sender)).json["installations"]
+            #expect(list[0]["reachable"] == false && list[0].object["unreachableBecause"] == nil)
+        }
+
+        @Test func reachable_endsWithTheSession_withoutAnyJob() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice", session: "s1")
+            try await app.update("phone", "session_expires_at = now() + interval '1 hour'")
+            #expect(try await app.get("phone").json["reachable"] == true)
+            try await app.update("phone", "session_expires_at = now()")
+            let record = try await app.get("phone").json
+            #expect(record["reachable"] == false)
+            #expect(record["state"] == "active")
+        }
+
+        @Test func installIDs_areComparedExactly_whenTheyLookAlike() async throws {
+            let app = try await RegistryApp.make()
+            let names = ["phone", "Phone", "phone.", "a/b", "%2F", "~!$&'()*+,;=:@"]
+            for name in names {
+                let path = name.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                var request = app.registration("x", RegistrationBody.make(name))
+                request.path = "\(app.path)/installations/\(path)"
+                #expect(try await app.registry.client.response(to: request).status == 201, "\(name)")
+            }
+            let stored = try await app.database.column(
+                "SELECT install_id FROM installation JOIN app ON app.id = app_id WHERE identifier = \(app.id)",
+                as: String.self)
+            #expect(Set(stored) == Set(names))
+        }
+
+        @Test func head_returnsTheFieldsOfGet_withoutBody() async throws {
+            let app = try await RegistryApp.make()
+            let created = try await app.put("phone")
+            let response = try await app.send("HEAD", "/installations/phone")
+            #expect(response.status == 200)
+            #expect(response["ETag"] == created["ETag"])
+            #expect(response.body.isEmpty)
+        }
+    }
+}

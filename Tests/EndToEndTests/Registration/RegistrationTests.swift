@@ -1,0 +1,121 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A registration is a complete, idempotent PUT (R2)")
+    struct RegistrationTests {
+        @Test func put_returnsCreated_whenInstallationIsNew() async throws {
+            let app = try await RegistryApp.make()
+            let response = try await app.put("phone", as: "alice")
+            #expect(response.status == 201)
+            #expect(response.json["status"] == "created")
+            #expect(response.json["installId"] == "phone")
+            #expect(response.json["state"] == "active")
+            #expect(response.json["userId"] == "alice")
+            #expect(response["ETag"] == "\"\(try #require(response.generation))\"")
+            #expect(response["Content-Type"] == "application/json")
+            #expect(response["X-Request-Id"]?.isEmpty == false)
+        }
+
+        @Test func put_returnsUnchanged_whenBodyIsTheSame() async throws {
+            let app = try await RegistryApp.make()
+            let first = try await app.put("phone", as: "alice")
+            let second = try await app.put("phone", as: "alice")
+            #expect(second.status == 200)
+            #expect(second.json["status"] == "unchanged")
+            #expect(second.generation == first.generation)
+            #expect(second["ETag"] == first["ETag"])
+            #expect(second.json["registerAgainBefore"] == first.json["registerAgainBefore"])
+        }
+
+        @Test func put_writesNothing_whenBodyIsTheSame() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let before = try await app.rowVersion("phone")
+            for _ in 1...3 { _ = try await app.put("phone", as: "alice") }
+            #expect(try await app.rowVersion("phone") == before)
+            #expect(try await app.events(of: "phone").count == 1)
+        }
+
+        @Test func put_returnsUpdatedWithoutNewGeneration_whenOnlyTheSnapshotChanges() async throws {
+            let app = try await RegistryApp.make()
+            let first = try await app.put("phone", as: "alice")
+            var body = RegistrationBody.make("phone")
+            body["settings"]["soundSetting"] = "disabled"
+            let second = try await app.put("phone", body, as: "alice")
+            #expect(second.status == 200)
+            #expect(second.json["status"] == "updated")
+            #expect(second.generation == first.generation)
+            #expect(try await app.get("phone").json["settings"]["soundSetting"] == "disabled")
+        }
+
+        @Test func put_replacesEverything_whenMembersAreOmitted() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            var body = RegistrationBody.make("phone").without("settings")
+            for name in ["carrier", "location", "languages"] { body["device"] = body["device"].without(name) }
+            #expect(try await app.put("phone", body, as: "alice").json["status"] == "updated")
+            let record = try await app.get("phone").json
+            #expect(record["settings"]["authorizationStatus"] == "unknown")
+            #expect(record["device"]["carrier"] == .null)
+            #expect(record["device"]["location"] == .null)
+            #expect(record["device"]["languages"] == [])
+        }
+
+        @Test func record_hasTheSentValues_forAService() async throws {
+            let app = try await RegistryApp.make()
+            let body = RegistrationBody.make("phone")
+            let response = try await app.put("phone", body, as: "alice", session: "s1")
+            let record = try await app.get("phone")
+            #expect(record["ETag"] == response["ETag"])
+            #expect(record.json["settings"] == body["settings"])
+            #expect(record.json["device"].without("advertisingId") == body["device"])
+            #expect(record.json["token"] == body["token"])
+            #expect(record.json["userId"] == "alice")
+            #expect(record.json["sessionId"] == "s1")
+            #expect(record.json["reachable"] == true)
+        }
+
+        @Test func put_updatesLastSeenAt_whenItIsOlderThanTheTouchInterval() async throws {
+            let app = try await RegistryApp.make(policy: ["touchInterval": "PT1H"])
+            let first = try await app.put("phone", as: "alice")
+            try await app.update(
+                "phone", "last_seen_at = \(sql: .earlier("last_seen_at", by: "61 minutes"))")
+            let old = try await app.get("phone").json["lastSeenAt"]
+            let second = try await app.put("phone", as: "alice")
+            #expect(second.json["status"] == "unchanged")
+            #expect(second.generation == first.generation)
+            let record = try await app.get("phone").json
+            #expect(record["lastSeenAt"].string ?? "" > old.string ?? "~")
+            #expect(try await app.events(of: "phone").count == 1)
+        }
+
+        @Test func registerAgainBefore_isTheProvidersStaleness_afterLastSeenAt() async throws {
+            let app = try await RegistryApp.make(policy: ["staleAfter": ["apns": "P10D"]])
+            let response = try await app.put("phone")
+            let days = try await app.database.column(
+                """
+                SELECT extract(epoch FROM \(response.json["registerAgainBefore"].string)::text::timestamptz
+                    - last_seen_at)::bigint / 86400
+                FROM installation JOIN app ON app.id = app_id WHERE identifier = \(app.id)
+                """, as: Int64.self)
+            #expect(days == [10])
+        }
+
+        @Test func put_keepsLongerSessionExpiryWithoutNewGeneration() async throws {
+            let app = try await RegistryApp.make()
+            func put(_ expiry: String) async throws -> HTTPResponse {
+                var request = app.registration("phone", as: "alice", session: "s1")
+                request.fields.append(("X-Session-Expires-At", expiry))
+                return try await app.registry.client.response(to: request)
+            }
+            let first = try await put("2030-01-01T00:00:00Z")
+            let second = try await put("2031-01-01T00:00:00Z")
+            #expect(second.json["status"] == "updated")
+            #expect(second.generation == first.generation)
+            let expiry = try await app.get("phone").json["sessionExpiresAt"].string
+            #expect(expiry?.hasPrefix("2031-01-01T00:00:00") == true)
+        }
+    }
+}

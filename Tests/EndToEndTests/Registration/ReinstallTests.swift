@@ -1,0 +1,77 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A reinstall marks the older installation without changing it (R5)")
+    struct ReinstallTests {
+        private func body(
+            _ installID: String, keychain: String? = "kc", vendor: String? = "v", model: String = "iPhone17,3"
+        ) -> JSON {
+            var body = RegistrationBody.make(installID)
+            body["device"]["keychainId"] = keychain.map { .string($0) } ?? .null
+            body["device"]["vendorId"] = vendor.map { .string($0) } ?? .null
+            body["device"]["deviceModel"] = .string(model)
+            return body
+        }
+
+        private func replacement(_ app: RegistryApp, _ installID: String) async throws -> JSON {
+            try await app.get(installID).json["probablyReplacedBy"]
+        }
+
+        @Test func olderInstallation_isMarkedAndStaysActive_afterAReinstall() async throws {
+            let app = try await RegistryApp.make()
+            let first = try await app.put("old", body("old"), as: "alice")
+            _ = try await app.put("new", body("new"), as: "alice")
+            let old = try await app.get("old").json
+            #expect(old["probablyReplacedBy"] == "new")
+            #expect(old["state"] == "active")
+            #expect(old["generation"].integer == first.generation)
+            #expect(try await replacement(app, "new") == .null)
+        }
+
+        @Test func mark_isCleared_whenTheOlderInstallationRegistersAgain() async throws {
+            let app = try await RegistryApp.make()
+            let first = try await app.put("old", body("old"), as: "alice")
+            _ = try await app.put("new", body("new"), as: "alice")
+            let again = try await app.put("old", body("old"), as: "alice")
+            #expect(again.status == 200)
+            #expect(again.generation == first.generation)
+            #expect(try await replacement(app, "old") == .null)
+            #expect(try await replacement(app, "new") == .null)
+        }
+
+        @Test func olderInstallation_isNotMarked_whenAnotherDeviceSharesTheKeychain() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("old", body("old", vendor: "v1"))
+            _ = try await app.put("new", body("new", vendor: "v2"))
+            #expect(try await replacement(app, "old") == .null)
+        }
+
+        @Test func model_decides_whenOneSideHasNoVendorID() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("old", body("old", vendor: nil))
+            _ = try await app.put("tablet", body("tablet", vendor: "v", model: "iPad14,1"))
+            #expect(try await replacement(app, "old") == .null)
+            _ = try await app.put("new", body("new", vendor: "v"))
+            #expect(try await replacement(app, "old") == "new")
+        }
+
+        @Test func nothing_isMarked_withoutKeychainID() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("old", body("old", keychain: nil))
+            _ = try await app.put("new", body("new", keychain: nil))
+            _ = try await app.put("empty", body("empty", keychain: ""))
+            _ = try await app.put("emptyToo", body("emptyToo", keychain: ""))
+            for installID in ["old", "new", "empty"] { #expect(try await replacement(app, installID) == .null) }
+        }
+
+        @Test func mark_isShownToServicesOnly() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("old", body("old"))
+            _ = try await app.put("new", body("new"))
+            let record = try await app.get("old", by: .role(.client))
+            #expect(record.status == 200)
+            #expect(!record.json.object.keys.contains("probablyReplacedBy"))
+        }
+    }
+}

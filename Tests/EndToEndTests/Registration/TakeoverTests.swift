@@ -1,0 +1,124 @@
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("A token moves with the phone, without data of the former holder (R3, R4)")
+    struct TakeoverTests {
+        private let token = RegistrationBody.token("shared")
+
+        /// Installation A of Alice holds the token, then installation B of Bob registers it.
+        private func takeOver(_ app: RegistryApp) async throws -> (first: HTTPResponse, second: HTTPResponse) {
+            let first = try await app.put("A", RegistrationBody.make("A", token: token), as: "alice", session: "sa")
+            let second = try await app.put("B", RegistrationBody.make("B", token: token), as: "bob", session: "sb")
+            return (first, second)
+        }
+
+        @Test func takeover_movesToken_whenAnotherInstallationRegistersIt() async throws {
+            let app = try await RegistryApp.make()
+            let (first, second) = try await takeOver(app)
+            #expect(second.status == 201)
+            #expect(try await app.holders(of: token) == ["B"])
+            let former = try await app.get("A").json
+            #expect(former["state"] == "superseded")
+            #expect(former["token"] == .null)
+            #expect(former["reachable"] == false)
+            #expect(former["userId"] == "alice")
+            #expect(former["generation"].integer == first.generation.map { $0 + 1 })
+        }
+
+        @Test func takeover_leavesNothingOfTheFormerSnapshot_inTheNewRecordOrResponse() async throws {
+            let app = try await RegistryApp.make()
+            var mine = RegistrationBody.make("A", token: token)
+            mine["device"]["carrier"] = "Carrier of Alice"
+            mine["device"]["keychainId"] = "keychain of Alice"
+            _ = try await app.put("A", mine, as: "alice", session: "session-of-alice")
+            let bare: JSON = [
+                "token": .string(token),
+                "device": [
+                    "installId": "B", "deviceModel": "m", "systemName": "s", "systemVersion": "1", "locale": "fr_FR",
+                    "timeZoneId": "Europe/Paris", "timeZoneOffset": 0,
+                ],
+            ]
+            let response = try await app.put("B", bare, as: "bob")
+            let record = try await app.get("B")
+            #expect(!(response.text + record.text).lowercased().contains("alice"))
+            for name in ["carrier", "keychainId", "vendorId", "appVersion", "location", "region"] {
+                #expect(record.json["device"][name] == .null)
+            }
+            #expect(record.json["settings"]["soundSetting"] == "unknown")
+        }
+
+        @Test func takeover_hasEventsOfBothInstallations() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await takeOver(app)
+            let former = try await app.events(of: "A")
+            #expect(former.map(\.event) == ["registered", "superseded"])
+            #expect(former[1].userID == "alice")
+            let new = try await app.events(of: "B")
+            #expect(new.map(\.event) == ["takenOver"])
+            #expect(new[0].previousUserID == "alice")
+            #expect(new[0].userID == "bob")
+            #expect(new[0].tokenSHA256 == former[1].tokenSHA256)
+            #expect(new[0].actor == "service:" + app.keyID(.service))
+        }
+
+        @Test func token_returns_whenTheFirstPhoneRegistersItAgain() async throws {
+            let app = try await RegistryApp.make()
+            let (first, _) = try await takeOver(app)
+            let third = try await app.put("A", RegistrationBody.make("A", token: token), as: "alice", session: "sa")
+            #expect(third.status == 200)
+            #expect(third.json["status"] == "updated")
+            #expect(third.json["state"] == "active")
+            #expect(third.generation ?? 0 > first.generation ?? .max)
+            #expect(try await app.holders(of: token) == ["A"])
+            #expect(try await app.get("B").json["state"] == "superseded")
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func installation_changesOwnerInPlace_whenAnotherUserRegistersIt() async throws {
+            let app = try await RegistryApp.make()
+            let first = try await app.put("phone", as: "alice", session: "sa")
+            let second = try await app.put("phone", as: "bob")
+            #expect(second.status == 200)
+            #expect(second.json["status"] == "updated")
+            #expect(second.json["userId"] == "bob")
+            #expect(second.generation == first.generation.map { $0 + 1 })
+            #expect(try await app.get("phone").json["sessionId"] == .null)
+            let event = try #require(try await app.events(of: "phone").last)
+            #expect(event.userID == "bob")
+            #expect(event.previousUserID == "alice")
+        }
+
+        @Test func installation_becomesAnonymous_whenThePublishableKeyRegistersIt() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice")
+            let response = try await app.put("phone", by: .role(.client))
+            #expect(response.json["status"] == "updated")
+            #expect(response.json["userId"] == .null)
+            #expect(try await app.get("phone").json["userId"] == .null)
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func sameText_isAnotherToken_underAnotherProviderOrApp() async throws {
+            let (app, other) = (try await RegistryApp.make(), try await RegistryApp.make())
+            _ = try await app.put("A", RegistrationBody.make("A", token: token))
+            _ = try await app.put("B", RegistrationBody.make("B", token: token, provider: "apnsSandbox"))
+            _ = try await app.put("C", RegistrationBody.make("C", token: token, provider: "fcm"))
+            _ = try await other.put("A", RegistrationBody.make("A", token: token))
+            #expect(try await app.holders(of: token) == ["A", "B", "C"])
+            #expect(try await other.holders(of: token) == ["A"])
+        }
+
+        @Test func rotation_dropsTheOldToken_whenInstallationRegistersAnother() async throws {
+            let app = try await RegistryApp.make()
+            let first = try await app.put("phone", RegistrationBody.make("phone", token: token), as: "alice")
+            let next = RegistrationBody.token("next")
+            let second = try await app.put("phone", RegistrationBody.make("phone", token: next), as: "alice")
+            #expect(second.json["status"] == "updated")
+            #expect(second.generation == first.generation.map { $0 + 1 })
+            #expect(try await app.holders(of: token) == [])
+            #expect(try await app.holders(of: next) == ["phone"])
+            #expect(try await app.events(of: "phone").map(\.event) == ["registered", "rotated"])
+        }
+    }
+}

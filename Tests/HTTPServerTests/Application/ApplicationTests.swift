@@ -1,0 +1,104 @@
+import EventLoop
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Logging
+import Testing
+
+@Suite("An application handles requests", .timeLimit(.minutes(1)))
+struct ApplicationTests {
+    @Test func middlewareRunsInOrder_whenARouteIsWrapped() async throws {
+        let server = try TestServer(routes: { _, events in
+            let middleware: [Middleware] = ["outer", "inner"].map { name in
+                { request, next in
+                    events.add("\(name) before")
+                    defer { events.add("\(name) after \(events.count("handler"))") }
+                    return try await next(request)
+                }
+            }
+            let route = Route(.get, "/") { request in
+                #expect(events.count("inner before") == 1)
+                events.add("handler")
+                return .text(request.routePattern)
+            }
+            return [route.wrapped(in: middleware)]
+        })
+        let response = try await blocking { try server.client().get("/") }
+        #expect(response.body == "/")
+        #expect(server.events.count("outer after 1") == 1)
+    }
+
+    @Test func responseIsTheProblem_whenAHandlerThrowsOne() async throws {
+        let server = try TestServer(routes: { _, _ in
+            [
+                Route(.get, "/gone") { _ in
+                    throw Problem(.gone, code: "gone", detail: "It is gone.", fields: [.retryAfter: "9"])
+                }
+            ]
+        })
+        try await blocking {
+            let response = try server.client().get("/gone")
+            #expect((response.status, response.fields["retry-after"]) == (410, "9"))
+        }
+    }
+
+    @Test func applicationRendersEveryProblem() async throws {
+        let loop = EventLoop(name: "test")
+        let configuration = HTTPServerConfiguration(addresses: [ListenAddress(host: "127.0.0.1", port: 0)])
+        let server = try HTTPServer(configuration, loops: [loop], logger: Logger(label: "test")) { _ in
+            Application(router: Router([])) { problem, requestID in
+                .text("\(problem.code) \(requestID)", status: problem.status)
+            }
+        }
+        let running = Task { await server.run() }
+        try await blocking {
+            let client = try TestClient(server.port)
+            #expect(try client.get("/", "X-Request-Id: one\r\n").body == "not-found one")
+            try client.send("nonsense\r\n\r\n")
+            let response = try client.response()
+            #expect(response.body == "malformed-request-line \(response.fields["x-request-id"] ?? "")")
+        }
+        running.cancel()
+        await running.value
+        loop.stop()
+    }
+
+    @Test func streamEndsWithTheConnection_whenTheClientIsOfHTTP10() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /rows HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            let response = try client.response()
+            #expect(response.fields["transfer-encoding"] == nil)
+            #expect(response.body.utf8.count == 4_000_000)
+        }
+    }
+
+    @Test func bodyIsChanged_whenAMiddlewareWrapsTheWriter() async throws {
+        let server = try TestServer(routes: { _, _ in
+            let doubling: Middleware = { request, next in
+                var response = try await next(request)
+                guard case .stream(let produce) = response.body else { return response }
+                response.body = .stream { writer in
+                    try await produce(ResponseBodyWriter(write: { try await writer.write($0 + $0) }))
+                    try await writer.write(Array("end".utf8))
+                }
+                return response
+            }
+            let route = Route(.get, "/") { _ in
+                ServerResponse(.ok, body: .stream { try await $0.write(Array("ab".utf8)) })
+            }
+            return [route.wrapped(in: [doubling])]
+        })
+        let response = try await blocking { try server.client().get("/") }
+        #expect(response.body == "ababend")
+    }
+
+    @Test func responseIsAnError_whenItsFieldsAreInvalid() async throws {
+        let server = try TestServer(routes: { _, _ in
+            [Route(.get, "/") { _ in ServerResponse(.ok, fields: [.contentLength: "7"]) }]
+        })
+        let response = try await blocking { try server.client().get("/") }
+        #expect(response.status == 500)
+    }
+}

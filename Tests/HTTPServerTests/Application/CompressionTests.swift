@@ -1,0 +1,165 @@
+import EventLoop
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(1)))
+struct CompressionTests {
+    private static let gzip = "Accept-Encoding: gzip\r\n"
+    private static let rows = String(repeating: String(repeating: "r", count: 39) + "\n", count: 100_000)
+
+    /// `/hello`, `/rows` (4 MB in pieces of 40 bytes), `/large` (one piece of 4 MB), `/empty`, `/tagged` (with `ETag`
+    /// and `Vary`), `/encoded` (zstd), `/fail` (after a row), `/feed` (a row, a flush, and the end after the event
+    /// `read`).
+    private static func server() throws -> TestServer {
+        try TestServer(routes: { loop, events in
+            let routes =
+                TestServer.routes(loop, events).filter { $0.pattern == "/rows" || $0.pattern == "/hello" } + [
+                    stream("/large") { try await $0.write(Array(rows.utf8)) },
+                    stream("/empty") { _ in },
+                    stream("/tagged", fields: [.eTag: "\"1\"", .vary: "Origin"]) { try await $0.write([65]) },
+                    stream("/encoded", fields: [.contentEncoding: "zstd"]) { try await $0.write(Array("z".utf8)) },
+                    stream("/fail") { writer in
+                        try await writer.write(Array("row\n".utf8))
+                        try await writer.flush()
+                        throw ConnectionClosed()
+                    },
+                    stream("/feed") { writer in
+                        try await writer.flush()
+                        try await writer.write(Array("first\n".utf8))
+                        try await writer.flush()
+                        while events.count("read") == 0 { try await loop.sleep(for: .milliseconds(5)) }
+                        try await writer.write(Array("second\n".utf8))
+                    },
+                ]
+            return routes.map { $0.wrapped(in: [StreamCompression.middleware]) }
+        })
+    }
+
+    private static func stream(
+        _ path: String, fields: HTTPFields = [:],
+        _ produce: @escaping @Sendable (ResponseBodyWriter) async throws -> Void
+    ) -> Route {
+        Route(.get, path) { _ in ServerResponse(.ok, fields: fields, body: .stream(produce)) }
+    }
+
+    private func get(_ path: String, _ fields: String) async throws -> TestClient.Response {
+        let server = try Self.server()
+        return try await blocking { try server.client().get(path, fields) }
+    }
+
+    @Test(arguments: ["/rows", "/large"])
+    func bodyDecompresses_howeverItWasWritten(path: String) async throws {
+        let response = try await get(path, Self.gzip)
+        #expect(response.fields["content-encoding"] == "gzip")
+        #expect(response.fields["vary"] == "Accept-Encoding")
+        #expect(response.bytes.count < 100_000)
+        let body = try Gunzip(response.bytes)
+        #expect(body.isComplete && body.text == Self.rows)
+    }
+
+    @Test func bodyIsAnEmptyMember_whenNothingIsWritten() async throws {
+        let body = try Gunzip(try await get("/empty", Self.gzip).bytes)
+        #expect(body.isComplete && body.text.isEmpty)
+    }
+
+    @Test func rowDecompresses_whenItWasFlushed() async throws {
+        let server = try Self.server()
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /feed HTTP/1.1\r\nHost: test\r\n\(Self.gzip)\r\n")
+            #expect(try client.response(toHead: true).status == 200)
+            var bytes: [UInt8] = []
+            while try Gunzip(bytes).text != "first\n" { bytes += try client.chunk() }
+            #expect(try !Gunzip(bytes).isComplete)
+            server.events.add("read")
+            while try !Gunzip(bytes).isComplete { bytes += try client.chunk() }
+            #expect(try Gunzip(bytes).text == "first\nsecond\n")
+        }
+    }
+
+    @Test func fieldsEqualThoseOfGET_whenTheMethodIsHEAD() async throws {
+        let server = try Self.server()
+        try await blocking {
+            let client = try server.client()
+            try client.send("HEAD /rows HTTP/1.1\r\nHost: test\r\n\(Self.gzip)\r\n")
+            #expect(try client.response(toHead: true).fields["content-encoding"] == "gzip")
+            #expect(try client.get("/hello").body == "hello")
+        }
+    }
+
+    @Test func bodyEndsWithTheConnection_whenTheClientIsOfHTTP10() async throws {
+        let server = try Self.server()
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /rows HTTP/1.0\r\n\(Self.gzip)\r\n")
+            let body = try Gunzip(try client.response().bytes)
+            #expect(body.isComplete && body.text == Self.rows)
+        }
+    }
+
+    @Test func memberIsIncomplete_whenTheProducerFails() async throws {
+        let server = try Self.server()
+        try await blocking {
+            let client = try server.client()
+            #expect(throws: TestClient.Failure.self) { try client.get("/fail", Self.gzip) }
+        }
+    }
+
+    @Test func bodyIsPlain_whenTheClientDoesNotAskForGzip() async throws {
+        let response = try await get("/rows", "")
+        #expect(response.body == Self.rows)
+        #expect(response.fields["content-encoding"] == nil)
+        #expect(response.fields["vary"] == "Accept-Encoding")
+    }
+
+    @Test func responseIsUnchanged_whenItIsNotStreamedOrHasACoding() async throws {
+        let hello = try await get("/hello", Self.gzip)
+        #expect(hello.body == "hello" && hello.fields["vary"] == nil)
+        let encoded = try await get("/encoded", Self.gzip)
+        #expect(encoded.body == "z" && encoded.fields["content-encoding"] == "zstd")
+    }
+
+    @Test func entityTagIsWeak_whenTheBodyIsCompressed() async throws {
+        #expect(try await get("/tagged", "").fields["etag"] == "\"1\"")
+        let response = try await get("/tagged", Self.gzip)
+        #expect(response.fields["etag"] == "W/\"1\"")
+        #expect(response.fields["vary"] == "Origin, Accept-Encoding")
+    }
+
+    @Test func responseIs406_whenTheClientAcceptsNoCoding() async throws {
+        let response = try await get("/rows", "Accept-Encoding: br, identity;q=0\r\n")
+        #expect(response.status == 406)
+        #expect(response.body.hasPrefix("no-acceptable-encoding"))
+    }
+}
+
+@Suite("Accept-Encoding is parsed by RFC 9110, section 12.5.3")
+struct AcceptEncodingTests {
+    @Test(arguments: [
+        ["gzip"], ["GZIP"], ["x-gzip"], ["*"], ["br, gzip"], ["br", "gzip"], ["gzip;q=0.001"], ["gzip ; q=0.5 , br"],
+        ["gzip;Q=1.000"], ["identity, gzip"], ["identity;q=0.5, gzip;q=0.5"], ["identity;q=0, *"], [",, gzip,"],
+    ])
+    func gzipIsPreferred_whenItIsRequested(values: [String]) {
+        #expect(AcceptEncoding(values).prefersGzip)
+    }
+
+    @Test(arguments: [
+        [], [""], ["identity"], ["br"], ["gzip;q=0"], ["gzip;q=0.000, *"], ["*;q=0"], ["gzip;q=0.4, identity;q=0.5"],
+        ["gzip;q=2"], ["gzip;q=1.001"], ["gzip;q=0.1234"], ["gzip;q="], ["gzip;q=x"], ["gzipped"], ["gzip\u{301}"],
+    ])
+    func gzipIsNotPreferred_whenItIsNotRequestedOrTheWeightIsMalformed(values: [String]) {
+        #expect(!AcceptEncoding(values).prefersGzip)
+    }
+
+    @Test func identityIsAccepted_unlessItIsExcluded() {
+        for values in [[], [""], ["gzip"], ["br;q=0"], ["*;q=0, identity"]] {
+            #expect(AcceptEncoding(values).acceptsIdentity)
+        }
+        for values in [["identity;q=0"], ["*;q=0"], ["gzip, *;q=0.000"]] {
+            #expect(!AcceptEncoding(values).acceptsIdentity)
+        }
+    }
+}

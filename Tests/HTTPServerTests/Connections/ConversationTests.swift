@@ -1,0 +1,160 @@
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(1)))
+struct ConversationTests {
+    @Test func connectionPersists_whenRequestsFollowEachOther() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            for _ in 0..<10 { #expect(try client.get("/hello").body == "hello") }
+            #expect(try client.post("/echo", "body").body == "body")
+            #expect(try client.get("/hello").fields["connection"] == nil)
+        }
+    }
+
+    @Test func responsesKeepTheirOrder_whenRequestsArePipelined() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            let requests = (0..<50).map {
+                "GET /\($0 % 5 == 0 ? "slow" : "things/a/\($0)") HTTP/1.1\r\nHost: t\r\n\r\n"
+            }
+            try client.send(requests.joined())
+            for number in 0..<50 {
+                #expect(try client.response().body == (number % 5 == 0 ? "slow" : "a \(number)"))
+            }
+        }
+    }
+
+    @Test func requestIsParsed_whenItArrivesByteByByte() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            for byte in "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\nbody" {
+                try client.send(String(byte))
+            }
+            #expect(try client.response().body == "body")
+            for byte in "POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n" {
+                try client.send(String(byte))
+            }
+            #expect(try client.response().body == "body")
+        }
+    }
+
+    @Test func headHasNoBody_whenGetHasOne() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            for path in ["/hello", "/nothing"] {
+                try client.send("HEAD \(path) HTTP/1.1\r\nHost: t\r\n\r\n")
+                let response = try client.response(toHead: true)
+                #expect(response.fields["content-length"] == (path == "/hello" ? "5" : "38"))
+            }
+            try client.send("HEAD /rows HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(try client.response(toHead: true).fields["transfer-encoding"] == "chunked")
+            #expect(try client.get("/hello").body == "hello")
+        }
+    }
+
+    @Test func continueIsSent_whenItIsExpectedAndTheBodyIsWanted() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            let head = "POST /echo HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: "
+            try client.send(head + "4\r\n\r\n")
+            #expect(try client.response().status == 100)
+            try client.send("body")
+            #expect(try client.response().body == "body")
+            try client.send(head + "1001\r\n\r\n")
+            #expect(try client.response().status == 413)
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func finalResponseIsSentAtOnce_whenTheBodyIsUnwanted() async throws {
+        let server = try TestServer()
+        try await blocking {
+            for framing in ["Content-Length: 4", "Transfer-Encoding: chunked"] {
+                let client = try server.client()
+                try client.send("POST /nothing HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
+                #expect(try client.response().status == 404)
+                #expect(try client.rest() == "")
+            }
+        }
+    }
+
+    @Test func connectionCloses_whenTheClientAsks() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            #expect(try client.get("/hello", "Connection: close\r\n").fields["connection"] == "close")
+            #expect(try client.rest() == "")
+            let old = try server.client()
+            try old.send("GET /hello HTTP/1.0\r\n\r\n")
+            #expect(try old.response().body == "hello")
+            #expect(try old.rest() == "")
+        }
+    }
+
+    @Test func shortBodyIsDropped_whenThePathIsUnknown() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            #expect(try client.post("/nothing", "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n").status == 404)
+            #expect(try client.get("/hello").status == 200)
+        }
+    }
+
+    @Test func allMethodsAreListed_whenTheMethodIsUnsupported() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            #expect(try client.post("/hello", "").fields["allow"] == "GET, HEAD, OPTIONS")
+            try client.send("OPTIONS /echo HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(try client.response().fields["allow"] == "OPTIONS, POST")
+            try client.send("OPTIONS * HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(try client.response().fields["allow"] == "GET, HEAD, OPTIONS, POST")
+        }
+    }
+
+    @Test func errorHasNoDetails_whenAHandlerFails() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            let response = try client.get("/fail")
+            #expect(response.status == 500)
+            #expect(!response.body.contains("password"))
+            #expect(try client.get("/hello").status == 200)
+        }
+    }
+
+    @Test func requestIDIsTheClients_whenItIsValid() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            #expect(try client.get("/hello", "X-Request-Id: abc-1\r\n").fields["x-request-id"] == "abc-1")
+            let generated = try client.get("/hello", "X-Request-Id: a b\r\n").fields["x-request-id"]
+            #expect(generated?.count == 32)
+            #expect(try client.get("/nothing").fields["x-request-id"]?.count == 32)
+            let date = try #require(try client.get("/hello").fields["date"])
+            #expect(date.wholeMatch(of: /\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/) != nil)
+        }
+    }
+
+    @Test func observerIsNotified_whenARequestIsFinished() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            _ = try client.get("/things/a/b")
+            try client.send("nonsense\r\n\r\n")
+            #expect(try client.response().status == 400)
+        }
+        let requests = server.events.requests
+        #expect(requests.map(\.routePattern) == ["/things/{a}/{b}", nil])
+        #expect(requests.map { $0.status?.code } == [200, 400])
+        #expect(requests.map(\.responseBodyBytes).first == 3)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("One side leaves", .timeLimit(.minutes(1)))
+struct LeavingClientTests {
+    @Test func handlerIsCancelled_whenItsClientResets() async throws {
+        let server = try TestServer { $0.deadlines.halfClosed = .seconds(60) }
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "waiting"))
+            client.reset()
+            #expect(server.events.wait(for: "cancelled"))
+            #expect(server.events.waitForRequests(1))
+        }
+        #expect(server.events.requests.map(\.isComplete) == [false])
+    }
+
+    @Test func handlerIsCancelled_whenItsClientClosesAndTheTimeoutHasPassed() async throws {
+        let server = try TestServer { $0.deadlines.halfClosed = .milliseconds(20) }
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "waiting"))
+            client.close()
+            #expect(server.events.wait(for: "cancelled"))
+        }
+    }
+
+    @Test func producerEnds_whenItsClientLeaves() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client(receiveBufferBytes: 4_096)
+            try client.send("GET /rows HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "rows"))
+            client.close()
+            #expect(server.events.waitForRequests(1))
+        }
+        #expect(server.events.requests.map(\.isComplete) == [false])
+    }
+
+    @Test func allResponsesArrive_whenTheClientHalfCloses() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+            client.finishSending()
+            #expect(try client.response().body == "slow")
+            #expect(try client.response().body == "hello")
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func truncatedRequestIsRefused_whenTheClientHalfCloses() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nbod")
+            client.finishSending()
+            #expect(try client.response().status == 400)
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func refusalArrives_whenAHugeBodyIsBeingSent() async throws {
+        let server = try TestServer { $0.deadlines.linger = .seconds(20) }
+        try await blocking {
+            let client = try server.client()
+            try client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n\r\n")
+            try client.send(String(repeating: "x", count: 3_000_000))
+            #expect(try client.response().status == 413)
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func streamIsIncomplete_whenItsProducerFails() async throws {
+        let server = try TestServer(routes: { _, _ in
+            [
+                Route(.get, "/broken") { _ in
+                    ServerResponse(
+                        .ok,
+                        body: .stream { writer in
+                            try await writer.write(Array("row".utf8))
+                            try await writer.flush()
+                            throw CancellationError()
+                        })
+                }
+            ]
+        })
+        try await blocking {
+            let client = try server.client()
+            #expect(throws: TestClient.Failure.reset) { try client.get("/broken") }
+        }
+    }
+}
+
+@Suite("Bytes after a broken request are never a request", .timeLimit(.minutes(1)))
+struct SmugglingTests {
+    static let second = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
+
+    static let first = [
+        "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\nContent-Length: 40\r\n\r\nbody",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: +4\r\n\r\nbody",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length : 4\r\n\r\nbody",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n4\nbody\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nX: y\r\n Content-Length: 4\r\n\r\nbody",
+        "POST /echo HTTP/1.1\nHost: t\n\n",
+        "POST /echo HTTP/1.1\r\n\r\n",
+        "GET /hello HTTP/2.0\r\nHost: t\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 2000\r\n\r\n",
+        "POST /nothing HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n",
+    ]
+
+    @Test(arguments: first) func thereIsOneResponse_whenTheFirstRequestIs(_ first: String) async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send(first + Self.second)
+            let response = try client.response()
+            #expect(first.hasSuffix("close\r\n\r\n") ? response.status == 200 : response.status >= 400)
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func bodyIsNotARequest_whenItLooksLikeOne() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            for path in ["/echo", "/nothing", "/hello"] {
+                let body = "DELETE /smuggled HTTP/1.1\r\nHost: t\r\n\r\n"
+                _ = try client.post(path, body)
+            }
+            #expect(try client.get("/hello").body == "hello")
+        }
+        #expect(server.events.requests.count == 4)
+    }
+}

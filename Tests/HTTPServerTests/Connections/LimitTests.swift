@@ -1,0 +1,182 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import HTTPServer
+
+@Suite("Limits are enforced", .timeLimit(.minutes(1)))
+struct LimitTests {
+    @Test func thousandConnectionsAreServed_whenAllStayOpen() async throws {
+        let server = try TestServer(loopCount: 2)
+        try await blocking {
+            let clients = try (0..<1_000).map { _ in try server.client() }
+            for _ in 0..<2 {
+                for client in clients { try client.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n") }
+                for client in clients { #expect(try client.response().body == "hello") }
+            }
+        }
+    }
+
+    @Test func idleConnectionIsClosed_whenDescriptorsRunOut() async {
+        await #expect(processExitsWith: .success) {
+            let server = try TestServer()
+            try await blocking {
+                let idle = try [server.client(), server.client()]
+                for client in idle { #expect(try client.get("/hello").status == 200) }
+                let occupied = occupyDescriptors(sparing: 1)
+                // The client uses the last descriptor; the kernel completes the connection anyway.
+                #expect(try server.client().get("/hello").body == "hello")
+                // The test's own reports need a descriptor.
+                for descriptor in occupied { close(descriptor) }
+                #expect(try idle[0].rest() == "")
+                #expect(try idle[1].get("/hello").status == 200)
+            }
+        }
+    }
+
+    @Test func serverRecoversWithoutSpinning_whenDescriptorsRunOutAndNoConnectionIsIdle() async {
+        await #expect(processExitsWith: .success) {
+            let server = try TestServer()
+            try await blocking {
+                let busy = try server.client()
+                let slow = "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n"
+                try busy.send(slow + slow + slow)
+                #expect(server.events.wait(for: "slow"))
+                let occupied = occupyDescriptors(sparing: 1)
+                let waiting = try server.client()
+                try waiting.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+                let used = cpuTime()
+                for _ in 0..<2 { #expect(try busy.response().status == 200) }
+                #expect(cpuTime() - used < 0.15)
+                for descriptor in occupied { close(descriptor) }
+                #expect(try waiting.response().body == "hello")
+            }
+        }
+    }
+
+    @Test func connectionWaits_whenThereAreTooManyAndNoneIsIdle() async throws {
+        let server = try TestServer { $0.connectionsMax = 2 }
+        try await blocking {
+            let busy = try [server.client(), server.client()]
+            for client in busy { try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n") }
+            #expect(server.events.wait(for: "waiting", times: 2))
+            let third = try server.client()
+            try third.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+            busy[0].reset()
+            #expect(try third.response().body == "hello")
+            #expect(server.server.connectionCount == 2)
+        }
+    }
+
+    @Test func longestIdleConnectionIsClosed_whenThereAreTooMany() async throws {
+        let server = try TestServer { $0.connectionsMax = 2 }
+        try await blocking {
+            let idle = try [server.client(), server.client()]
+            for client in idle { #expect(try client.get("/hello").status == 200) }
+            #expect(try idle[0].get("/hello").status == 200)
+            #expect(try server.client().get("/hello").body == "hello")
+            #expect(try idle[1].rest() == "")
+            #expect(try idle[0].get("/hello").status == 200)
+        }
+    }
+
+    @Test func refusedConnectionTakesNoSlot_whenItsAddressHasTooMany() async throws {
+        let server = try TestServer { ($0.connectionsMax, $0.connectionsPerAddressMax) = (2, 1) }
+        try await blocking {
+            let first = try server.client()
+            #expect(try first.get("/hello").status == 200)
+            let refused = try (0..<20).map { _ in try server.client() }
+            for client in refused { #expect(try client.response().status == 503) }
+            #expect(server.server.connectionCount == 1)
+            #expect(try first.get("/hello").status == 200)
+        }
+    }
+
+    @Test func ipv6NetworkCountsAsOneAddress() throws {
+        var configuration = HTTPServerConfiguration(addresses: [])
+        configuration.connectionsPerAddressMax = 1
+        let limits = ConnectionLimits(configuration)
+        let added = try ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:db8:0:2::1", "192.0.2.1", "192.0.2.2"]
+            .map { address in
+                let address = try #require(IPAddress(address))
+                return limits.add(address)
+            }
+        #expect(added == [true, false, true, true, true])
+        limits.remove(try #require(IPAddress("2001:db8:0:1::1")))
+        let third = try #require(IPAddress("2001:db8:0:1::3"))
+        let isAdded = limits.add(third)
+        #expect(isAdded)
+    }
+
+    @Test func connectionIsRefused_whenItsAddressHasTooMany() async throws {
+        let server = try TestServer { $0.connectionsPerAddressMax = 1 }
+        try await blocking {
+            let first = try server.client()
+            #expect(try first.get("/hello").status == 200)
+            let second = try server.client()
+            #expect(try second.response().status == 503)
+            #expect(try second.rest() == "")
+            #expect(try first.get("/hello").status == 200)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /\(String(repeating: "x", count: 9_000)) HTTP/1.1\r\nHost: t\r\n\r\n", 414),
+        ("GET / HTTP/1.1\r\nHost: t\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n", 431),
+        ("GET / HTTP/1.1\r\nHost: t\r\n\(String(repeating: "X: y\r\n", count: 101))\r\n", 431),
+        ("GET / HTTP/3.0\r\nHost: t\r\n\r\n", 505),
+        ("POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+        ("POST /echo HTTP/1.1\r\nHost: t\r\nExpect: tea\r\nContent-Length: 1\r\n\r\n", 417),
+        ("CONNECT t:80 HTTP/1.1\r\nHost: t\r\n\r\n", 501),
+    ]) func requestIsRefused_whenItBreaksARule(_ request: String, _ status: Int) async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send(request)
+            let response = try client.response()
+            #expect(response.status == status)
+            #expect(response.fields["connection"] == "close")
+            #expect(response.fields["x-request-id"]?.count == 32)
+            #expect(try client.rest() == "")
+        }
+    }
+
+    @Test func ipv4AndIPv6ClientsConnect_whenNoHostIsGiven() async throws {
+        let server = try TestServer { $0.addresses = [ListenAddress(":0")!] }
+        let response = try await blocking { try server.client().get("/hello") }
+        #expect(response.status == 200)
+        #expect(server.server.addresses.map(\.ip.description) == ["::"] || !hasIPv6())
+    }
+
+    @Test func addressIsRefused_whenItIsInUse() throws {
+        let server = try TestServer()
+        let error = #expect(throws: ListenError.self) {
+            _ = try TestServer { $0.addresses = [ListenAddress(host: "127.0.0.1", port: server.port)] }
+        }
+        #expect(error?.description == "cannot listen at 127.0.0.1:\(server.port): bind: Address already in use")
+    }
+}
+
+private func hasIPv6() -> Bool {
+    (try? TestServer { $0.addresses = [ListenAddress("[::1]:0")!] }) != nil
+}
+
+/// Opens descriptors until none is left, then closes `count` of them.
+private func occupyDescriptors(sparing count: Int) -> [CInt] {
+    var limit = rlimit(rlim_cur: 128, rlim_max: 128)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    var occupied: [CInt] = []
+    while true {
+        let descriptor = dup(0)
+        if descriptor < 0 { break }
+        occupied.append(descriptor)
+    }
+    for _ in 0..<count { close(occupied.removeLast()) }
+    return occupied
+}
+
+/// The CPU time of this process in seconds.
+private func cpuTime() -> Double {
+    Double(clock()) / Double(CLOCKS_PER_SEC)
+}

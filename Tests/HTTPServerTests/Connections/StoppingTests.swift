@@ -1,0 +1,119 @@
+import EventLoop
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@Suite("Stopping drops no request", .timeLimit(.minutes(1)))
+struct StoppingTests {
+    @Test func requestInFlightGetsItsResponse_whenTheServerStops() async throws {
+        let server = try TestServer()
+        let response = try await blocking {
+            let client = try server.client()
+            try client.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "slow"))
+            server.cancel()
+            defer { #expect(throws: TestClient.Failure.ended) { try client.response() } }
+            return try client.response()
+        }
+        #expect(response.body == "slow")
+        #expect(response.fields["connection"] == "close")
+        await server.waitForEnd()
+    }
+
+    @Test func pipelinedRequestsEndCleanly_whenTheServerStops() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send(String(repeating: "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n", count: 20))
+            #expect(server.events.wait(for: "slow"))
+            server.cancel()
+            // Responses sent before the server received the cancellation do not count.
+            while try client.response().fields["connection"] != "close" {}
+            #expect(try client.rest() == "")
+        }
+        await server.waitForEnd()
+    }
+
+    @Test func idleConnectionCloses_whenTheServerStops() async throws {
+        let server = try TestServer { $0.deadlines.idleDrain = .milliseconds(50) }
+        try await blocking {
+            let (client, fresh) = (try server.client(), try server.client())
+            _ = try client.get("/hello")
+            server.cancel()
+            #expect(try client.rest() == "")
+            #expect(try fresh.rest() == "")
+        }
+        await server.waitForEnd()
+        #expect(throws: TestClient.Failure.reset) { try server.client() }
+    }
+
+    @Test func lateRequestIsServed_whenItsConnectionWasIdleAtTheStop() async throws {
+        let server = try TestServer { $0.deadlines.idleDrain = .seconds(5) }
+        try await blocking {
+            let client = try server.client()
+            _ = try client.get("/hello")
+            server.cancel()
+            #expect(try client.get("/hello").body == "hello")
+        }
+        await server.waitForEnd()
+    }
+
+    @Test func connectionsAreCut_whenTheDrainTakesTooLong() async throws {
+        let server = try TestServer { $0.deadlines.drain = .milliseconds(50) }
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "waiting"))
+            server.cancel()
+            #expect(throws: TestClient.Failure.reset) { try client.response() }
+            #expect(server.events.wait(for: "cancelled"))
+        }
+        await server.waitForEnd()
+    }
+
+    @Test func everythingEndsAtOnce_whenTheServerAborts() async throws {
+        let server = try TestServer()
+        try await blocking {
+            let client = try server.client()
+            try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "waiting"))
+            server.cancel()
+            server.server.abort()
+            #expect(throws: TestClient.Failure.reset) { try client.response() }
+        }
+        await server.waitForEnd()
+    }
+
+    /// Clients that reconnect when a response tells them to; the server stops meanwhile.
+    @Test func noRequestIsDropped_whenTheServerStopsUnderLoad() async throws {
+        let server = try TestServer(loopCount: 2)
+        let failures = try await withThrowingTaskGroup(of: [String].self) { group in
+            for number in 0..<16 {
+                group.addTask {
+                    try await blocking { Self.load(server, isPersistent: number % 2 == 0) }
+                }
+            }
+            #expect(try await blocking { server.events.waitForRequests(500) })
+            server.cancel()
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(failures == [])
+        await server.waitForEnd()
+    }
+
+    /// Sends requests until no server listens.
+    ///
+    /// - Returns: the errors of requests on connections that the server had accepted.
+    private static func load(_ server: TestServer, isPersistent: Bool) -> [String] {
+        var failures: [String] = []
+        while let client = try? server.client() {
+            do {
+                while try client.get("/hello").fields["connection"] == nil, isPersistent {}
+            } catch {
+                failures.append("\(error)")
+            }
+        }
+        return failures
+    }
+}

@@ -1,0 +1,225 @@
+import COpenSSL
+import Foundation
+import Glibc
+import HTTPTypes
+import Logging
+import Testing
+
+@testable import HTTPServer
+
+/// The client is OpenSSL's own program, which is independent of our code.
+@Suite("TLS", .timeLimit(.minutes(1)))
+struct TLSTests {
+    let files = TemporaryCertificate()
+
+    private func makeServer(_ configure: (inout HTTPServerConfiguration) -> Void = { _ in }) throws -> TestServer {
+        try TestServer {
+            $0.tls = files.files
+            configure(&$0)
+        }
+    }
+
+    @Test(arguments: ["-tls1_2", "-tls1_3"]) func requestsAreServed_whenTheVersionIs(_ version: String) async throws {
+        let server = try makeServer()
+        let output = try await blocking {
+            try openssl(
+                "s_client", "-quiet", "-alpn", "h2,http/1.1", version, "-connect", "127.0.0.1:\(server.port)",
+                input:
+                    "GET /hello HTTP/1.1\r\nHost: t\r\n\r\nGET /rows HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+        }
+        #expect(output.contains("hello"))
+        #expect(output.count { $0 == "r" } > 39 * 100_000)
+    }
+
+    @Test(arguments: [["-tls1_1"], ["-alpn", "h2"], ["-cipher", "AES128-SHA256", "-tls1_2"]])
+    func handshakeFails_whenTheClientOffersOnly(_ offer: [String]) async throws {
+        let server = try makeServer()
+        let output = try await blocking {
+            try openssl(["s_client", "-connect", "127.0.0.1:\(server.port)"] + offer, input: "")
+        }
+        #expect(output.contains("Cipher is (NONE)"))
+    }
+
+    @Test(arguments: ["-tls1_2", "-tls1_3"]) func sessionResumes_whenTheClientReturns(_ version: String) async throws {
+        let server = try makeServer()
+        let session = files.folder.appending(path: "session").path
+        let connect = ["s_client", "-ign_eof", version, "-connect", "127.0.0.1:\(server.port)"]
+        let request = "GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
+        let output = try await blocking {
+            _ = try openssl(connect + ["-sess_out", session], input: request)
+            return try openssl(connect + ["-sess_in", session], input: request)
+        }
+        #expect(output.contains("Reused, TLSv1"))
+        #expect(output.contains("hello"))
+    }
+
+    @Test(arguments: ["X25519", "P-256", "P-384"]) func handshakeSucceeds_whenTheGroupIs(_ group: String) async throws {
+        let server = try makeServer()
+        let output = try await blocking {
+            try openssl(["s_client", "-groups", group, "-connect", "127.0.0.1:\(server.port)"], input: "")
+        }
+        #expect(output.contains("Cipher is TLS_AES_128_GCM_SHA256"))
+    }
+
+    /// An exponentiation in a field of 8,192 bits would block the loop for tens of milliseconds.
+    @Test(arguments: ["ffdhe2048", "ffdhe8192", "P-521"])
+    func handshakeFails_whenTheOnlyGroupIs(_ group: String) async throws {
+        let server = try makeServer()
+        let output = try await blocking {
+            try openssl(["s_client", "-groups", group, "-connect", "127.0.0.1:\(server.port)"], input: "")
+        }
+        #expect(output.contains("handshake failure"))
+    }
+
+    @Test func ticketKeysAreReplaced_whenTheirLifetimeIsOver() throws {
+        let start = ContinuousClock.now
+        let reloadable = try ReloadableTLSContext(
+            files.files, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: start)
+        let first = reloadable.context(now: start)
+        let end = start + ReloadableTLSContext.ticketKeyLifetime
+        #expect(reloadable.context(now: end - .seconds(1)) === first)
+        let second = reloadable.context(now: end)
+        #expect(second !== first)
+        #expect(reloadable.context(now: end + .seconds(1)) === second)
+        #expect(SSL_CTX_check_private_key(second.pointer) == 1)
+        #expect(Self.ticketKeys(second) != Self.ticketKeys(first))
+    }
+
+    private static func ticketKeys(_ context: TLSContext) -> [UInt8] {
+        var keys = [UInt8](repeating: 0, count: 80)
+        #expect(SSL_CTX_ctrl(context.pointer, SSL_CTRL_GET_TLSEXT_TICKET_KEYS, keys.count, &keys) == 1)
+        return keys
+    }
+
+    @Test func buffersAreReleased_whenTheConnectionIsIdle() throws {
+        let context = try TLSContext(files.files)
+        var ends: [CInt] = [0, 0]
+        let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        #expect(socketpair(AF_UNIX, flags, 0, &ends) == 0)
+        let transport = try #require(TLSTransport(descriptor: ends[0], context: context))
+        let clientContext = SSL_CTX_new(TLS_client_method())
+        let client = SSL_new(clientContext)
+        defer {
+            SSL_free(client)
+            SSL_CTX_free(clientContext)
+            close(ends[1])
+        }
+        SSL_set_fd(client, ends[1])
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+        defer { buffer.deallocate() }
+        while SSL_connect(client) != 1 || transport.isHandshaking { _ = transport.read(into: buffer) }
+        let request = [UInt8](repeating: 120, count: 16_000)
+        SSL_write(client, request, CInt(request.count))
+        _ = transport.read(into: buffer)
+        _ = request.withUnsafeBytes { transport.write($0) }
+        #expect(transport.bufferByteCount > 16_000)
+        transport.releaseBuffers()
+        #expect(transport.bufferByteCount < 1_000)
+        // Further data uses the new buffers.
+        SSL_write(client, request, CInt(request.count))
+        guard case .bytes(request.count) = transport.read(into: buffer) else {
+            return #expect(Bool(false), "the transport cannot read any more")
+        }
+    }
+
+    @Test func wholeBodyArrives_whenItHasManyRecords() async throws {
+        let server = try makeServer { $0.unreadBytesMax = 1_000 }
+        let output = try await blocking {
+            let body = String(repeating: "x", count: 900_000)
+            return try openssl(
+                "s_client", "-ign_eof", "-connect", "127.0.0.1:\(server.port)",
+                input: "POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 900000\r\n\r\n\(body)"
+                    + "GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+        }
+        #expect(output.contains("900000"))
+        #expect(output.contains("hello"))
+    }
+
+    @Test func connectionCloses_whenTheHandshakeStallsOrIsMissing() async throws {
+        let server = try makeServer { $0.deadlines.handshake = .milliseconds(50) }
+        try await blocking {
+            let stalled = try server.client()
+            #expect(try stalled.rest() == "")
+            let plain = try server.client()
+            try plain.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect((try? plain.rest())?.contains("HTTP") != true)
+        }
+    }
+
+    @Test func newCertificateIsUsed_whenItIsReloaded() async throws {
+        let server = try makeServer()
+        let show: @Sendable () throws -> String = {
+            try openssl("s_client", "-connect", "127.0.0.1:\(server.port)", input: "")
+        }
+        #expect(try await blocking(show).contains("CN = first"))
+        try files.write(name: "second")
+        try server.server.reloadTLS()
+        #expect(try await blocking(show).contains("CN = second"))
+        try Data("nonsense".utf8).write(to: URL(filePath: files.files.certificateChain))
+        #expect(throws: TLSError.self) { try server.server.reloadTLS() }
+        #expect(try await blocking(show).contains("CN = second"))
+    }
+
+    @Test func startFailsWithAClearError_whenTheKeyDoesNotMatch() throws {
+        let other = TemporaryCertificate()
+        let mixed = TLSFiles(
+            certificateChain: files.files.certificateChain, privateKey: other.files.privateKey)
+        let error = #expect(throws: TLSError.self) { _ = try TestServer { $0.tls = mixed } }
+        #expect(error?.description.contains(other.files.privateKey) == true)
+        #expect(error?.description.contains("key values mismatch") == true)
+        let missing = TLSFiles(certificateChain: "/nowhere.pem", privateKey: other.files.privateKey)
+        let absence = #expect(throws: TLSError.self) { _ = try TestServer { $0.tls = missing } }
+        #expect(absence?.description.contains("/nowhere.pem") == true)
+    }
+}
+
+/// A self-signed certificate in a temporary folder.
+final class TemporaryCertificate: Sendable {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+    let files: TLSFiles
+
+    init() {
+        files = TLSFiles(
+            certificateChain: folder.appending(path: "cert.pem").path,
+            privateKey: folder.appending(path: "key.pem").path)
+        try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try! write(name: "first")
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func write(name: String) throws {
+        _ = try openssl(
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj",
+            "/CN=\(name)", "-keyout", files.privateKey, "-out", files.certificateChain, input: "")
+    }
+}
+
+/// Runs OpenSSL's program and returns its output.
+@discardableResult
+func openssl(_ arguments: String..., input: String) throws -> String {
+    try openssl(arguments, input: input)
+}
+
+/// Uses popen(3): `Foundation.Process` sometimes crashes while other threads open descriptors.
+func openssl(_ arguments: [String], input: String) throws -> String {
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data(input.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    guard let pipe = popen("openssl \(arguments.joined(separator: " ")) < \(file.path) 2>&1", "r") else {
+        throw CancellationError()
+    }
+    defer { pclose(pipe) }
+    return String(decoding: readToEnd(fileno(pipe)), as: UTF8.self)
+}
+
+private func readToEnd(_ descriptor: CInt) -> [UInt8] {
+    var output: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 64 * 1024)
+    while true {
+        let count = read(descriptor, &piece, piece.count)
+        if count == 0 || (count < 0 && errno != EINTR) { return output }
+        output.append(contentsOf: piece.prefix(max(0, count)))
+    }
+}
