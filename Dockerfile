@@ -10,12 +10,15 @@ RUN swift build -c release --product push-registry --static-swift-stdlib \
     && install -D -s "$(swift build -c release --show-bin-path)/push-registry" /out/push-registry
 
 FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 zlib1g tzdata ca-certificates \
+RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 zlib1g libcurl4 tzdata \
+    ca-certificates \
     && rm -rf /var/lib/apt/lists/* && useradd --system --no-create-home push-registry
 COPY --from=build /out/push-registry /usr/local/bin/push-registry
 USER push-registry
 # The loopback address of a container cannot be reached from outside of it.
 ENV PUSH_REGISTRY_LISTEN=0.0.0.0:8080
 EXPOSE 8080
+# Checks whether the process responds. It does not check the database: a restart would not bring that back.
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=3 CMD ["push-registry", "healthcheck"]
 ENTRYPOINT ["push-registry"]
 CMD ["serve"]

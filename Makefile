@@ -4,7 +4,7 @@ SWIFT ?= swift
 RELEASE = .build/release/push-registry
 # The standard library is linked in, as in the container: calls into it cost less.
 RELEASE_FLAGS = -c release --product push-registry --static-swift-stdlib
-DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata
+DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl ca-certificates
 
 .PHONY: help run test test-citus tsan fuzz bench lint docs format build packages clean
 

@@ -51,7 +51,8 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // C libraries.
+        // C libraries. libcurl is loaded at run time, and only its shim is compiled.
+        .systemLibrary(name: "CCurl", path: "Sources/CCurl"),
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
         .systemLibrary(
             name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -74,10 +75,11 @@ let package = Package(
             "RegistryAPI",
             [
                 "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto,
-                cryptoExtras, httpTypes, logging,
+                cryptoExtras, httpTypes, logging, metrics,
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
+        module("HTTPFetch", ["CCurl"]),
         module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
@@ -99,7 +101,7 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
+                "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
                 logging,
                 serviceLifecycle,
                 unixSignals,
@@ -124,7 +126,9 @@ let package = Package(
             swiftSettings: strict),
 
         // What tests that need a running service share; never part of the product.
-        module("RegistryTestSupport", ["EmbeddedPostgres", "EventLoop", "PostgresClient", logging]),
+        module(
+            "RegistryTestSupport",
+            ["EmbeddedPostgres", "EventLoop", "HTTPServer", "PostgresClient", httpTypes, logging]),
 
         // Tests.
         tests("ByteTextTests", ["ByteText"]),
@@ -135,6 +139,7 @@ let package = Package(
             [
                 "HTTPServer", "HTTPWire", "EventLoop", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging,
             ]),
+        tests("HTTPFetchTests", ["HTTPFetch", "HTTPServer", "RegistryTestSupport"]),
         tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
         tests(
             "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),

@@ -35,12 +35,14 @@ public actor EmbeddedPostgres {
     public nonisolated var node: (host: String, port: UInt16) { (address.socketFolder, address.port) }
 
     private nonisolated let address: ServerAddress
-    private let directory: String
+    let directory: String
     private let postmaster: Postmaster
     private let settings: ServerSettings
     private let logger: Logger
     /// Nil after ``stop(_:)``: another process may own the folder then.
     private var lock: OwnerLock?
+    /// Held from the end of ``waitForGuests(_:)`` to the end of ``stop(_:)``.
+    var guestLock: GuestLock?
     /// False from the start of ``stop(_:)`` to ``restart()``: ``keepRunning()`` then does not restart the server.
     private var shouldRun = true
     /// The attempt of ``keepRunning()`` to start the server; ``stop(_:)`` waits for it.
@@ -75,8 +77,8 @@ public actor EmbeddedPostgres {
         FileStatus("\(directory)/postgres") != nil
     }
 
-    /// libpq keywords for the server that another process runs in `directory`, as the service's role; nil if none runs.
-    /// Creates nothing.
+    /// libpq keywords for the server that another process runs in `directory`, as the service's role; nil if none runs,
+    /// or if it is starting or stopping. Creates nothing.
     ///
     /// - Throws: ``EmbeddedPostgresError`` if the folder cannot be used.
     public static func connectionString(ofServerIn directory: String) async throws(EmbeddedPostgresError) -> String? {
@@ -85,7 +87,7 @@ public actor EmbeddedPostgres {
         else { return nil }
         let binaries = try await PostgresBinaries.find(forData: folder.data)
         let command = ServerCommand(programs: binaries.folder, user: folder.user)
-        guard Postmaster(folder: folder, command: command).processID != nil else { return nil }
+        guard Postmaster(folder: folder, command: command).isReady else { return nil }
         let address = ServerAddress(socketFolder: folder.socketFolder, port: ServerAddress.defaultPort)
         return address.connectionString(user: ClusterData.serviceName, database: ClusterData.serviceName)
     }
@@ -148,7 +150,7 @@ public actor EmbeddedPostgres {
         guard lock != nil else { return }
         // The socket's folder may be in /tmp.
         rmdir(postmaster.folder.socketFolder)
-        lock = nil
+        (lock, guestLock) = (nil, nil)
         logger.info("embedded PostgreSQL stopped", metadata: ["folder": "\(postmaster.folder.home)"])
     }
 

@@ -17,6 +17,7 @@ public struct RegistryService: Sendable {
     let links: TimeZoneLinks
     let readiness: ReadinessCheck
     let metrics: @Sendable () -> [UInt8]
+    let keySets: ProviderKeySets
     let limits: CallLimits
     let bodyLimits: BodyLimits
     let apiDescription: APIDescription
@@ -27,14 +28,15 @@ public struct RegistryService: Sendable {
     let audit = Audit()
 
     /// - Parameters:
+    ///   - keySets: shared by all event loops.
     ///   - limits: shared by all event loops.
     ///   - readiness: for `GET /readyz`.
     ///   - metrics: returns the text of `GET /metrics`.
     public init(
         installations: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
         audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription,
-        errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
+        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(),
+        apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
         metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.installations = installations
@@ -47,6 +49,7 @@ public struct RegistryService: Sendable {
         self.admin = admin
         self.links = links
         self.readiness = readiness
+        self.keySets = keySets
         self.limits = limits
         self.bodyLimits = bodyLimits
         self.apiDescription = apiDescription

@@ -22,6 +22,6 @@ struct PushRegistryCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, VerifyCommand.self, RebuildRollUpCommand.self, CleanUpCommand.self,
             ImportCommand.self, AppsCommand.self, KeysCommand.self, SegmentCommand.self, DistributeCommand.self,
-            ConfigCommand.self, SQLCommand.self,
+            ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
         ])
 }

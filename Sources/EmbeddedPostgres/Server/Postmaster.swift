@@ -30,6 +30,15 @@ struct Postmaster: Sendable {
         return processID
     }
 
+    /// Whether the server of the folder accepts connections, according to the eighth line of `postmaster.pid`.
+    var isReady: Bool {
+        guard processID != nil, let text = try? String(contentsOfFile: processIDFile, encoding: .utf8) else {
+            return false
+        }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(7).first?.hasPrefix("ready")
+            ?? false
+    }
+
     /// The first line of `postmaster.pid`.
     private var recordedProcessID: pid_t? {
         let text = try? String(contentsOfFile: processIDFile, encoding: .utf8)

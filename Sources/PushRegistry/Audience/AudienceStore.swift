@@ -65,11 +65,14 @@ public struct AudiencePlan: Hashable, Sendable {
 public struct AudienceCount: Hashable, Sendable {
     public let asOf: Timestamp
     public let count: Int64
+    /// Values of the filter that no installation has.
+    public let unknown: [UnknownValue]
     public let plan: AudiencePlan?
 
-    public init(asOf: Timestamp, count: Int64, plan: AudiencePlan?) {
+    public init(asOf: Timestamp, count: Int64, unknown: [UnknownValue], plan: AudiencePlan?) {
         self.asOf = asOf
         self.count = count
+        self.unknown = unknown
         self.plan = plan
     }
 }
@@ -91,15 +94,21 @@ public struct AudienceBreakdown: Hashable, Sendable {
     public let groups: [Group]
     /// The number of groups that `groups` leaves out.
     public let restGroups: Int64
+    /// Values of the filter that no installation has.
+    public let unknown: [UnknownValue]
     public let plan: AudiencePlan?
 
     public var restCount: Int64 { total - groups.reduce(0) { $0 + $1.count } }
 
-    public init(asOf: Timestamp, total: Int64, groups: [Group], restGroups: Int64, plan: AudiencePlan?) {
+    public init(
+        asOf: Timestamp, total: Int64, groups: [Group], restGroups: Int64, unknown: [UnknownValue],
+        plan: AudiencePlan?
+    ) {
         self.asOf = asOf
         self.total = total
         self.groups = groups
         self.restGroups = restGroups
+        self.unknown = unknown
         self.plan = plan
     }
 }

@@ -9,6 +9,7 @@ extension AppPolicy {
         public var storesAdvertisingID: Bool?
         public var allowedOrigins: [String]?
         public var jwks: String?
+        public var jwksURL: KeySetURL?
         public var jwtIssuer: String?
         public var jwtAudience: String?
         public var sessionExpiryClaim: String?

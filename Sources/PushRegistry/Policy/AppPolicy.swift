@@ -35,6 +35,8 @@ public struct AppPolicy: Hashable, Sendable {
     public var allowedOrigins: [String] { draft.allowedOrigins ?? [] }
     /// The key set (JWKS, RFC 7517) that verifies users' JWTs, as JSON.
     public var jwks: String? { draft.jwks }
+    /// The URL at which the identity provider publishes its key set. Its keys are used in addition to those of `jwks`.
+    public var jwksURL: KeySetURL? { draft.jwksURL }
     /// The required `iss`; not checked if nil.
     public var jwtIssuer: String? { draft.jwtIssuer }
     /// The required `aud`; not checked if nil.

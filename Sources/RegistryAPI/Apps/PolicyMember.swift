@@ -21,6 +21,7 @@ struct PolicyMember: Sendable {
         .flag("storeAdvertisingId", \.storesAdvertisingID, \.storesAdvertisingID),
         .allowedOrigins,
         .jwks,
+        .jwksURL,
         .text("jwtIssuer", \.jwtIssuer),
         .text("jwtAudience", \.jwtAudience),
         .text("sessionExpiryClaim", \.sessionExpiryClaim),
@@ -128,6 +129,13 @@ extension PolicyMember {
         } else {
             writer.null()
         }
+    }
+
+    private static let jwksURL = PolicyMember("jwksURL", \.jwksURL, default: nil) { value, url, _ in
+        guard let text = value.string(scalarsMax: KeySetURL.bytesMax) else { return }
+        if let parsed = value.parsed({ () throws(InvalidValue) in try KeySetURL(text) }) { url = parsed }
+    } write: { policy, writer in
+        if let url = policy.jwksURL { writer.string(url.text) } else { writer.null() }
     }
 
     private static let rateLimits = PolicyMember("rateLimits", \.rateLimits, default: AppPolicy.RateLimits()) {

@@ -6,6 +6,8 @@ struct AudienceBody<Options> {
     /// Its segments are not expanded yet.
     let filter: AudienceFilter
     let include: AudienceInclude
+    /// Whether the body has `include`.
+    let hasInclude: Bool
     let explains: Bool
     let options: Options
 
@@ -26,7 +28,9 @@ struct AudienceBody<Options> {
         let options = try read(root)
         try document.check()
         guard let filter, let options else { throw StoreError.failed("an audience body lacks a value and a fault") }
-        return AudienceBody(filter: filter, include: include, explains: explains, options: options)
+        return AudienceBody(
+            filter: filter, include: include, hasInclude: root.value("include") != nil, explains: explains,
+            options: options)
     }
 }
 

@@ -9,12 +9,17 @@ extension RegistryService {
     var breakDownAudience: Route {
         Route(.post, Self.audiencePattern + "/breakdown", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
+            let bytes = try request.jsonBody()
             let body = try AudienceBody.parse(
-                try request.jsonBody(), links: links, members: ["by", "limit", "explain"], BreakdownOptions.init)
+                bytes, links: links, members: ["by", "limit", "explain"], BreakdownOptions.init)
+            let audience = try await audience(body, of: call.app)
             let breakdown = try await audiences.breakDown(
-                try await audience(body, of: call.app), by: body.options.fields, limit: body.options.limit,
+                audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
-            return .json(JSONWriter(breakdown, by: body.options.fields))
+            let notes = AudienceNote.notes(on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude) {
+                FilterLocations(bytes, $0, links: links)
+            }
+            return .json(JSONWriter(breakdown, by: body.options.fields, notes))
         }
     }
 }
@@ -54,8 +59,8 @@ struct BreakdownOptions {
 }
 
 extension JSONWriter {
-    /// `{asOf, total, groups: [{<field>…, count}], rest: {groups, count}}`.
-    fileprivate init(_ breakdown: AudienceBreakdown, by fields: [AudienceField]) {
+    /// `{asOf, total, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
+    fileprivate init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
         self.init(capacity: 96 * (breakdown.groups.count + 2))
         object { writer in
             writer.member("asOf", breakdown.asOf.description)
@@ -69,6 +74,7 @@ extension JSONWriter {
                 writer.member("groups", breakdown.restGroups)
                 writer.member("count", breakdown.restCount)
             }
+            writer.member(notes)
             writer.member(breakdown.plan)
         }
     }

@@ -3,6 +3,7 @@
 
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import PushRegistry
 import StrictJSON
 
@@ -10,9 +11,14 @@ extension RegistryService {
     var countAudience: Route {
         Route(.post, Self.audiencePattern + "/count", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
-            let body = try AudienceBody.parse(try request.jsonBody(), links: links, members: ["explain"]) { _ in () }
+            let bytes = try request.jsonBody()
+            let body = try AudienceBody.parse(bytes, links: links, members: ["explain"]) { _ in () }
             let audience = try await audience(body, of: call.app)
-            return .json(JSONWriter(try await audiences.count(audience, explains: body.explains)))
+            let count = try await audiences.count(audience, explains: body.explains)
+            let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: body.hasInclude) {
+                FilterLocations(bytes, $0, links: links)
+            }
+            return .json(JSONWriter(count, notes))
         }
     }
 
@@ -20,19 +26,26 @@ extension RegistryService {
     var countAudienceByQuery: Route {
         Route(.get, Self.audiencePattern + "/count") { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
-            let audience = try await audience(try FilterQuery(request, links: links), of: call.app)
-            return .json(JSONWriter(try await audiences.count(audience, explains: false)))
+            let query = try FilterQuery(request, links: links)
+            let audience = try await audience(query, of: call.app)
+            let count = try await audiences.count(audience, explains: false)
+            let items = try request.head.queryItems().map { (name: $0.name, value: $0.value) }
+            let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: query.hasInclude) {
+                FilterLocations(items, $0, links: links)
+            }
+            return .json(JSONWriter(count, notes))
         }
     }
 }
 
 extension JSONWriter {
-    /// `{count, asOf}`.
-    fileprivate init(_ count: AudienceCount) {
+    /// `{count, asOf, notes?}`.
+    fileprivate init(_ count: AudienceCount, _ notes: [AudienceNote]) {
         self.init()
         object { writer in
             writer.member("count", count.count)
             writer.member("asOf", count.asOf.description)
+            writer.member(notes)
             writer.member(count.plan)
         }
     }

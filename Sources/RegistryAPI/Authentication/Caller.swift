@@ -83,7 +83,10 @@ extension RegistryService {
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> (Caller, DirectorySnapshot) {
         let directory = try await currentDirectory(for: request)
-        return (try caller(request, on: appID, lateness: lateness, in: directory), directory)
+        let found = try await fetchingMissingKey {
+            try caller(request, on: appID, lateness: lateness, in: directory)
+        }
+        return (found, directory)
     }
 
     /// The current directory, for a request with a credential.
@@ -109,9 +112,12 @@ extension RegistryService {
         if let unusable = appID.flatMap({ directory.unusable[$0] }) { throw APIError.unusablePolicy(unusable.reason) }
         guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
         do throws(UserTokenFault) {
-            let verifier = userTokens.verifier(of: app)
+            let verifier = userTokens.verifier(of: app, published: keySets.current(of: app))
             return Caller(try verifier.verify(credential, at: .now(), lateness: lateness), of: app.number)
         } catch {
+            if app.policy.jwksURL != nil, UserTokenVerifier.mayNeedAnotherKey(credential, refusedFor: error) {
+                throw MissingKey(app: app, fault: error)
+            }
             throw APIError.invalidUserToken(error)
         }
     }
@@ -122,10 +128,15 @@ extension RegistryService {
     func appCall(
         _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> AppCall {
-        try appCall(request, allowing: roles, lateness: lateness, in: try await currentDirectory(for: request))
+        let directory = try await currentDirectory(for: request)
+        return try await fetchingMissingKey {
+            try appCall(request, allowing: roles, lateness: lateness, in: directory)
+        }
     }
 
     /// The same by a directory that may be outdated.
+    ///
+    /// - Throws: also `MissingKey`.
     func appCall(
         _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0),
         in directory: DirectorySnapshot

@@ -21,11 +21,13 @@ struct JWKReader {
     private static let valueScalarsMax = 2_048
 
     let members: [String: String]
+    /// Whether it has members of a private key, which is a fault.
+    let isPrivate: Bool
     private let object: JSONObject
 
     /// - Parameter secret: returns the stored secret of the symmetric key with a `kid`; nil if there is none.
     init(_ object: JSONObject, secret: (String) -> String?) {
-        var members: [String: String] = [:]
+        var (members, isPrivate) = ([String: String](), false)
         for name in Self.names {
             guard let value = object.string(name, scalarsMax: Self.valueScalarsMax) else { continue }
             members[name.description] = value
@@ -34,9 +36,14 @@ struct JWKReader {
             if members["k"] == nil, let kid = members["kid"] { members["k"] = secret(kid) }
         } else if members.removeValue(forKey: "k") != nil, ["RSA", "EC"].contains(members["kty"]) {
             object.refusePrivate("k")
+            isPrivate = true
         }
-        for name in Self.privateNames where object.value(name) != nil { object.refusePrivate(name) }
+        for name in Self.privateNames where object.value(name) != nil {
+            object.refusePrivate(name)
+            isPrivate = true
+        }
         self.members = members
+        self.isPrivate = isPrivate
         self.object = object
     }
 

@@ -57,6 +57,34 @@ struct JWKS {
         (self.members, self.keys) = (members, keys)
     }
 
+    /// Parses a set that an identity provider publishes. It ignores keys that a policy could not contain: keys that
+    /// cannot verify anything, a second key with the same `kid`, and symmetric and private keys, which are exposed.
+    ///
+    /// - Returns: the set and the number of ignored keys, without those for encryption; nil if this is not a key set.
+    static func published(_ text: [UInt8]) -> (set: JWKS, ignored: Int)? {
+        guard let document = try? JSONDocument(text), let root = document.root.object(),
+            let array = root.array("keys", .required, elementsMax: keysMax), document.faults.isEmpty
+        else { return nil }
+        var (keys, names, ignored) = ([UserTokenKeys.Key](), Set<String>(), 0)
+        for element in array {
+            let reader = element.object().map { JWKReader($0, secret: { _ in nil }) }
+            if let reader, !reader.isForSignatures { continue }
+            let key = reader?.verificationKey()
+            if let key, reader?.isPrivate == false, key.algorithm != .hs256,
+                key.id.map({ names.insert($0).inserted }) ?? true
+            {
+                keys.append(key)
+            } else {
+                ignored += 1
+            }
+        }
+        return (JWKS(members: [], keys: keys), ignored)
+    }
+
+    private init(members: [[String: String]], keys: [UserTokenKeys.Key]) {
+        (self.members, self.keys) = (members, keys)
+    }
+
     /// The JSON to store.
     var text: String { text(of: members) }
 

@@ -61,6 +61,11 @@ struct UserTokenKeys: Sendable {
         keys = text.map { JWKS(stored: $0).keys } ?? []
     }
 
+    /// The keys of a policy and those that its identity provider publishes.
+    init(_ text: String?, and published: [Key]) {
+        keys = UserTokenKeys(text).keys + published
+    }
+
     /// The candidates for a JWT with this header: without a `kid`, all keys of the algorithm.
     func keys(id: String?, algorithm: Algorithm) -> [Key] {
         keys.filter { $0.algorithm == algorithm && (id == nil || $0.id == id) }

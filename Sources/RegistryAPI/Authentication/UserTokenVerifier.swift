@@ -40,6 +40,16 @@ struct UserTokenVerifier: Sendable {
         throw .badSignature
     }
 
+    /// Whether another key could verify a refused JWT: its `kid` is unknown, or it has none.
+    static func mayNeedAnotherKey(_ token: String, refusedFor fault: UserTokenFault) -> Bool {
+        switch fault {
+        case .noKeys: (try? UserTokenParts(token)).flatMap { try? UserTokenHeader($0.header) } != nil
+        case .unknownKey: true
+        case .badSignature: (try? UserTokenParts(token)).flatMap { try? UserTokenHeader($0.header) }?.keyID == nil
+        default: false
+        }
+    }
+
     private func check(_ claims: UserClaims, at now: Timestamp, lateness: ISO8601Duration) throws(UserTokenFault) {
         let leeway = ISO8601Duration(seconds: Self.leewaySeconds)
         if !policy.allowsIncompleteTokens {

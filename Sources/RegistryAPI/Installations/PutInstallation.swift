@@ -20,7 +20,9 @@ extension RegistryService {
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
-            let (accepted, app) = try current === last ? first.get() : registration(request, in: current)
+            let (accepted, app) = try await fetchingMissingKey(first: current === last ? first : nil) {
+                try registration(request, in: current)
+            }
             return response(try await installations.register(accepted), to: accepted, of: app)
         }
     }

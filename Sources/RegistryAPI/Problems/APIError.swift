@@ -8,6 +8,8 @@ enum APIError: Error {
     case missingCredential
     case invalidCredential
     case invalidUserToken(UserTokenFault)
+    /// The key set of the app's identity provider cannot be fetched, so it is unknown whether the JWT is valid.
+    case keySetUnavailable(retryAfter: Duration)
     /// R7: the JWT was issued before a logout of its user, or its session has ended.
     case endedCredential
     case tooManyFailedAuthentications
@@ -61,6 +63,11 @@ extension APIError {
             Problem(
                 .unauthorized, code: "invalid-credential", detail: fault.detail,
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        case .keySetUnavailable(let wait):
+            Problem(
+                .serviceUnavailable, code: "key-set-unavailable",
+                detail: "The keys of the app's identity provider cannot be fetched now. Try again with the same JWT.",
+                fields: [.retryAfter: wait.wholeSecondsUp])
         case .endedCredential:
             Problem(
                 .unauthorized, code: "credential-ended",
@@ -156,6 +163,7 @@ extension APIError {
         switch error {
         case let error as APIError: self = error
         case let refused as RefusedCall: self = refused.error
+        case let missing as MissingKey: self = .invalidUserToken(missing.fault)
         case let error as StoreError: self = .store(error)
         case let error as JSONFaults: self = .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)

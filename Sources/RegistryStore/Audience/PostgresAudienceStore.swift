@@ -17,19 +17,19 @@ public struct PostgresAudienceStore: AudienceStore {
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
-        try await answer(audience, explains: explains) {
+        try await answer(audience, findsUnknownValues: true, explains: explains) {
             $0.count
-        } decode: { rows, asOf, plan in
-            AudienceCount(asOf: asOf, count: try rows[0].decode(0), plan: plan)
+        } decode: { rows, asOf, plan, unknown in
+            AudienceCount(asOf: asOf, count: try rows[0].decode(0), unknown: unknown, plan: plan)
         }
     }
 
     public func breakDown(
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown {
-        try await answer(audience, by: fields, explains: explains) {
+        try await answer(audience, by: fields, findsUnknownValues: true, explains: explains) {
             $0.groups(by: fields, limit: limit)
-        } decode: { rows, asOf, plan in
+        } decode: { rows, asOf, plan, unknown in
             let groups = try rows.map { row in
                 AudienceBreakdown.Group(
                     values: try fields.indices.map { try row.decode($0) }, count: try row.decode(fields.count))
@@ -39,7 +39,8 @@ public struct PostgresAudienceStore: AudienceStore {
                     (try row.decode(fields.count + 1, as: Int64.self), try row.decode(fields.count + 2, as: Int64.self))
                 } ?? (0, 0)
             return AudienceBreakdown(
-                asOf: asOf, total: total, groups: groups, restGroups: all - Int64(groups.count), plan: plan)
+                asOf: asOf, total: total, groups: groups, restGroups: all - Int64(groups.count), unknown: unknown,
+                plan: plan)
         }
     }
 
@@ -49,7 +50,7 @@ public struct PostgresAudienceStore: AudienceStore {
         // One row more than asked for shows whether another page follows.
         try await answer(audience, readsRows: true, explains: explains) {
             $0.page(after: after, limit: limit + 1)
-        } decode: { rows, asOf, plan in
+        } decode: { rows, asOf, plan, _ in
             AudiencePage(
                 asOf: asOf, items: try rows.prefix(limit).map(AudiencePage.Item.init), hasMore: rows.count > limit,
                 plan: plan)
@@ -61,7 +62,7 @@ public struct PostgresAudienceStore: AudienceStore {
     ) async throws -> AudienceWaves {
         try await answer(audience, by: [.timeZone, .utcOffset], explains: explains) {
             $0.waves(time, on: day)
-        } decode: { rows, asOf, plan in
+        } decode: { rows, asOf, plan, _ in
             let waves = try rows.map { row in
                 AudienceWaves.Wave(
                     at: Timestamp(try row.decode(0)), count: try row.decode(1), timeZones: try row.decode(2))
@@ -90,10 +91,12 @@ public struct PostgresAudienceStore: AudienceStore {
     /// - Parameters:
     ///   - fields: what it is about besides the filter's fields.
     ///   - readsRows: whether it wants the installations themselves.
+    ///   - findsUnknownValues: whether one more statement of the same round trip looks up the values of the filter.
     private func answer<Value>(
-        _ audience: Audience, by fields: [AudienceField] = [], readsRows: Bool = false, explains: Bool,
+        _ audience: Audience, by fields: [AudienceField] = [], readsRows: Bool = false,
+        findsUnknownValues: Bool = false, explains: Bool,
         _ question: (AudienceStatements) -> PostgresSQL,
-        decode: (PostgresResult, Timestamp, AudiencePlan?) throws -> Value
+        decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue]) throws -> Value
     ) async throws -> Value {
         try await sessions.withMoment(of: audience.app) { connection, moment in
             let asOf = moment.asOf
@@ -101,15 +104,20 @@ public struct PostgresAudienceStore: AudienceStore {
                 readsRows ? .installations(audience, at: asOf) : .counting(audience, by: Set(fields), at: moment)
             let sql = question(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []
+            let values = KnownValues(audience)
+            let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
             let results = try await connection.execute(
-                [PostgresStatement(sql).unprepared()] + explanation + [PostgresStatement(AudienceSessions.commit)],
+                [PostgresStatement(sql).unprepared()] + explanation + lookUp
+                    + [PostgresStatement(AudienceSessions.commit)],
                 timeout: sessions.timeout)
             let plan =
                 explains
                 ? AudienceExplanation.plan(
                     try results[2][0].decode(0), tableRows: try results[1][0].decode(0), isRollUp: source.rollUp != nil)
                 : nil
-            return try decode(results[0], asOf, plan)
+            let unknown =
+                lookUp.isEmpty ? [] : try await values.unknown(results[results.count - 2], connection)
+            return try decode(results[0], asOf, plan, unknown)
         }
     }
 }

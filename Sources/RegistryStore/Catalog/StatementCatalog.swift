@@ -16,7 +16,7 @@ public enum StatementCatalog {
             "audience", "Audiences",
             [
                 AudienceSessions.named, PostgresAudienceStore.named, AudienceStatements.named,
-                AudienceExplanation.named, ExportCopy.named,
+                AudienceExplanation.named, KnownValues.named, ExportCopy.named,
             ], sessions: .ordinary),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
         StatementTopic("directory", "Apps and API keys", [DirectoryStatements.named, KeyUseStatements.named]),

@@ -13,6 +13,7 @@ struct PolicyDocument: Codable {
     var allowedOrigins: [String]?
     /// The key set's text, symmetric keys and all.
     var jwks: String?
+    var jwksURL: String?
     var jwtIssuer: String?
     var jwtAudience: String?
     var sessionExpiryClaim: String?
@@ -36,6 +37,7 @@ struct PolicyDocument: Codable {
         storeAdvertisingId = draft.storesAdvertisingID
         allowedOrigins = draft.allowedOrigins
         jwks = draft.jwks
+        jwksURL = draft.jwksURL?.text
         jwtIssuer = draft.jwtIssuer
         jwtAudience = draft.jwtAudience
         sessionExpiryClaim = draft.sessionExpiryClaim
@@ -65,6 +67,7 @@ struct PolicyDocument: Codable {
         draft.storesAdvertisingID = storeAdvertisingId
         draft.allowedOrigins = allowedOrigins
         draft.jwks = jwks
+        draft.jwksURL = try jwksURL.map { try KeySetURL($0) }
         draft.jwtIssuer = jwtIssuer
         draft.jwtAudience = jwtAudience
         draft.sessionExpiryClaim = sessionExpiryClaim

@@ -177,8 +177,7 @@ public enum DistributionError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .noExtension:
-            "the database does not have the extension Citus. Install it on every node, and execute CREATE EXTENSION "
-                + "citus in this database"
+            "the database lacks the extension Citus. Install it on every node and execute CREATE EXTENSION citus"
         case .noNodes:
             "Citus has no node that takes shards. Add one: SELECT citus_add_node('worker', 5432)"
         case .notDistributed: "the tables are not distributed. Execute push-registry distribute first"

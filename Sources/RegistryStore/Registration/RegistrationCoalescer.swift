@@ -130,7 +130,7 @@ struct RegistrationWriter: Sendable {
     ) async throws -> [Result<RegistrationOutcome, any Error>] {
         let numbers = try await cells.numbers(of: batch.map(\.registration), postgres)
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
-        // On Citus, a statement whose parts use each other's rows sends these rows to all nodes, and fails if one is away.
+        // A statement whose parts use each other's rows sends these rows to all nodes of Citus, and fails without one.
         if case .batch = patience, !postgres.isDistributed {
             outcomes = try await writeOptimistically(batch, numbers).mapValues { .success($0) }
         }

@@ -26,7 +26,7 @@ public struct SchemaCheck: Sendable {
         _ keyword: String, _ argument: JSON, _ value: JSON, _ schema: JSON, _ place: String
     ) -> [String] {
         switch (keyword, value) {
-        case ("description", _), ("default", _), ("examples", _): return []
+        case ("title", _), ("description", _), ("default", _), ("examples", _): return []
         case ("$ref", _):
             guard let name = argument.string, document[pointer: name] != .null else {
                 return ["\(argument) leads nowhere"]

@@ -24,6 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
     @OptionGroup(title: "Sizes") var sizes: SizeOptions
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
+    @OptionGroup(title: "Key sets") var keySets: KeySetOptions
 
     @Flag(help: "Create the app com.example.demo with a key, and print curl commands. Not for production.")
     var demo = false
@@ -32,7 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
         // If the reader of the log goes away, a write must fail instead of raising a signal that ends the service.
         signal(SIGPIPE, SIG_IGN)
         let inheritedSockets = try InheritedSocket.adoptAll()
-        let groups = [connections.flags, sizes.flags, audiences.flags]
+        let groups = [connections.flags, sizes.flags, audiences.flags, keySets.flags]
         let settings = try await common.settings(
             groups.reduce(serving.flags) { flags, more in flags.merging(more) { own, _ in own } })
         let logger = ProcessLogging.start(settings)

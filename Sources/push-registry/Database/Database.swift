@@ -14,6 +14,8 @@ struct Database: Sendable {
     let connectionString: String
     /// The server that this process started and must stop.
     let embedded: EmbeddedPostgres?
+    /// Set if another process runs the server: keeps that process from stopping it, if it waits for guests.
+    private(set) var guest: EmbeddedPostgresGuest?
 
     /// The database for `serve`. It creates and starts the embedded server unless the settings name a database.
     static func start(_ settings: Settings, logger: Logger) async throws -> Database {
@@ -38,11 +40,27 @@ struct Database: Sendable {
             throw NoDatabase(directory: settings.dataDirectory)
         }
         if !isQuiet { show(inUse: "the embedded PostgreSQL in \(URL(filePath: settings.dataDirectory).path)") }
-        if let running = try await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory) {
-            return Database(connectionString: running, embedded: nil)
-        }
-        return try await start(settings, logger: logger)
+        return try await joinOrStart(settings, logger: logger)
     }
+
+    /// Waits while another process starts or stops the server.
+    private static func joinOrStart(_ settings: Settings, logger: Logger) async throws -> Database {
+        let deadline = ContinuousClock.now + joinDeadline
+        while true {
+            if let guest = try await EmbeddedPostgres.join(serverIn: settings.dataDirectory) {
+                return Database(connectionString: guest.connectionString, embedded: nil, guest: guest)
+            }
+            do {
+                return try await start(settings, logger: logger)
+            } catch EmbeddedPostgresError.inUse where ContinuousClock.now < deadline {
+                try await Task.sleep(for: joinInterval)
+            }
+        }
+    }
+
+    /// A start takes longer only if it recovers a large database after a crash.
+    private static let joinDeadline = Duration.seconds(30)
+    private static let joinInterval = Duration.milliseconds(50)
 
     private static func show(inUse name: String) {
         FileHandle.standardError.write(Data("database: \(name)\n".utf8))
@@ -55,12 +73,31 @@ struct Database: Sendable {
         let database = try await attach(settings, isQuiet: isQuiet, logger: logger)
         do {
             let value = try await body(database)
+            await database.waitForGuests()
             try await database.stop()
             return value
         } catch {
+            await database.waitForGuests()
             try? await database.stop()
-            throw error
+            throw await database.explained(error, settings)
         }
+    }
+
+    /// Waits for other commands that use the server which this command started.
+    private func waitForGuests() async {
+        await embedded?.waitForGuests {
+            let text = "waiting for other commands that use the embedded PostgreSQL started by this command\n"
+            FileHandle.standardError.write(Data(text.utf8))
+        }
+    }
+
+    /// `StoppedDatabase` instead of an error of the database, if the server was stopped during the command.
+    private func explained(_ error: any Error, _ settings: Settings) async -> any Error {
+        let isOfDatabase = error is PostgresError || error is StoreError || error is UnreachableDatabase
+        guard guest != nil, isOfDatabase,
+            case nil = try? await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory)
+        else { return error }
+        return StoppedDatabase()
     }
 
     func stop() async throws {

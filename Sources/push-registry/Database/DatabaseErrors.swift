@@ -14,6 +14,17 @@ struct NoDatabase: Error, CustomStringConvertible {
     }
 }
 
+/// The process that runs the embedded server stopped it while a command used it: `serve` does not wait for commands.
+struct StoppedDatabase: Error, CustomStringConvertible {
+    var description: String {
+        """
+        The embedded PostgreSQL was stopped during this command, by the process that had started it (usually \
+        `push-registry serve`). What the command has committed is kept. Run it again: it then starts PostgreSQL \
+        itself, or uses that of a running service.
+        """
+    }
+}
+
 /// The first statement of a command failed.
 struct UnreachableDatabase: Error, CustomStringConvertible {
     let error: PostgresError

@@ -28,7 +28,7 @@ func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws 
 extension Error {
     fileprivate var meansUnreachableDatabase: Bool {
         switch self as any Error {
-        case is NoDatabase, is UnreachableDatabase, is EmbeddedPostgresError, is PostgresError: true
+        case is NoDatabase, is StoppedDatabase, is UnreachableDatabase, is EmbeddedPostgresError, is PostgresError: true
         case MigrationError.locked: true
         default: false
         }

@@ -47,6 +47,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let partitioning: PostgresConfiguration
     private let admin: AdminKey
     private let links: TimeZoneLinks
+    private let keySets: ProviderKeySets
     private let limits = CallLimits()
     private let bodyLimits: BodyLimits
     private let shutdown: ShutdownFlag
@@ -64,8 +65,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// - Parameter configuration: of the sessions of registrations.
     init(
         _ database: Database, _ configuration: PostgresConfiguration, _ audiences: AudienceSettings,
-        _ bodyLimits: BodyLimits, loops: [EventLoop],
-        admin: AdminKey, shutdown: ShutdownFlag, metrics: PrometheusRegistry, logger: Logger,
+        _ bodyLimits: BodyLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
+        shutdown: ShutdownFlag, metrics: PrometheusRegistry, logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -91,6 +92,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             logger: logger)
         partitioning = try database.configuration
         self.admin = admin
+        self.keySets = keySets
         self.bodyLimits = bodyLimits
         self.shutdown = shutdown
         self.metrics = metrics
@@ -117,8 +119,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             installations: parts.installations, users: parts.users, feedback: parts.feedback,
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, limits: limits, bodyLimits: bodyLimits, apiDescription: apiDescription,
-            errorPage: errorPage, keyUses: keyUses,
+            links: links, keySets: keySets, limits: limits, bodyLimits: bodyLimits,
+            apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(
@@ -164,6 +166,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
                 group.addTask { await keyUses.run(on: folding) }
+                group.addTask { await keySets.run() }
                 group.addTask { await makePartitions() }
             }
         }

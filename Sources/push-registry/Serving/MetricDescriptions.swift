@@ -14,6 +14,8 @@ enum MetricDescriptions {
             MetricDescription(
                 prefix: "cleanup_last_installations",
                 help: "Installations that the last run changed, by app and step."),
+            MetricDescription(
+                prefix: "jwks_fetches_total", help: "Fetches of key sets (jwksURL), by app and result: ok or failed."),
             MetricDescription(prefix: "http_connections", help: "Open connections."),
             MetricDescription(
                 prefix: "postgres_duration_seconds",

@@ -58,7 +58,8 @@ struct RegistryServer {
         let shutdown = ShutdownFlag()
         let assembly = try LoopAssembly(
             database, try await database.serviceConfiguration(), settings.audiences, settings.sizes.bodies,
-            loops: loops, admin: admin, shutdown: shutdown, metrics: metrics, logger: logger
+            loops: loops, admin: admin, keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
+            shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = try httpConfiguration()
         limitConnections(&configuration, eventLoops: loops.count)

@@ -57,6 +57,7 @@ struct Settings: Sendable {
     var connections: ConnectionSettings
     var sizes: SizeSettings
     var audiences: AudienceSettings
+    var keySets: KeySetSettings
     var cleanUp: CleanUpSettings
     /// Of this many successful requests, one is logged.
     var accessLogInterval: Int
@@ -79,6 +80,7 @@ struct Settings: Sendable {
         connections = try ConnectionSettings(reader)
         sizes = try SizeSettings(reader)
         audiences = try AudienceSettings(reader)
+        keySets = try KeySetSettings(reader)
         cleanUp = try CleanUpSettings(reader)
         accessLogInterval = try reader.count("accessLogInterval", 1...1_000_000) ?? 1
         logLevel = try Self.level(reader.string("logLevel") ?? "info")

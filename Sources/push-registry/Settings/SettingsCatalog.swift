@@ -50,6 +50,7 @@ enum SettingsCatalog {
         SettingEntry(name: "audienceTimeout", flag: "--audience-timeout", standard: "PT20S"),
         SettingEntry(name: "exportDeadline", flag: "--export-deadline", standard: "PT15M"),
         SettingEntry(name: "audienceConnections", flag: "--audience-connections", standard: "4"),
+        SettingEntry(name: "jwksPrivateAddresses", flag: "--jwks-private-addresses", standard: "refused"),
         SettingEntry(name: "cleanupMaxShare", flag: "--max-share", standard: "20%"),
         SettingEntry(name: "historyRetention", flag: "--history-retention", standard: "P400D"),
         SettingEntry(name: "targetMax", flag: "--target-max", standard: "8KiB"),

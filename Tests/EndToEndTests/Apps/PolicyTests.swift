@@ -16,6 +16,7 @@ extension EndToEnd {
                     ["kty": "oct", "kid": "k1", "alg": "HS256", "k": "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"]
                 ]
             ],
+            "jwksURL": "https://login.example.com/keys",
             "jwtIssuer": "https://login.example.com", "jwtAudience": "mail", "sessionExpiryClaim": "session_exp",
             "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],

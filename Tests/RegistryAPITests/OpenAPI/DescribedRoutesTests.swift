@@ -11,6 +11,13 @@ import Testing
 
 @testable import RegistryAPI
 
+/// Fails at every call.
+private struct NoKeySets: KeySetFetcher {
+    func keySet(at url: KeySetURL) async throws(KeySetFailure) -> PublishedKeySet {
+        throw KeySetFailure(reason: "this test fetches nothing")
+    }
+}
+
 @Suite("The description has exactly the routes of the service")
 struct DescribedRoutesTests {
     /// A service without a database: only its routes are read.
@@ -26,7 +33,7 @@ struct DescribedRoutesTests {
             audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),
             segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
             admin: try #require(AdminKey("an admin key of the tests")), links: try TimeZoneLinks(),
-            limits: CallLimits(),
+            keySets: ProviderKeySets(NoKeySets(), logger: logger), limits: CallLimits(),
             apiDescription: APIDescription(version: "1"), errorPage: ErrorPage(), keyUses: KeyUseLog(),
             readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: { [] },

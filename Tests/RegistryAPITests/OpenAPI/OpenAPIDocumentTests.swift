@@ -67,16 +67,33 @@ struct OpenAPIDocumentTests {
     }
 
     /// Client generators name the type of an alternative by its position if the schema has no name. An object that
-    /// may be null is an alternative, too.
+    /// may be null is an alternative, too; openapi-python-client names it by the title.
     @Test func alternatives_haveNames_whenTheyAreObjects() {
         func unnamed(_ value: JSON, _ place: String) -> [String] {
             let alternatives = ["anyOf", "oneOf"].flatMap { value[$0].array }.filter { $0["properties"] != .null }
-            let nullable = value["type"].array.contains("object") ? [value] : []
+            let nullable = value["type"].array.contains("object") && value["title"] == .null ? [value] : []
             return (alternatives + nullable).map { _ in place }
                 + value.object.flatMap { unnamed($1, "\(place)/\($0)") }
                 + value.array.flatMap { unnamed($0, place) }
         }
         #expect(unnamed(document.root, "") == [])
+    }
+
+    /// Some generators name a type by the title of its schema, others by its key: both must be the same.
+    @Test func titles_areTheNamesOfSchemas() {
+        for (name, schema) in document.root["components"]["schemas"].object where schema["title"] != .null {
+            #expect(schema["title"].string == name)
+        }
+    }
+
+    /// swift-openapi-generator omits a member with such an alternative: `null` must be in a list of types.
+    @Test func null_isNeverASchema() {
+        func locations(_ value: JSON, _ location: String) -> [String] {
+            (value["type"] == "null" ? [location] : [])
+                + value.object.flatMap { locations($1, "\(location)/\($0)") }
+                + value.array.flatMap { locations($0, location) }
+        }
+        #expect(locations(document.root, "") == [])
     }
 
     /// Client generators omit an operation with such a header.

@@ -9,6 +9,8 @@ import PushRegistry
 struct FilterQuery {
     private(set) var filter = AudienceFilter.everybody
     private(set) var include = AudienceInclude.reachable
+    /// Whether the query has `include`.
+    private(set) var hasInclude = false
 
     private let links: TimeZoneLinks
     private var faults: [ParameterFault] = []
@@ -61,6 +63,7 @@ struct FilterQuery {
             return refuse("include", "unknown-value", AudienceInclude.expected)
         }
         self.include = include
+        hasInclude = true
         return .everybody
     }
 
@@ -111,7 +114,7 @@ struct FilterQuery {
         } ?? .everybody
     }
 
-    private static func elements(_ text: String) -> [String] {
+    static func elements(_ text: String) -> [String] {
         text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 

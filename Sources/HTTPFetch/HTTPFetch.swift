@@ -1,0 +1,85 @@
+import CCurl
+import Foundation
+
+/// A fetched document.
+public struct FetchedDocument: Hashable, Sendable {
+    public let bytes: [UInt8]
+    /// How long the document is fresh (`Cache-Control`); nil if the server does not say so.
+    public let maxAge: Duration?
+}
+
+/// Fetches a document over HTTPS with libcurl. Certificates are verified, time and size are limited, and only allowed
+/// peers are connected to.
+///
+/// The author of a URL may have no right to reach the machines of the private network. So the address is checked when a
+/// socket is opened, after the name was resolved, and for each redirect. If `https_proxy` is set, libcurl uses the
+/// proxy, and the checked address is the proxy's.
+public struct HTTPFetch: Sendable {
+    /// The number of redirects that are followed. A redirect to another scheme is never followed.
+    public static let redirectsMax = 3
+
+    /// The time for the whole fetch, from resolving the name to the last byte: a client waits meanwhile.
+    var timeout = Duration.seconds(5)
+    /// A longer document is a failure.
+    let bytesMax: Int
+    let peers: Peers
+    /// The field `User-Agent`.
+    let userAgent: String
+
+    public init(bytesMax: Int, peers: Peers, userAgent: String) {
+        self.bytesMax = bytesMax
+        self.peers = peers
+        self.userAgent = userAgent
+    }
+
+    /// Fetches a document on its own thread, because libcurl blocks it for up to `timeout`. Cancellation does not
+    /// interrupt the fetch.
+    ///
+    /// - Parameter url: an https URL, or an http URL of this machine.
+    public func document(at url: String) async throws(FetchFailure) -> FetchedDocument {
+        let result = await withCheckedContinuation { continuation in
+            let thread = Thread { continuation.resume(returning: fetch(url)) }
+            thread.name = "fetch"
+            thread.start()
+        }
+        return try result.get()
+    }
+
+    private func fetch(_ url: String) -> Result<FetchedDocument, FetchFailure> {
+        Result { () throws(FetchFailure) in try perform(url, with: try CurlLibrary.shared.get()) }
+    }
+
+    private func perform(_ url: String, with library: CurlLibrary) throws(FetchFailure) -> FetchedDocument {
+        var functions = library.functions
+        guard let handle = functions.easy_init() else { throw .transport("libcurl cannot create a handle") }
+        defer { functions.easy_cleanup(handle) }
+        let isPlain = url.hasPrefix("http://")
+        let exchange = Exchange(bytesMax: bytesMax) { peers.include($0, isPlain: isPlain) }
+        let protocols = isPlain ? CURLPROTO_HTTP_ : CURLPROTO_HTTPS_
+        let numbers: [(Int, Int)] = [
+            (CURLOPT_NOSIGNAL_, 1), (CURLOPT_PROTOCOLS_, protocols),
+            (CURLOPT_REDIR_PROTOCOLS_, protocols), (CURLOPT_FOLLOWLOCATION_, 1),
+            (CURLOPT_MAXREDIRS_, Self.redirectsMax),
+            (CURLOPT_TIMEOUT_MS_, Int(timeout / .milliseconds(1))),
+        ]
+        var codes = numbers.map { curl_set_number_(&functions, handle, Int32($0.0), $0.1) }
+        codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_URL_), url))
+        codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_USERAGENT_), userAgent))
+        // This machine cannot be reached through a proxy.
+        if isPlain || !peers.needCertificates {
+            codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_PROXY_), ""))
+        }
+        if !peers.needCertificates {
+            codes += [CURLOPT_SSL_VERIFYPEER_, CURLOPT_SSL_VERIFYHOST_].map {
+                curl_set_number_(&functions, handle, Int32($0), 0)
+            }
+        }
+        codes.append(exchange.attach(to: handle, of: &functions))
+        // Without one of the options, a limit would be missing.
+        guard codes.allSatisfy({ $0 == CURLE_OK_ }) else { throw .transport("libcurl rejects an option") }
+        let code = withExtendedLifetime(exchange) { functions.easy_perform(handle) }
+        return try exchange.document(
+            code: code, status: curl_response_status_(&functions, handle),
+            reason: functions.easy_strerror(code).map { String(cString: $0) } ?? "")
+    }
+}
