@@ -64,16 +64,22 @@ public struct RollUpFolder: Sendable {
     }
 
     private func waiting() async throws -> [RollUpSchedule.Waiting] {
-        var waiting: [RollUpSchedule.Waiting] = []
-        for row in try await postgres.execute(RollUpStatements.allApps) {
-            let app = AppNumber(try row.decode(0))
-            let counts = try await postgres.execute(
-                RollUpStatements.waiting(in: app, countMax: Int64(limits.deltasMax)))[0]
-            let (deltas, expiries) = (try counts.decode(0, as: Int.self), try counts.decode(1, as: Int.self))
-            guard deltas + expiries > 0 else { continue }
-            waiting.append(RollUpSchedule.Waiting(app: app, deltas: deltas + expiries, hasExpired: expiries > 0))
+        let countMax = Int64(limits.deltasMax)
+        var rows: [PostgresRow] = []
+        if postgres.isDistributed {
+            for row in try await postgres.execute(RollUpStatements.allApps) {
+                let app = AppNumber(try row.decode(0))
+                rows += try await postgres.execute(RollUpStatements.waiting(in: app, countMax: countMax))
+            }
+        } else {
+            rows += try await postgres.execute(RollUpStatements.waiting(countMax: countMax))
         }
-        return waiting
+        return try rows.compactMap { row in
+            let (deltas, expiries) = (try row.decode(1, as: Int.self), try row.decode(2, as: Int.self))
+            guard deltas + expiries > 0 else { return nil }
+            return RollUpSchedule.Waiting(
+                app: AppNumber(try row.decode(0)), deltas: deltas + expiries, hasExpired: expiries > 0)
+        }
     }
 
     /// Folds the waiting deltas and expired sessions of an app.

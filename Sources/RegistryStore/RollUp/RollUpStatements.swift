@@ -8,7 +8,10 @@ import PushRegistry
 enum RollUpStatements {
     static let named = [
         NamedStatement(
-            "waiting", serving: "Service, fold (R13): counts an app's deltas and expired sessions.",
+            "waiting", serving: "Service, fold (R13): finds apps with deltas and expired sessions.",
+            waiting(countMax: 1)),
+        NamedStatement(
+            "waiting.app", serving: "Service, fold, on Citus (R13): counts an app's deltas and expired sessions.",
             waiting(in: NamedStatement.app, countMax: 1)),
         NamedStatement("allApps", serving: "Service, fold; clean-up; rebuild-rollup: lists the apps.", allApps),
         NamedStatement(
@@ -49,26 +52,42 @@ enum RollUpStatements {
 
     /// An expression: deltas of transactions before it are folded. A horizon in the future comes from a database that
     /// was dumped, and counts as 0.
-    static func horizon(of app: AppNumber) -> PostgresSQL {
+    static func horizon(of app: AppNumber) -> PostgresSQL { horizon(of: "\(app.rawValue)") }
+
+    private static func horizon(of app: PostgresSQL) -> PostgresSQL {
         """
-        coalesce((SELECT horizon FROM rollup_state WHERE app_id = \(app.rawValue) \
+        coalesce((SELECT horizon FROM rollup_state WHERE app_id = \(sql: app) \
         AND horizon <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), 0)
         """
     }
 
     static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
 
-    /// Returns the number of waiting deltas and of expired sessions. Of each, at most `countMax` are counted.
+    /// Returns each app with work, and its numbers of waiting deltas and of expired sessions. Of each, at most
+    /// `countMax` are counted.
+    static func waiting(countMax: Int64) -> PostgresStatement {
+        """
+        SELECT id, deltas, expiries
+        FROM app CROSS JOIN LATERAL (\(sql: waiting(in: "id", countMax: countMax))) AS w (deltas, expiries)
+        WHERE deltas + expiries > 0
+        """
+    }
+
+    /// The same of one app: Citus joins no table with the rows of several apps.
     static func waiting(in app: AppNumber, countMax: Int64) -> PostgresStatement {
+        "SELECT \(app.rawValue), w.* FROM (\(sql: waiting(in: "\(app.rawValue)", countMax: countMax))) AS w"
+    }
+
+    private static func waiting(in app: PostgresSQL, countMax: Int64) -> PostgresSQL {
         """
         SELECT (
                 SELECT count(*) FROM (
                     SELECT FROM rollup_delta
-                    WHERE app_id = \(app.rawValue) AND transaction_id >= (\(sql: horizon(of: app)))
-                    LIMIT \(countMax)) AS d), (
+                    WHERE app_id = \(sql: app) AND transaction_id >= (\(sql: horizon(of: app)))
+                    LIMIT \(countMax)) AS d) AS deltas, (
                 SELECT count(*) FROM (
-                    SELECT FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= now()
-                    LIMIT \(countMax)) AS e)
+                    SELECT FROM rollup_expiry WHERE app_id = \(sql: app) AND expires_at <= now()
+                    LIMIT \(countMax)) AS e) AS expiries
         """
     }
 

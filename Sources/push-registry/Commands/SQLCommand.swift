@@ -46,7 +46,7 @@ struct SQLCommand: AsyncParsableCommand {
         let logger = ProcessLogging.start(settings)
         return try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
             let planner = StatementPlanner(
-                service: try await database.serviceConfiguration(), ordinary: try database.configuration)
+                service: try await database.serviceSessions().registrations, ordinary: try database.configuration)
             var plans: [[StatementPlanner.Plan]] = []
             for topic in topics { plans.append(try await planner.plans(of: topic)) }
             return plans

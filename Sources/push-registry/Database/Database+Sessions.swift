@@ -1,31 +1,45 @@
 import PostgresClient
 import RegistryStore
 
+/// The settings of a service's sessions, which depend on whether the database is distributed.
+struct ServiceSessions: Sendable {
+    let registrations: PostgresConfiguration
+    let folding: PostgresConfiguration
+}
+
 // The settings of the database sessions, by purpose.
 extension Database {
     var configuration: PostgresConfiguration {
         get throws { try PostgresConfiguration(connectionString) }
     }
 
-    /// The sessions of the service. Its statements are written for index look-ups of many keys, so other plans are
+    func serviceSessions() async throws -> ServiceSessions {
+        let isDistributed = try await Distribution.exists(in: configuration)
+        return ServiceSessions(
+            registrations: try registrationConfiguration(isDistributed: isDistributed),
+            folding: try foldingConfiguration(isDistributed: isDistributed))
+    }
+
+    /// The sessions of registrations. Their statements are written for index look-ups of many keys, so other plans are
     /// disabled, whatever the statistics say. No statement may hold locks longer than a request lasts.
-    func serviceConfiguration() async throws -> PostgresConfiguration {
+    private func registrationConfiguration(isDistributed: Bool) throws -> PostgresConfiguration {
         var settings = [
             "jit": "off", "statement_timeout": "10s",
             // A batch must not wait longer for a lock: all its items wait.
             "lock_timeout": "100ms",
             "idle_in_transaction_session_timeout": "15s",
         ]
-        guard try await Distribution.exists(in: configuration) else {
+        if isDistributed {
+            // Citus finds the shard by the values of a statement.
+            settings["plan_cache_mode"] = "auto"
+            settings["citus.propagate_set_commands"] = "local"
+        } else {
             settings["plan_cache_mode"] = "force_generic_plan"
             for method in ["seqscan", "hashjoin", "mergejoin"] { settings["enable_\(method)"] = "off" }
-            return try PostgresConfiguration(connectionString, settings: settings)
         }
-        // Citus finds the shard by the values of a statement.
-        settings["plan_cache_mode"] = "auto"
-        settings["citus.propagate_set_commands"] = "local"
         return try PostgresConfiguration(
-            connectionString, settings: settings, transactionSettings: ["SET LOCAL lock_timeout = '100ms'"])
+            connectionString, settings: settings,
+            transactionSettings: isDistributed ? ["SET LOCAL lock_timeout = '100ms'"] : [])
     }
 
     /// The sessions of audience queries. Filters vary, so the planner is free to choose.
@@ -39,12 +53,12 @@ extension Database {
     static let foldingTimeout = Duration.seconds(30)
 
     /// The session that folds the deltas of the roll-up.
-    var foldingConfiguration: PostgresConfiguration {
-        get throws {
-            try PostgresConfiguration(
-                connectionString,
-                settings: ["jit": "off", "statement_timeout": "\(Self.foldingTimeout.components.seconds)s"])
-        }
+    private func foldingConfiguration(isDistributed: Bool) throws -> PostgresConfiguration {
+        var settings = ["jit": "off", "statement_timeout": "\(Self.foldingTimeout.components.seconds)s"]
+        if isDistributed { settings["citus.propagate_set_commands"] = "local" }
+        return try PostgresConfiguration(
+            connectionString, settings: settings,
+            transactionSettings: isDistributed ? ["SET LOCAL lock_timeout = '5s'"] : [])
     }
 
     /// The session that reads the gauges.

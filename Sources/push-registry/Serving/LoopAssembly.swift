@@ -62,9 +62,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// The version of the newest migration of this binary.
     private let schemaVersion: Int
 
-    /// - Parameter configuration: of the sessions of registrations.
     init(
-        _ database: Database, _ configuration: PostgresConfiguration, _ audiences: AudienceSettings,
+        _ database: Database, _ sessions: ServiceSessions, _ audiences: AudienceSettings,
         _ bodyLimits: BodyLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
         shutdown: ShutdownFlag, metrics: PrometheusRegistry, logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
@@ -74,7 +73,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.clock = clock
         parts = loops.map { loop in
             let postgres = PostgresClient(
-                configuration, on: loop, limits: Self.loopLimits,
+                sessions.registrations, on: loop, limits: Self.loopLimits,
                 name: loop.name, logger: logger)
             let resources = LoopResources(postgres: postgres, clock: clock)
             let audiencePostgres = PostgresClient(
@@ -88,7 +87,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
         folding = PostgresClient(
-            try database.foldingConfiguration, on: loops[0], limits: Self.foldingLimits, name: "folding",
+            sessions.folding, on: loops[0], limits: Self.foldingLimits, name: "folding",
             logger: logger)
         partitioning = try database.configuration
         self.admin = admin

@@ -57,7 +57,7 @@ struct RegistryServer {
         MetricsSystem.bootstrap(metrics)
         let shutdown = ShutdownFlag()
         let assembly = try LoopAssembly(
-            database, try await database.serviceConfiguration(), settings.audiences, settings.sizes.bodies,
+            database, try await database.serviceSessions(), settings.audiences, settings.sizes.bodies,
             loops: loops, admin: admin, keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
             shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
