@@ -57,14 +57,19 @@ public struct LockedInstallations: Sendable {
     }
 
     /// Applies one registration (R2 to R5, R7, R8, R10).
-    public mutating func register(_ registration: Registration) throws(RegistrationRefusal) -> RegistrationOutcome {
+    ///
+    /// - Parameter isFirst: whether the installation was imported and never registered. Its row is rewritten, even if
+    ///   the registration has the same values.
+    public mutating func register(
+        _ registration: Registration, isFirst: Bool = false
+    ) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = installations[registration.key]
         if registration.precondition?.fails(on: current) == true {
             throw .outdated(generation: registration.reader.visibleGeneration(of: current))
         }
         if registration.beginsBinding(on: current), signOuts.forbids(registration, at: now) { throw .sessionEnded }
         guard let current else { return create(registration) }
-        return registration.repeats(current)
+        return registration.repeats(current) && !isFirst
             ? touch(current, by: registration) : update(current, by: registration)
     }
 

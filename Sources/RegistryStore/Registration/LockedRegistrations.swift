@@ -40,8 +40,10 @@ struct LockedRegistrations {
         let moment = try Moment(rest[1], clock)
         var locked = LockedInstallations(present.map(\.installation), signOuts: signOuts, now: moment.time)
         let outcomes = batch.map { pending in
-            Result { () throws(RegistrationRefusal) in try locked.register(pending.registration) }
-                .mapError { $0 as any Error }
+            Result { () throws(RegistrationRefusal) in
+                try locked.register(pending.registration, isFirst: pending.isFirst)
+            }
+            .mapError { $0 as any Error }
         }
         let write = RegistrationWrite(batch, cells: cells, present, locked, at: moment)
         try await transaction.commit(after: write.statements)

@@ -54,7 +54,8 @@ struct RegistrationLookUp: Sendable {
             RegistrationFinding.Bound(
                 generation: generation, revision: try row.decode(8), cell: try row.decode(9),
                 sessionExpiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init),
-                hasSnapshot: row.holds(pending.registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
+                hasSnapshot: row.holds(pending.registration.snapshotDigest, at: 11), isSame: isSame,
+                isImported: row.holds([], at: 1), readAt: now))
     }
 }
 

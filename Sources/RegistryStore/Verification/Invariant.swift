@@ -169,9 +169,11 @@ extension Invariant {
         Invariant(
             "event-position", "27", "no event comes from a transaction that is still to come",
             """
-            WITH bound AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS transaction_id)
-            SELECT 'event ' || min(e.id) || ' and ' || count(*) - 1 || ' more' FROM token_event e, bound b
-            WHERE e.position >= b.transaction_id HAVING count(*) > 0
+            WITH newest AS MATERIALIZED (
+                SELECT app_id, max(position) AS position FROM token_event GROUP BY app_id
+            ), bound AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS transaction_id)
+            SELECT 'app ' || n.app_id || ', position ' || n.position FROM newest n, bound b
+            WHERE n.position >= b.transaction_id
             """),
         Invariant(
             "snapshot-owner", "20", "there is no settings snapshot of an installation that is gone",
