@@ -38,7 +38,7 @@ enum DistributionStatements {
 
     static let tables = PostgresStatement("SELECT logicalrelid::text FROM pg_dist_partition").unprepared()
 
-    /// Returns the name, the port and the number of apps of each node that may have shards.
+    /// Returns the name and the port of each node that may have shards.
     static let nodes = PostgresStatement(
         """
         SELECT nodename, nodeport::integer FROM pg_dist_node

@@ -61,7 +61,7 @@ struct StatementCatalogTests {
 
     private static func sources() throws -> [(file: String, text: String)] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Sources/RegistryStore")
+            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/RegistryStore")
         let paths = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         return try (paths?.compactMap { $0 as? URL } ?? [])
             .filter { $0.pathExtension == "swift" && !$0.path.contains("/Catalog/") }
