@@ -48,7 +48,8 @@ extension EndToEnd {
         @Test func value_isNoted_whenNoInstallationHasIt() async throws {
             let app = try await RegistryApp.make()
             try await app.register([("a", [:]), ("b", ["locale": "zh_Hans_CN", "systemVersion": "17.2"])])
-            try await eventually("the counts are folded") {
+            // The service folds the apps of all tests in turn.
+            try await eventually("the counts are folded", within: .seconds(60)) {
                 try await notes("count", ["filter": ["locale": "de_DF"]], of: app)
                     == ["/filter/locale unknown-value de_DE"]
             }
