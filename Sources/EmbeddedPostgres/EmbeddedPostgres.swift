@@ -17,8 +17,8 @@ public actor EmbeddedPostgres {
         case immediate
     }
 
-    /// libpq keywords (`host=… port=… user=push_registry dbname=push_registry`) for the service's role, which owns the
-    /// database. ``restart()`` does not change them.
+    /// libpq keywords (`host=… port=… user=push_registry dbname=push_registry`) for the service's role, which owns
+    /// the database. ``restart()`` does not change them.
     public nonisolated let connectionString: String
     /// The same for the superuser `postgres`.
     public nonisolated let superuserConnectionString: String

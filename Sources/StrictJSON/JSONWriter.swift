@@ -48,7 +48,8 @@ public struct JSONWriter {
         value.withUTF8 { appendQuoted($0) }
     }
 
-    /// A string that is cut once `bytes` has reached the length `end`, after a whole character; `…` replaces the rest.
+    /// A string that is cut once `bytes` has reached the length `end`, after a whole character; `…` replaces the
+    /// rest.
     public mutating func string(_ value: String, endingAt end: Int) {
         // Usually nothing is cut, and copying whole strings is faster.
         guard bytes.count + value.utf8.count + 2 > end else { return string(value) }

@@ -10,7 +10,8 @@ struct FeedbackBodyTests {
 
     @Test func item_hasEveryValue_whenAllAreSent() async throws {
         let body = try FeedbackBody.read(
-            #"[{"token":"t","provider":"fcm","installId":"i","reason":"UNREGISTERED","timestamp":1795325400000,"generation":7}]"#
+            #"[{"token":"t","provider":"fcm","installId":"i","reason":"UNREGISTERED","#
+                + #""timestamp":1795325400000,"generation":7}]"#
         )
         let item = try #require(body.items.first)
         #expect(item.installID?.rawValue == "i" && item.provider == .fcm && item.addresses.map(\.provider) == [.fcm])

@@ -153,7 +153,8 @@ extension String {
          "device":{"installId":"i-1","keychainId":"k-1","vendorId":"v-1","advertisingId":"ad-1","appVersion":"7.14.2",
            "deviceModel":"iPhone16,1","systemName":"iOS","systemVersion":"18.5.1","locale":"de_DE",
            "language":"de","languages":["de-DE","en-US"],"region":"DE","timeZoneId":"Asia/Kolkata",
-           "timeZoneOffset":19800,"carrier":"Telekom.de","appStore":"DEU","location":{"latitude":52.52,"longitude":13.41}}}
+           "timeZoneOffset":19800,"carrier":"Telekom.de","appStore":"DEU",
+           "location":{"latitude":52.52,"longitude":13.41}}}
         """#
 
     fileprivate static let least = #"""

@@ -38,35 +38,6 @@ struct ConnectionState: ~Copyable {
         case receiving, routing, admitting, responding, streaming, refusing, finishing, lingering, closed
     }
 
-    /// What the driver must do.
-    enum Action {
-        /// Read from the transport once, and report the result: `received`, `readWouldBlock`, `inputEnded` or
-        /// `transportFailed`.
-        case read
-        /// Send `output`, as much as the transport accepts, and report it: `sent` or `transportFailed`.
-        case send
-        /// Find the route of the request, and report it: `begin`.
-        case route(RequestHead)
-        /// Let the route check the head, and report `admitted`, or `respond` with the refusal.
-        case admit(Exchange)
-        /// Run the handler, and report `respond`, or `beginStream` and what follows.
-        case run(Exchange)
-        /// Render the problem as the connection's last response, and report `respondLast`.
-        indirect case refuse(Problem, Exchange?)
-        /// Cancel the handler: its response is not needed any more.
-        case cancel(Exchange)
-        /// The exchange is over: notify the observer.
-        case finished(Exchange)
-        /// The producer of the stream waits and may continue.
-        case resumeStream
-        /// The handler's response could not be encoded; a 500 was sent in its place.
-        indirect case reportUnsendable(Exchange, ResponseError)
-        /// Tell the peer that nothing more follows.
-        case finishWriting
-        /// Close the descriptor; `reset` tells the peer that the response is incomplete.
-        case close(reset: Bool)
-    }
-
     /// Reads from a connection before others get their turn. With a full buffer each, that is 256 KiB.
     static let readsPerTurnMax = 4
 

@@ -1,8 +1,8 @@
 /// A locale in canonical form: language lower, script Title, region UPPER, variants UPPER, joined by `_`, as in
 /// `zh_Hans_CN` and `ca_ES_VALENCIA` (the form of ICU and of Apple's systems; Unicode TR 35, section 3).
 ///
-/// Both `-` and `_` separate subtags. Keywords (`@calendar=…`), BCP 47 extensions (`-u-ca-…`) and a POSIX character set
-/// (`.UTF-8`) are dropped. A text that cannot be parsed is kept as sent.
+/// Both `-` and `_` separate subtags. Keywords (`@calendar=…`), BCP 47 extensions (`-u-ca-…`) and a POSIX character
+/// set (`.UTF-8`) are dropped. A text that cannot be parsed is kept as sent.
 public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
     public let text: String
     /// False for a text that is kept as sent: it matches only itself.

@@ -86,8 +86,8 @@ extension KnownValues {
             let limit = PostgresSQL(trusted: "\(KnownValues.namesMax)")
             sql = PreparedSQL(
                 serving: """
-                    POST …/audience/count and breakdown: reads the most frequent values of \(field.rawValue), for the \
-                    nearest one.
+                    POST …/audience/count and breakdown: reads the most frequent values of \(field.rawValue), for \
+                    the nearest one.
                     """,
                 """
                 SELECT t.text

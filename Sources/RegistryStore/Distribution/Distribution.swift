@@ -14,8 +14,6 @@ public struct Distribution: Sendable {
     /// Tables with a copy on every node: statements join them with an app's rows.
     static let referenceTables = ["known_time_zone"]
 
-    public typealias Node = String
-
     /// What `distribute` does.
     public struct Plan: Sendable {
         public let version: String
@@ -102,7 +100,7 @@ public struct Distribution: Sendable {
         }
     }
 
-    fileprivate static func nodes(_ session: PostgresSession) throws -> [DistributionStatements.Node] {
+    private static func nodes(_ session: PostgresSession) throws -> [DistributionStatements.Node] {
         try session.execute(DistributionStatements.nodes).map { row in
             DistributionStatements.Node(name: try row.decode(0), port: try row.decode(1))
         }

@@ -90,22 +90,22 @@ public actor RegistrationCoalescer {
             let batches = arrivals.takeBatch()
             guard !batches.isEmpty else { continue }
             meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
-            await lookUp(batches)
+            await complete(batches)
         }
     }
 
     /// R2: an unchanged registration needs one read.
     ///
     /// On Citus, the node of one app may be away: the other apps are then looked up without it.
-    private func lookUp(_ batches: [(app: AppNumber, items: [Arrival])]) async {
+    private func complete(_ batches: [(app: AppNumber, items: [Arrival])]) async {
         do {
             let findings = try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) })
             for (arrivals, found) in zip(batches, findings) {
                 for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(with: finding) }
             }
-        } catch  where batches.count > 1 {
+        } catch let error where batches.count > 1 && lookUp.postgres.isDistributed && error is PostgresError {
             await withDiscardingTaskGroup { group in
-                for batch in batches { group.addTask(executorPreference: self.loop) { await self.lookUp([batch]) } }
+                for batch in batches { group.addTask(executorPreference: self.loop) { await self.complete([batch]) } }
             }
         } catch {
             for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }

@@ -75,7 +75,8 @@ struct FilterReaderTests {
 
     @Test func membersAndOperators_areCombinedByAnd() throws {
         let filter = try read(
-            #"{"osVersion":{"gte":"17","lt":"18"},"any":[{"locale":"de"},{"not":{"segment":"a.b"}}],"userId":{"exists":true}}"#
+            #"{"osVersion":{"gte":"17","lt":"18"},"any":[{"locale":"de"},{"not":{"segment":"a.b"}}],"#
+                + #""userId":{"exists":true}}"#
         )
         let segment = SegmentReference(name: try SegmentName("a.b"), pointer: "/filter/any/1/not/segment")
         #expect(
