@@ -16,7 +16,8 @@ struct RegistrationLookUp: Sendable {
     ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
         let statements = batches.map { app, items in
             PostgresStatement(
-                RegistrationStatements.lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue))
+                RegistrationStatements.lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue),
+                items.map(\.registration.token.provider.rawValue), items.map(\.registration.tokenSHA256))
         }
         let results = try await postgres.execute(statements)
         return try zip(batches, results).map { batch, rows in
@@ -33,7 +34,7 @@ struct RegistrationLookUp: Sendable {
     /// A row of `RegistrationStatements.lookUp`.
     private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
         let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
-        guard !row.isNull(1) else { return .absent(at: now) }
+        guard !row.isNull(1) else { return row.isNull(15) ? .absent(at: now) : .other }
         let holdsToken = row.holdsToken(of: pending.registration)
         guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)

@@ -15,15 +15,19 @@ enum RegistrationStatements {
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. The last column is the directory's version at the same moment.
+    /// generation of that registration. Column 14 is the directory's version at the same moment. The last column is
+    /// true if the installation does not exist, and the token (`$3`, `$4`: provider and digest) has a row already.
     static let lookUp = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
         """
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version)
-        FROM unnest($2::text[]) AS k (install_id)
+            i.provider, i.credential_issued_at, (SELECT version FROM directory_version),
+            CASE WHEN i.install_id IS NULL THEN (
+                SELECT true FROM token_holder h
+                WHERE h.app_id = $1 AND h.provider = k.provider::provider AND h.token_sha256 = k.token_sha256) END
+        FROM unnest($2::text[], $3::text[], $4::bytea[]) AS k (install_id, provider, token_sha256)
         LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
 

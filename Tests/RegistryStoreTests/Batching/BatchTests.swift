@@ -52,6 +52,19 @@ struct BatchTests {
         }
     }
 
+    /// A takeover that is tried without locks first is written twice.
+    @Test func takeover_isDecidedUnderLocks_atOnce() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            let batch = try [Registration.make("new", token: "t"), .make("other")].map { PendingRegistration($0) }
+            let lookUp = RegistrationLookUp(postgres: store.pool, clock: store.resources.clock)
+            let findings = try await lookUp.find([(batch[0].app, batch)])[0].map { try $0.get() }
+            guard case .other = findings[0], case .absent = findings[1] else {
+                return #expect(Bool(false), "the new installations were found as \(findings)")
+            }
+        }
+    }
+
     @Test func batch_isOneTransaction() async throws {
         try await withStore { store in
             _ = try await store.writeInOneBatch((0..<100).map { try .make("phone-\($0)") })

@@ -7,7 +7,10 @@ import Testing
 @Suite("What requests look up is read row by row, also by a session that planned it while there was nothing")
 struct EmptyTablePlanTests {
     @Test(arguments: [
-        (RegistrationStatements.lookUp, "1, '{7}'"),
+        (
+            RegistrationStatements.lookUp,
+            "1, '{7,new}', '{apns,apns}', ARRAY[user_digest('7'), user_digest('8')]"
+        ),
         (RegistrationStatements.lockHolders, "1, '{apns}', ARRAY[user_digest('7')], '{7}'"),
         (RegistrationStatements.lock, "1, '{7}', '{apns}', ARRAY[user_digest('7')], '{7}'"),
         (RegistrationStatements.touch, "1, '2026-01-01', '{7}', '{1}'"),
