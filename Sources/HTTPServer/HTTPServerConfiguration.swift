@@ -12,7 +12,7 @@ public struct HTTPServerConfiguration: Sendable {
     public var tls: TLSFiles?
 
     /// The timeouts of a connection.
-    public var deadlines = Deadlines()
+    public var timeouts = Timeouts()
 
     /// The limits of a request's head.
     public var wireLimits = WireLimits()
@@ -26,13 +26,13 @@ public struct HTTPServerConfiguration: Sendable {
     public var connectionsPerAddressMax: Int?
 
     /// Bytes of requests and responses that the connections of one loop may hold together. Beyond, a connection that
-    /// holds `heldBytesFree` is not read, and gets a 503 after `Deadlines.memory`.
+    /// holds `heldBytesFree` is not read, and gets a 503 after `Timeouts.memory`.
     public var heldBytesMax = 64 * 1024 * 1024
 
     /// The bytes that each connection may hold even then: most requests are smaller.
     public var heldBytesFree = 4 * 1024
 
-    /// The average rate at which a client must read its response, measured over each `Deadlines.write`; a slower client
+    /// The average rate at which a client must read its response, measured over each `Timeouts.write`; a slower client
     /// is cut off. The slowest mobile networks carry some thousand bytes a second.
     public var readBytesPerSecondMin = 512
 
@@ -58,7 +58,7 @@ public struct HTTPServerConfiguration: Sendable {
 
 extension HTTPServerConfiguration {
     /// Timeouts of a connection. A connection that exceeds one is closed, after a response if one is due.
-    public struct Deadlines: Sendable {
+    public struct Timeouts: Sendable {
         /// From accepting to the end of the TLS handshake.
         public var handshake: Duration = .seconds(10)
         /// From a head's first byte to its last (408). It stops slow-loris clients.

@@ -16,7 +16,7 @@ struct ConnectionSettingsTests {
         let configuration = try configuration([:])
         #expect(configuration.trustedProxies.isEmpty && configuration.connectionsPerAddressMax == nil)
         #expect(configuration.connectionsMax == 20_000)
-        #expect(configuration.deadlines.idle == .seconds(75) && configuration.deadlines.head == .seconds(10))
+        #expect(configuration.timeouts.idle == .seconds(75) && configuration.timeouts.head == .seconds(10))
     }
 
     @Test func everyValueIsApplied_whenAllAreSet() throws {
@@ -28,10 +28,10 @@ struct ConnectionSettingsTests {
         #expect(
             configuration.trustedProxies == ["10.0.0.0/8", "fd00::/8", "192.0.2.1"].compactMap { AddressRange($0) })
         #expect(configuration.connectionsMax == 7 && configuration.connectionsPerAddressMax == 3)
-        let deadlines = configuration.deadlines
-        #expect(deadlines.head == .milliseconds(1_500) && deadlines.body == .seconds(2))
-        #expect(deadlines.handler == .seconds(3) && deadlines.write == .seconds(4))
-        #expect(deadlines.idle == .seconds(300) && deadlines.drain == .seconds(3_600))
+        let timeouts = configuration.timeouts
+        #expect(timeouts.head == .milliseconds(1_500) && timeouts.body == .seconds(2))
+        #expect(timeouts.handler == .seconds(3) && timeouts.write == .seconds(4))
+        #expect(timeouts.idle == .seconds(300) && timeouts.drain == .seconds(3_600))
     }
 
     @Test(arguments: [

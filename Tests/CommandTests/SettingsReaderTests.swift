@@ -122,7 +122,7 @@ struct SettingsReaderTests {
         #expect(absent.logLevel == explicit.logLevel && absent.accessLogInterval == explicit.accessLogInterval)
         let (server, explicitServer) = (configuration(absent), configuration(explicit))
         #expect(server.connectionsMax == explicitServer.connectionsMax)
-        #expect("\(server.deadlines)" == "\(explicitServer.deadlines)")
+        #expect("\(server.timeouts)" == "\(explicitServer.timeouts)")
         #expect(absent.connections.drainDelay == explicit.connections.drainDelay)
         #expect(absent.audiences.limits.statementTimeout == explicit.audiences.limits.statementTimeout)
         #expect(absent.audiences.limits.exportDeadline == explicit.audiences.limits.exportDeadline)

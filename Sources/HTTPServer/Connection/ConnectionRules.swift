@@ -4,7 +4,7 @@ import HTTPWire
 /// of a loop share one.
 final class ConnectionRules: Sendable {
     let wire: WireLimits
-    let deadlines: HTTPServerConfiguration.Deadlines
+    let timeouts: HTTPServerConfiguration.Timeouts
     let unreadBytesMax: Int
     let unsentBytesMax: Int
     let droppedBodyBytesMax: Int
@@ -13,7 +13,7 @@ final class ConnectionRules: Sendable {
 
     init(_ configuration: HTTPServerConfiguration) {
         wire = configuration.wireLimits
-        deadlines = configuration.deadlines
+        timeouts = configuration.timeouts
         unreadBytesMax = configuration.unreadBytesMax
         unsentBytesMax = configuration.unsentBytesMax
         droppedBodyBytesMax = configuration.droppedBodyBytesMax

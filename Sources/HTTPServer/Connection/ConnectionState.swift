@@ -7,7 +7,7 @@ import HTTPWire
 /// calls ``updateDeadlines(now:unacknowledged:)`` and applies ``interest`` and ``nextDeadline``. Requests are served
 /// one after another, in order.
 ///
-/// The phases, their timeouts (`Deadlines`) and their transitions:
+/// The phases, their timeouts (`Timeouts`) and their transitions:
 ///
 /// - **receiving**: waits for the next request or reads it. Timeouts: `handshake`; `idle` (`idleDrain` while draining)
 ///   before the first byte; `head` from the first byte (408); `body` from the end of the head (408); `memory` while the
@@ -519,7 +519,7 @@ extension ConnectionState {
 
     private mutating func watchReader(_ now: Instant, _ unacknowledged: @autoclosure () -> Int) {
         let sent = output.sentTotal
-        deadlines.watchReader(now: now, acknowledged: sent - unacknowledged(), for: rules.deadlines.write)
+        deadlines.watchReader(now: now, acknowledged: sent - unacknowledged(), for: rules.timeouts.write)
     }
 
     private mutating func waitEnded(_ wait: ConnectionDeadlines.Wait) {
@@ -558,18 +558,18 @@ extension ConnectionState {
 
     /// Nil for a wait that is bounded by the client's reading rate only.
     private func deadline(of wait: ConnectionDeadlines.Wait, from now: Instant) -> Instant? {
-        let deadlines = rules.deadlines
+        let timeouts = rules.timeouts
         return switch wait {
-        case .handshake: now + deadlines.handshake
-        case .idle: now + deadlines.idle
-        case .idleDrain: now + deadlines.idleDrain
-        case .head: now + deadlines.head
+        case .handshake: now + timeouts.handshake
+        case .idle: now + timeouts.idle
+        case .idleDrain: now + timeouts.idleDrain
+        case .head: now + timeouts.head
         // Counted from the end of the head, whatever the connection waited for since.
-        case .body: (exchange?.start ?? now) + deadlines.body
-        case .memory: now + deadlines.memory
-        case .handler, .producer: now + deadlines.handler
-        case .halfClosed: now + deadlines.halfClosed
-        case .linger: now + deadlines.linger
+        case .body: (exchange?.start ?? now) + timeouts.body
+        case .memory: now + timeouts.memory
+        case .handler, .producer: now + timeouts.handler
+        case .halfClosed: now + timeouts.halfClosed
+        case .linger: now + timeouts.linger
         case .reader: nil
         }
     }

@@ -122,7 +122,7 @@ extension LoopServer {
             listener.assumeIsolated { $0.stop { [weak self] in self?.assumeIsolated { $0.remove(listener) } } }
         }
         drainTimer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.abort() } }
-        drainTimer?.set(after: shared.configuration.deadlines.drain)
+        drainTimer?.set(after: shared.configuration.timeouts.drain)
         for connection in connections.values { connection.drain() }
         endIfDone()
     }

@@ -68,14 +68,6 @@ public struct JSONObject {
         document.add(code, detail, at: index, member: name)
     }
 
-    /// Adds a fault at every member with another name than these, for bodies in which a typo must not go unnoticed.
-    public func refuseMembers(otherThan names: [StaticString]) {
-        forEachName { name in
-            guard !names.contains(where: { document.isName(name, $0) }) else { return }
-            document.add(.unknownMember, "No such member is known.", at: name)
-        }
-    }
-
     /// All members in the order of the text.
     public var members: [(name: String, value: JSONValue)] {
         var members: [(name: String, value: JSONValue)] = []

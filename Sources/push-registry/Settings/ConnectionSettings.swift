@@ -43,13 +43,13 @@ struct ConnectionSettings: Sendable {
         configuration.trustedProxies = trustedProxies
         configuration.connectionsMax = connectionsMax ?? configuration.connectionsMax
         configuration.connectionsPerAddressMax = connectionsPerAddressMax
-        let standard = configuration.deadlines
-        configuration.deadlines.head = headDeadline ?? standard.head
-        configuration.deadlines.body = bodyDeadline ?? standard.body
-        configuration.deadlines.handler = handlerDeadline ?? standard.handler
-        configuration.deadlines.write = writeDeadline ?? standard.write
-        configuration.deadlines.idle = idleDeadline ?? standard.idle
-        configuration.deadlines.drain = drainDeadline ?? standard.drain
+        let standard = configuration.timeouts
+        configuration.timeouts.head = headDeadline ?? standard.head
+        configuration.timeouts.body = bodyDeadline ?? standard.body
+        configuration.timeouts.handler = handlerDeadline ?? standard.handler
+        configuration.timeouts.write = writeDeadline ?? standard.write
+        configuration.timeouts.idle = idleDeadline ?? standard.idle
+        configuration.timeouts.drain = drainDeadline ?? standard.drain
     }
 }
 

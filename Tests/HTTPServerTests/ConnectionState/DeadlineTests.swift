@@ -111,7 +111,7 @@ struct DeadlineTests {
 struct SlowReaderTests {
     private func makeReader(unacknowledged: Int = 0) -> Conversation {
         let conversation = Conversation {
-            $0.deadlines.write = .seconds(30)
+            $0.timeouts.write = .seconds(30)
             $0.readBytesPerSecondMin = 100
         }
         conversation.room = 10_000

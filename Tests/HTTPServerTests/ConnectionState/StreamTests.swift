@@ -25,7 +25,7 @@ struct StreamTests {
     }
 
     @Test func connectionIsReset_whenTheProducerIsSilentBeyondTheHandlersDeadline() throws {
-        let (conversation, exchange) = try begin { $0.deadlines.handler = .seconds(30) }
+        let (conversation, exchange) = try begin { $0.timeouts.handler = .seconds(30) }
         conversation.pass(.seconds(29))
         conversation.stream("row", of: exchange)
         conversation.pass(.seconds(29))

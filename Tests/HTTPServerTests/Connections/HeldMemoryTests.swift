@@ -13,7 +13,7 @@ struct HeldMemoryTests {
     @Test func bodiesAreNotRead_whenTheMemoryBudgetIsSpent_andOthersAreServed() async throws {
         let server = try TestServer {
             $0.heldBytesMax = 1_000_000
-            $0.deadlines.memory = .milliseconds(50)
+            $0.timeouts.memory = .milliseconds(50)
         }
         try await blocking {
             let hoarders = try (0..<20).map { _ in try server.client() }

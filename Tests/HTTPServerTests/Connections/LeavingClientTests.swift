@@ -6,7 +6,7 @@ import Testing
 @Suite("One side leaves", .timeLimit(.minutes(1)))
 struct LeavingClientTests {
     @Test func handlerIsCancelled_whenItsClientResets() async throws {
-        let server = try TestServer { $0.deadlines.halfClosed = .seconds(60) }
+        let server = try TestServer { $0.timeouts.halfClosed = .seconds(60) }
         try await blocking {
             let client = try server.client()
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
@@ -19,7 +19,7 @@ struct LeavingClientTests {
     }
 
     @Test func handlerIsCancelled_whenItsClientClosesAndTheTimeoutHasPassed() async throws {
-        let server = try TestServer { $0.deadlines.halfClosed = .milliseconds(20) }
+        let server = try TestServer { $0.timeouts.halfClosed = .milliseconds(20) }
         try await blocking {
             let client = try server.client()
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
@@ -65,7 +65,7 @@ struct LeavingClientTests {
     }
 
     @Test func refusalArrives_whenAHugeBodyIsBeingSent() async throws {
-        let server = try TestServer { $0.deadlines.linger = .seconds(20) }
+        let server = try TestServer { $0.timeouts.linger = .seconds(20) }
         try await blocking {
             let client = try server.client()
             try client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n\r\n")

@@ -8,8 +8,8 @@ struct StalledClientTests {
 
     @Test func connectionEnds_whenADeadlinePasses() async throws {
         let server = try TestServer {
-            $0.deadlines.head = .milliseconds(10)
-            $0.deadlines.linger = .milliseconds(10)
+            $0.timeouts.head = .milliseconds(10)
+            $0.timeouts.linger = .milliseconds(10)
         }
         try await blocking {
             let stalled = try server.client()
@@ -20,7 +20,7 @@ struct StalledClientTests {
     }
 
     @Test(arguments: ["/big", "/rows"]) func connectionEnds_whenItsClientDoesNotRead(_ path: String) async throws {
-        let server = try TestServer { $0.deadlines.write = .milliseconds(100) }
+        let server = try TestServer { $0.timeouts.write = .milliseconds(100) }
         try await blocking {
             let stalled = try server.client(receiveBufferBytes: 4_096)
             try stalled.send("GET \(path) HTTP/1.1\r\nHost: t\r\n\r\n")
@@ -33,7 +33,7 @@ struct StalledClientTests {
     }
 
     @Test func wholeResponseArrives_whenItsClientReadsSlowly() async throws {
-        let server = try TestServer { $0.deadlines.write = .milliseconds(500) }
+        let server = try TestServer { $0.timeouts.write = .milliseconds(500) }
         try await blocking {
             let client = try server.client(receiveBufferBytes: 16_384)
             try client.send("GET /rows HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
@@ -56,7 +56,7 @@ struct StalledClientTests {
     }
 
     @Test func clientMustWait_whenItPipelinesDuringASlowRequest() async throws {
-        let server = try TestServer { $0.deadlines.idle = .seconds(5) }
+        let server = try TestServer { $0.timeouts.idle = .seconds(5) }
         try await blocking {
             let client = try server.client()
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")

@@ -36,7 +36,7 @@ struct StoppingTests {
     }
 
     @Test func idleConnectionCloses_whenTheServerStops() async throws {
-        let server = try TestServer { $0.deadlines.idleDrain = .milliseconds(50) }
+        let server = try TestServer { $0.timeouts.idleDrain = .milliseconds(50) }
         try await blocking {
             let (client, fresh) = (try server.client(), try server.client())
             _ = try client.get("/hello")
@@ -49,7 +49,7 @@ struct StoppingTests {
     }
 
     @Test func lateRequestIsServed_whenItsConnectionWasIdleAtTheStop() async throws {
-        let server = try TestServer { $0.deadlines.idleDrain = .seconds(5) }
+        let server = try TestServer { $0.timeouts.idleDrain = .seconds(5) }
         try await blocking {
             let client = try server.client()
             _ = try client.get("/hello")
@@ -60,7 +60,7 @@ struct StoppingTests {
     }
 
     @Test func connectionsAreCut_whenTheDrainTakesTooLong() async throws {
-        let server = try TestServer { $0.deadlines.drain = .milliseconds(50) }
+        let server = try TestServer { $0.timeouts.drain = .milliseconds(50) }
         try await blocking {
             let client = try server.client()
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")

@@ -136,7 +136,7 @@ struct TLSTests {
     }
 
     @Test func connectionCloses_whenTheHandshakeStallsOrIsMissing() async throws {
-        let server = try makeServer { $0.deadlines.handshake = .milliseconds(50) }
+        let server = try makeServer { $0.timeouts.handshake = .milliseconds(50) }
         try await blocking {
             let stalled = try server.client()
             #expect(try stalled.rest() == "")
