@@ -91,25 +91,11 @@ public struct PostgresFeedbackStore: FeedbackStore {
     ) async throws {
         guard !write.steps.isEmpty else { return }
         let statements = await offLoop { write.steps.map { FeedbackStatements.write($0, of: feedback, at: now) } }
-        let results = try await transaction.execute(statements)
-        for (step, result) in zip(write.steps, results) {
-            guard try result[0].decode(0) == step.installIDs.count else { throw LostRace() }
-        }
-        try await transaction.commit()
-        for step in write.steps {
-            EventMeters.count(step.step.to.eventKind, step.step.reason, times: step.installIDs.count)
-        }
-    }
-}
-
-extension InstallationState {
-    /// The event of a verdict is named after the state that it leads to.
-    fileprivate var eventKind: EventKind {
-        switch self {
-        case .superseded: .superseded
-        case .suspect: .suspect
-        default: .unregistered
-        }
+        let results = try await transaction.execute(statements + [PostgresStatement(RegistrationStatements.now)])
+        let position = try Moment(results[statements.count], resources.clock).position
+        let records = try await offLoop { try write.records(of: results, by: feedback.actor, in: feedback.app) }
+        try await transaction.commit(after: records.statements(at: position, now))
+        EventMeters.count(records.events)
     }
 }
 
