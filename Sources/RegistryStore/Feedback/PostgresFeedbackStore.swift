@@ -12,22 +12,29 @@ public struct PostgresFeedbackStore: FeedbackStore {
     /// Calls that wait for their turn; more are refused. Each may hold 8 MiB.
     static let waitingMax = 32
 
+    /// On Citus, calls about apps of a node that hangs have some of the turns for a while.
+    private static let turnsOnCitus = 4
+
     private let resources: LoopResources
     /// One call at a time has one of the loop's connections.
     private let turns: Turns
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        turns = Turns(loop: resources.loop, count: 1, waitingMax: Self.waitingMax)
+        turns = Turns(
+            loop: resources.loop, count: resources.postgres.isDistributed ? Self.turnsOnCitus : 1,
+            waitingMax: Self.waitingMax)
     }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
         do {
-            return try await turns.withTurn {
-                do {
-                    return try await applyUnlocked(feedback)
-                } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
-                    return try await applyLocked(feedback)
+            return try await resources.serving(feedback.app) {
+                try await turns.withTurn {
+                    do {
+                        return try await applyUnlocked(feedback)
+                    } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
+                        return try await applyLocked(feedback)
+                    }
                 }
             }
         } catch {

@@ -68,6 +68,33 @@ struct WorkerFailureTests {
         }
     }
 
+    /// A process that is stopped keeps its connections, so nothing refuses a statement.
+    @Test func appsOfOtherWorkers_areServedWithoutDelay_whileAWorkerHangs() async throws {
+        try await withDistributedRegistry { registry, workers in
+            let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
+            try await move(near, to: workers[0])
+            try await move(far, to: workers[1])
+            let undisturbed = try await Load.run(on: far) { farLedger in
+                let disturbed = try await Load.run(on: near) { nearLedger in
+                    _ = try await nearLedger.timeToHeal()
+                    await workers[0].suspend()
+                    let start = ContinuousClock.now
+                    while start.duration(to: .now) < .seconds(5) {
+                        #expect(try await farLedger.timeToHeal() < .seconds(1))
+                    }
+                    #expect(try await near.get("phone-0-0").status == 503)
+                    #expect(try await far.get("phone-0-0").status == 200)
+                    await workers[0].resume()
+                    #expect(try await nearLedger.timeToHeal() < .seconds(15))
+                }
+                disturbed.expectClearRefusals()
+                try await near.expectKept(disturbed)
+            }
+            #expect(undisturbed.refusals.isEmpty)
+            try await far.expectKept(undisturbed)
+        }
+    }
+
     private struct Night {
         let status: Int32
         let report: JSON
