@@ -36,11 +36,11 @@ tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate b
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)
 
-bench: packages ## Measure everything, for more than an hour (FLEET=1000000: less; QUICK=1: minutes; AGAINST=binary)
+bench: packages ## Measure everything, for more than an hour (FLEET=…: less; QUICK=1: minutes; AGAINST=binary; CITUS=1)
 	$(SWIFT) build $(RELEASE_FLAGS)
 	$(SWIFT) build -c release --product push-registry-bench
 	.build/release/push-registry-bench $(if $(QUICK),--quick) $(if $(FLEET),--fleet $(FLEET)) \
-		$(if $(HUMMINGBIRD),--with-hummingbird) $(if $(AGAINST),--against $(AGAINST))
+		$(if $(HUMMINGBIRD),--with-hummingbird) $(if $(AGAINST),--against $(AGAINST)) $(if $(CITUS),--citus)
 
 lint: ## Fail on a format fault, a long line, a cited rule without an entry, a dependency named twice, or SwiftNIO
 	@.ci/text

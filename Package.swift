@@ -117,7 +117,8 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "RegistryStore", "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging, subprocess,
+                "RegistryStore", "RegistryTestSupport", "HTTPServer", "StrictJSON", "COpenSSL", argumentParser,
+                httpTypes, logging, subprocess,
             ],
             // A package of its own, which the benchmark writes out and builds when it is asked to.
             resources: [

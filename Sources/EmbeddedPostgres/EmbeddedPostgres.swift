@@ -160,6 +160,17 @@ public actor EmbeddedPostgres {
         await postmaster.kill()
     }
 
+    /// Stops all of the server's processes with SIGSTOP until ``resume()``, like a machine that hangs: connections stay
+    /// open, and nothing responds.
+    public func suspend() {
+        postmaster.signal(SIGSTOP)
+    }
+
+    /// Continues the server after ``suspend()``.
+    public func resume() {
+        postmaster.signal(SIGCONT)
+    }
+
     /// Starts the server again with the same folder, address and settings, after ``kill()``, ``stop(_:)`` or a crash.
     /// Stops a running server first.
     ///

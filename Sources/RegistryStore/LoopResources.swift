@@ -1,5 +1,6 @@
 public import EventLoop
 public import PostgresClient
+import PushRegistry
 
 /// The shared resources of the stores of one event loop.
 public struct LoopResources: Sendable {
@@ -8,8 +9,11 @@ public struct LoopResources: Sendable {
     let cells: RollUpCells
     /// Transactions that may wait for locks of others: few at a time, so that the loop's other connections stay free.
     let lone: Turns
+    private let outages = AppOutageLog()
 
     private static let loneMax = 2
+    /// On Citus, calls about apps of a node that hangs have some of them for a while.
+    private static let loneOnCitusMax = 4
     /// A turn takes milliseconds, unless another transaction keeps a lock.
     private static let loneWaitingMax = 4_096
 
@@ -20,6 +24,21 @@ public struct LoopResources: Sendable {
         self.postgres = postgres
         self.clock = clock
         cells = RollUpCells()
-        lone = Turns(loop: postgres.loop, count: Self.loneMax, waitingMax: Self.loneWaitingMax)
+        lone = Turns(
+            loop: postgres.loop, count: postgres.isDistributed ? Self.loneOnCitusMax : Self.loneMax,
+            waitingMax: Self.loneWaitingMax)
+    }
+}
+
+extension LoopResources {
+    /// Runs the statements of a call about one app.
+    ///
+    /// On Citus, a call is refused at once while the app's node hangs: calls that wait would take the connections that
+    /// other apps need.
+    ///
+    /// - Throws: what `body` throws; `StoreError.unavailable`.
+    func serving<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
+        guard postgres.isDistributed else { return try await body() }
+        return try await outages.serving(app, on: loop, body)
     }
 }

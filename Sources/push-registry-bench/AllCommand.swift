@@ -27,6 +27,9 @@ struct AllCommand: AsyncParsableCommand {
     @Flag(help: "Build the Hummingbird 2 server to compare the HTTP engine with; takes minutes the first time.")
     var withHummingbird = false
 
+    @Flag(help: "Measure registrations on a Citus cluster instead; see the command \"citus\".")
+    var citus = false
+
     @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
@@ -53,6 +56,10 @@ struct AllCommand: AsyncParsableCommand {
         let fleet = quick ? 100_000 : fleet
         let brief = quick ? ["--quick"] : []
         if let against { return [("against \(against)", try AgainstCommand.parse([against] + shared + brief))] }
+        if citus {
+            let smaller = quick ? ["--count", "8000", "--rounds", "1"] : []
+            return [("Citus", try CitusCommand.parse(shared + smaller))]
+        }
         let rounds = ["--rounds", quick ? "1" : "3"]
         return [
             ("registrations", try RunCommand.parse(shared + brief + (withHummingbird ? ["--with-hummingbird"] : []))),

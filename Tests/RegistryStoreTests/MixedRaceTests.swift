@@ -101,7 +101,7 @@ private struct RacingService: Sendable {
         users = PostgresUserStore(store.resources)
         installations = PostgresInstallationStore(store.resources)
         feedback = PostgresFeedbackStore(store.resources)
-        events = PostgresEventStore(postgres: store.pool)
+        events = PostgresEventStore(store.resources)
     }
 
     func step(_ dice: inout SeededGenerator) async throws {

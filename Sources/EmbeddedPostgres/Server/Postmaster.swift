@@ -101,6 +101,13 @@ struct Postmaster: Sendable {
         for child in children where ProcessTable.isAlive(child) { Glibc.kill(child, SIGKILL) }
     }
 
+    /// Sends a signal to the server process and its children: first the server, which then starts no other child.
+    func signal(_ signal: Int32) {
+        guard let processID else { return }
+        Glibc.kill(processID, signal)
+        for child in ProcessTable.children(of: processID) { Glibc.kill(child, signal) }
+    }
+
     /// Replaces a process id in `postmaster.pid` that now belongs to an unrelated process by an impossible one.
     /// Otherwise the server would refuse to start, which is common in containers, where ids start again at 1. The rest
     /// of the file stays: the server uses it to check whether an earlier server's children still live.

@@ -9,6 +9,8 @@ public struct PostgresError: Error, Sendable {
     public internal(set) var sqlState: String?
     /// Whether the same unit may be sent again, as far as the error shows.
     public internal(set) var retry: RetrySafety
+    /// Whether it is the refusal of a task that waited for a connection: its unit was not sent.
+    public internal(set) var wasWaiting = false
     /// The text of the statement that failed, without its values.
     public internal(set) var statement: String?
     /// The first line of the message of the server or of libpq.

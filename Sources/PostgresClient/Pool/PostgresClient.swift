@@ -175,7 +175,9 @@ extension PostgresClient {
 
     /// Includes the reason why there is no connection.
     private func refusal(_ kind: PostgresError.Kind) -> PostgresError {
-        PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil, retry: .yes)
+        var error = PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil, retry: .yes)
+        error.wasWaiting = true
+        return error
     }
 }
 

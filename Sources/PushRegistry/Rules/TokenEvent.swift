@@ -41,7 +41,7 @@ public struct TokenEvent: Hashable, Sendable {
             generationAfter: after.generation)
     }
 
-    init(
+    public init(
         _ key: InstallationKey, _ kind: EventKind, _ reason: Reason, by actor: String, at: Timestamp,
         provider: Provider, tokenSHA256: [UInt8]?, userID: UserID?, previousUserID: UserID?, state: InstallationState,
         generationBefore: Int64, generationAfter: Int64

@@ -9,6 +9,8 @@ struct AppQueue<Item: Sendable>: Sendable {
     private let shareMax: Int
     private var waiting: [AppNumber: Deque<Item>] = [:]
     private var turns = Deque<AppNumber>()
+    /// Apps whose batch of `takeApp` has not finished: their other items wait.
+    private var underWay = Set<AppNumber>()
     private(set) var count = 0
 
     /// - Parameters:
@@ -19,15 +21,42 @@ struct AppQueue<Item: Sendable>: Sendable {
         shareMax = max(1, batchMax / 8)
     }
 
+    /// Whether a batch can be taken.
+    var isReady: Bool { !turns.isEmpty }
+
     /// - Returns: false if the queue is full.
     mutating func append(_ item: Item, of app: AppNumber) -> Bool {
         guard count < countMax else { return false }
         count += 1
         if waiting[app]?.append(item) == nil {
             waiting[app] = [item]
-            turns.append(app)
+            if !underWay.contains(app) { turns.append(app) }
         }
         return true
+    }
+
+    /// One batch of the next app, whose other items wait until `finish`. Nil if nothing is ready.
+    mutating func takeApp() -> (app: AppNumber, items: [Item])? {
+        guard let app = turns.popFirst(), var items = waiting.removeValue(forKey: app) else { return nil }
+        let taken = Array(items.prefix(batchMax))
+        items.removeFirst(taken.count)
+        if !items.isEmpty { waiting[app] = items }
+        count -= taken.count
+        underWay.insert(app)
+        return (app, taken)
+    }
+
+    /// Ends a batch of `takeApp`.
+    mutating func finish(_ app: AppNumber) {
+        guard underWay.remove(app) != nil, waiting[app] != nil else { return }
+        turns.append(app)
+    }
+
+    /// Everything of an app whose batch is under way.
+    mutating func removeAll(of app: AppNumber) -> [Item] {
+        let items = waiting.removeValue(forKey: app) ?? []
+        count -= items.count
+        return Array(items)
     }
 
     /// Up to one batch, by app; each app's items in the order in which they came.

@@ -34,18 +34,23 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
 
     private let countMax: Int
     private let batchMax: Int
+    private let isSerial: Bool
     private var lanes: [LaneID: Lane] = [:]
     private var ready: [AppNumber: Deque<Key>] = [:]
     private var turns = Deque<AppNumber>()
+    /// Apps whose batch is under way, if that keeps others of the app waiting.
+    private var busy = Set<AppNumber>()
     /// Items that wait.
     private(set) var count = 0
 
     /// - Parameters:
     ///   - countMax: items that may wait; more are refused.
     ///   - batchMax: items in one batch.
-    init(countMax: Int, batchMax: Int) {
+    ///   - isSerial: whether an app has one batch under way at a time, until `finishBatch`.
+    init(countMax: Int, batchMax: Int, isSerial: Bool = false) {
         self.countMax = countMax
         self.batchMax = batchMax
+        self.isSerial = isSerial
     }
 
     /// Whether a batch can be taken.
@@ -67,11 +72,18 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
         guard let app = turns.popFirst(), var keys = ready.removeValue(forKey: app) else { return nil }
         var batch = Batch(app: app)
         while batch.items.count < batchMax, let key = keys.popFirst() { take(key, into: &batch, now) }
+        if isSerial { busy.insert(app) }
         if !keys.isEmpty {
             ready[app] = keys
-            turns.append(app)
+            if !isSerial { turns.append(app) }
         }
         return batch
+    }
+
+    /// Another batch of the app may be taken.
+    mutating func finishBatch(of app: AppNumber) {
+        guard busy.remove(app) != nil, ready[app] != nil else { return }
+        turns.append(app)
     }
 
     /// Ends a batch: the keys' next items may be taken.
@@ -96,7 +108,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     }
 
     private mutating func makeReady(_ id: LaneID) {
-        if ready[id.app] == nil { turns.append(id.app) }
+        if ready[id.app] == nil, !busy.contains(id.app) { turns.append(id.app) }
         ready[id.app, default: []].append(id.key)
     }
 

@@ -49,6 +49,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// How long a write waits for its turn. Its client has gone by then, or soon will.
     static var waitMax: Duration { .seconds(10) }
     static var transactionsMax: Int { 2 }
+    /// On Citus, where each is of another app: one node that hangs blocks the transactions of its apps alone.
+    static var transactionsOnCitusMax: Int { 6 }
     static var patience: Duration { .milliseconds(25) }
 
     nonisolated let loop: EventLoop
@@ -60,21 +62,22 @@ actor WriteCoalescer<Write: BatchedWrite> {
     }
 
     private let body: Body
+    /// The turns of transactions that wait for locks of others.
     private let lone: Turns
     private let meters: WriteMeters
-    private var queue = FairQueue<Write.Key, Item>(countMax: waitingMax, batchMax: batchMax)
+    private let isDistributed: Bool
+    private var queue: FairQueue<Write.Key, Item>
     private var isFinished = false
     private var transactionCount = 0
     /// The second transaction may start.
     private var isPatienceOver = false
     private var wake: CheckedContinuation<Void, Never>?
 
-    /// - Parameter lone: the turns of transactions that wait for locks of others.
-    init(loop: EventLoop, lone: Turns, meters: WriteMeters, body: @escaping Body) {
-        self.loop = loop
-        self.lone = lone
+    init(_ resources: LoopResources, meters: WriteMeters, body: @escaping Body) {
+        (loop, lone, isDistributed) = (resources.loop, resources.lone, resources.postgres.isDistributed)
         self.meters = meters
         self.body = body
+        queue = FairQueue(countMax: Self.waitingMax, batchMax: Self.batchMax, isSerial: isDistributed)
     }
 
     /// - Throws: what `body` gives for the write; `StoreError`.
@@ -100,7 +103,10 @@ actor WriteCoalescer<Write: BatchedWrite> {
                 while await next() {
                     guard let batch = queue.takeBatch(now: loop.now) else { continue }
                     for item in batch.expired { refuse(item, .overloaded) }
-                    guard !batch.items.isEmpty else { continue }
+                    guard !batch.items.isEmpty else {
+                        queue.finishBatch(of: batch.app)
+                        continue
+                    }
                     transactionCount += 1
                     isPatienceOver = false
                     timer.set(after: Self.patience)
@@ -114,7 +120,9 @@ actor WriteCoalescer<Write: BatchedWrite> {
     }
 
     private var mayStart: Bool {
-        queue.isReady && (transactionCount == 0 || transactionCount < Self.transactionsMax && isPatienceOver)
+        guard queue.isReady else { return false }
+        guard !isDistributed else { return transactionCount < Self.transactionsOnCitusMax }
+        return transactionCount == 0 || transactionCount < Self.transactionsMax && isPatienceOver
     }
 
     /// Waits until a transaction may start. False at the end.
@@ -158,6 +166,7 @@ extension WriteCoalescer {
         meters.wrote(batch.items.count)
         let blocked = await write(batch.items.map(\.item))
         transactionCount -= 1
+        queue.finishBatch(of: batch.app)
         let aside = Set(blocked.map(\.write.key))
         queue.finish(batch.items.lazy.map(\.key).filter { !aside.contains($0) }, of: batch.app)
         resume()

@@ -44,23 +44,25 @@ public struct CleanUp: Sendable {
         _ options: Options, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> CleanUpReport {
         try await PostgresSession.withSession(configuration) { session in
+            let nodes = try CleanUpNodes(session)
             try session.run(script: Self.sessionSettings)
+            if nodes.isDistributed { try session.run(script: Self.distributedSettings) }
             let ledger = CleanUpLedger(session: session)
             if !options.isDryRun { try ledger.lock() }
             defer { if !options.isDryRun { ledger.unlock() } }
-            let plan = try CleanUpPlan(session, options, progress)
+            let plan = try CleanUpPlan(session, nodes, options, progress)
             let historyBefore = options.apps.isEmpty ? plan.asOf.preceding(by: options.historyRetention) : nil
-            if options.isDryRun { return try Self.forecast(session, plan, historyBefore) }
+            if options.isDryRun { return try Self.forecast(session, nodes, plan, historyBefore) }
             let run = try ledger.begin(
                 process: options.process, apps: options.apps, maxShare: options.breaker.maxShare)
-            let work = CleanUpWork(session: session, ledger: ledger, run: run)
+            let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: run)
             do {
                 try work.begin(plan)
                 try work.retire(plan, progress)
                 progress(.upkeep)
                 try work.keepUp(plan, historyBefore: historyBefore)
-                try ledger.end(run, plan.isRefused ? "refused" : "done")
-                return try ledger.report(of: run)
+                try ledger.end(run, nodes.hasFaults ? "failed" : plan.isRefused ? "refused" : "done")
+                return try ledger.report(of: run, plan, nodes)
             } catch {
                 try? ledger.end(run, "failed")
                 throw error
@@ -76,14 +78,18 @@ public struct CleanUp: Sendable {
     /// A batch that meets a locked row waits this long, and its neighbours with it. Then it is tried again.
     static let sessionSettings =
         "SET lock_timeout = '200ms'; SET jit = off; SET max_parallel_workers_per_gather = 0"
+    /// On Citus: `SET LOCAL` reaches the other nodes, and a node that hangs counts as away after this time.
+    private static let distributedSettings =
+        "SET citus.propagate_set_commands = 'local'; SET statement_timeout = '60s'"
 
     private static func forecast(
-        _ session: PostgresSession, _ plan: CleanUpPlan, _ historyBefore: Timestamp?
+        _ session: PostgresSession, _ nodes: CleanUpNodes, _ plan: CleanUpPlan, _ historyBefore: Timestamp?
     ) throws -> CleanUpReport {
         let history = HistoryMonths(session: session)
         let months = try historyBefore.map { try history.expired(before: $0) } ?? []
+        let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
         return CleanUpReport(
-            runID: nil, apps: plan.results, tombstones: try CleanUpUpkeep(session: session, plan).countTombstones(),
+            runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(),
             partitionsMade: historyBefore == nil ? 0 : try HistoryPartitions.missing(session),
             partitionsDropped: months.reduce(0) { $0 + $1.partitions.count },
             historyRemoved: try months.last.map { try history.countInDefaults(before: $0.end) } ?? 0)

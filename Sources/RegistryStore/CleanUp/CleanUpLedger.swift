@@ -40,6 +40,15 @@ struct CleanUpLedger {
                 result.isRefused))
     }
 
+    /// Adds to the counts of an app: for the transaction that changes the installations.
+    func counting(_ installations: Int, _ step: CleanUpStep, of app: AppNumber, in run: Int32) -> PostgresStatement {
+        PostgresStatement(CleanUpLedgerStatements.countSteps) { binds in
+            binds.bind(run)
+            binds.bind(app.rawValue)
+            for other in CleanUpStep.allCases { binds.bind(Int64(other == step ? installations : 0)) }
+        }
+    }
+
     /// Adds to a run's counts besides installations.
     func count(
         tombstones: Int = 0, partitionsMade: Int = 0, partitionsDropped: Int = 0, historyRemoved: Int = 0, of run: Int32
@@ -54,16 +63,20 @@ struct CleanUpLedger {
         _ = try session.execute(PostgresStatement(CleanUpLedgerStatements.end, run, outcome))
     }
 
-    func report(of run: Int32) throws -> CleanUpReport {
+    func report(of run: Int32, _ plan: CleanUpPlan, _ nodes: CleanUpNodes) throws -> CleanUpReport {
         let totals = try session.execute(PostgresStatement(CleanUpLedgerStatements.totals, run))[0]
+        let entries = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.result.app, $0) })
         let apps = try session.execute(PostgresStatement(CleanUpLedgerStatements.results, run)).map { row in
-            CleanUpReport.AppResult(
-                app: try row.decode(0), active: try row.decode(1), leaving: try row.decode(2),
-                isRefused: try row.decode(3), counts: try CleanUpCounts(row, from: 4))
+            let app: String = try row.decode(0)
+            return CleanUpReport.AppResult(
+                app: app, active: try row.decode(1), leaving: try row.decode(2), isRefused: try row.decode(3),
+                counts: try CleanUpCounts(row, from: 4), policyFault: entries[app]?.result.policyFault,
+                nodeFault: entries[app].flatMap { nodes.fault(of: $0.app) })
         }
         return CleanUpReport(
             runID: Int(run), apps: apps, tombstones: try totals.decode(0), partitionsMade: try totals.decode(1),
-            partitionsDropped: try totals.decode(2), historyRemoved: try totals.decode(3))
+            partitionsDropped: try totals.decode(2), historyRemoved: try totals.decode(3),
+            historyFault: nodes.historyFault)
     }
 
     /// The newest first.
@@ -90,6 +103,7 @@ extension CleanUpCounts {
 enum CleanUpLedgerStatements {
     static let named = [
         NamedStatement("begin", begin), NamedStatement("addResult", addResult), NamedStatement("count", count),
+        NamedStatement("countSteps", countSteps),
         NamedStatement("end", end), NamedStatement("totals", totals), NamedStatement("results", results),
         NamedStatement("runs", runs),
         NamedStatement("lock", serving: "Clean-up: takes the lock that admits one run at a time.", lock),
@@ -133,6 +147,18 @@ enum CleanUpLedgerStatements {
     static let addResult = PreparedSQL(
         serving: "Clean-up (R11): records what the plan found in an app.",
         "INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused) VALUES ($1, $2, $3, $4, $5)")
+
+    /// `$1` is the run, `$2` the app, the rest one number for each step.
+    static let countSteps = PreparedSQL(
+        serving: "Clean-up (R11): adds to the counts of an app.",
+        "UPDATE cleanup_result SET \(sql: additions) WHERE run_id = $1 AND app_id = $2")
+
+    private static let additions = CleanUpStep.allCases.enumerated()
+        .map { index, step in
+            let column = PostgresSQL(identifier: step.column)
+            return "\(sql: column) = \(sql: column) + \(sql: PostgresSQL(trusted: "$\(index + 3)"))" as PostgresSQL
+        }
+        .joined(separator: ", ")
 
     static let count = PreparedSQL(
         serving: "Clean-up: adds to the counts of a run.",
@@ -178,4 +204,11 @@ enum CleanUpLedgerStatements {
     private static let sums = CleanUpStep.allCases
         .map { "coalesce(sum(\(identifier: $0.column)), 0)::bigint AS \(identifier: $0.column)" as PostgresSQL }
         .joined(separator: ", ")
+}
+
+extension CleanUpStep {
+    /// In `cleanup_result`.
+    fileprivate var column: String {
+        self == .sessionEnded ? "session_ended" : rawValue
+    }
 }

@@ -9,7 +9,7 @@ import PushRegistry
 struct CleanUpPlan {
     struct Entry {
         let app: AppNumber
-        /// Nil if the app's policy cannot be used.
+        /// Nil if the app's policy cannot be used, or if its node does not respond.
         let bounds: CleanUpBounds?
         let result: CleanUpReport.AppResult
     }
@@ -29,18 +29,24 @@ struct CleanUpPlan {
     var count: Int { entries.reduce(0) { $0 + ($1.result.isRefused ? 0 : $1.result.counts.total) } }
 
     /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.
-    init(_ session: PostgresSession, _ options: CleanUp.Options, _ progress: (CleanUp.Progress) -> Void) throws {
+    init(
+        _ session: PostgresSession, _ nodes: CleanUpNodes, _ options: CleanUp.Options,
+        _ progress: (CleanUp.Progress) -> Void
+    ) throws {
         let asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
         let (usable, unusable) = try Self.apps(session, options)
         let apps = usable.map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
         let bounds = CleanUpStatements.bounds(apps.map { ($0.number, $1) })
         var counts: [AppNumber: (active: Int, due: CleanUpCounts)] = [:]
         var ranges: [(range: PageRange, apps: Set<AppNumber>)] = []
-        let all = try PageRange.all(of: "installation", by: options.pagesPerRead, session)
+        let all = try PageRange.all(of: "installation", by: options.pagesPerRead, session, nodes, .byShard)
         var pace = try CleanUpPace(session)
         for (number, range) in all.enumerated() {
             progress(.reading(number, of: all.count))
-            let rows = try pace.run { try session.execute(CleanUpStatements.count(range, bounds).unprepared()) }
+            let rows = try nodes.with(range.apps) {
+                try pace.run { try session.execute(CleanUpStatements.count(range, bounds).unprepared()) }
+            }
+            guard let rows else { continue }
             var found = Set<AppNumber>()
             for row in rows {
                 let app = AppNumber(try row.decode(0))
@@ -54,8 +60,9 @@ struct CleanUpPlan {
         let entries =
             apps.map { app, bounds in
                 Entry(
-                    app: app.number, bounds: bounds,
-                    result: Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
+                    app: app.number, bounds: nodes.fault(of: app.number) == nil ? bounds : nil,
+                    result: nodes.fault(of: app.number).map { Self.result(app, awayBecause: $0) }
+                        ?? Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
             } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         self.asOf = asOf
@@ -71,6 +78,11 @@ struct CleanUpPlan {
         return CleanUpReport.AppResult(
             app: app.id.rawValue, active: count.active, leaving: leaving, isRefused: isRefused,
             counts: isRefused ? CleanUpCounts() : count.due)
+    }
+
+    private static func result(_ app: App, awayBecause fault: String) -> CleanUpReport.AppResult {
+        CleanUpReport.AppResult(
+            app: app.id.rawValue, active: 0, leaving: 0, isRefused: false, counts: CleanUpCounts(), nodeFault: fault)
     }
 
     private static func result(_ app: UnusableApp) -> CleanUpReport.AppResult {

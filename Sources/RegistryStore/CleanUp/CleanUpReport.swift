@@ -13,6 +13,8 @@ public struct CleanUpReport: Sendable {
         public let counts: CleanUpCounts
         /// The reason why the app's policy cannot be used, if that held the app back.
         public var policyFault: String?
+        /// The reason why the app's node did not respond, on Citus: the app was left alone from then on.
+        public var nodeFault: String?
     }
 
     /// Nil for a dry run, which is not recorded.
@@ -22,9 +24,13 @@ public struct CleanUpReport: Sendable {
     public let partitionsMade: Int
     public let partitionsDropped: Int
     public let historyRemoved: Int
+    /// The reason why history was not kept, on Citus: a node did not respond.
+    public var historyFault: String?
 
     public var counts: CleanUpCounts { apps.reduce(CleanUpCounts()) { $0 + $1.counts } }
     public var isRefused: Bool { apps.contains(where: \.isRefused) }
+    /// Whether a node did not respond, so that a part is left for another run.
+    public var isIncomplete: Bool { historyFault != nil || apps.contains { $0.nodeFault != nil } }
 }
 
 /// A run as it was recorded.

@@ -8,6 +8,7 @@ enum CleanUpStatements {
         NamedStatement("busySessions", busySessions), NamedStatement("stale", stale),
         NamedStatement("unregistered", unregistered), NamedStatement("superseded", superseded),
         NamedStatement("sessionEnded", sessionEnded), NamedStatement("purged", purged),
+        NamedStatement("preserve", preserve),
         NamedStatement("now", serving: "Clean-up: reads the registry's time.", now),
         NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
         NamedStatement(
@@ -80,10 +81,11 @@ enum CleanUpStatements {
 
     // MARK: Batch
 
-    /// Writes the step of the installations `$4` of one app that still have the revisions `$5`. An installation that
-    /// has registered since keeps its state. The same statement writes the events, the counts and the run's record.
+    /// Writes the step of the installations `$3` of one app that still have the revisions `$4`. An installation that
+    /// has registered since keeps its state. Returns the changed installations, as `StateChange` reads them, then
+    /// the former state and what `cleanup undo` needs. The same transaction records them (`CleanUpRecords`).
     ///
-    /// `$1` is the app, `$2` the time, `$3` the run. The ids are sorted, and the rows are locked in this order.
+    /// `$1` is the app, `$2` the time. The ids are sorted, and the rows are locked in this order.
     static func batch(_ step: CleanUpStep) -> PreparedSQL {
         switch step {
         case .stale: stale
@@ -94,94 +96,57 @@ enum CleanUpStatements {
         }
     }
 
-    /// The roll-up counts these installations as not active.
     private static let stale = PreparedSQL(
         serving: "Clean-up (R11): writes `stale`.",
         """
-        WITH changed AS (
-            UPDATE installation i SET state = 'stale', \(sql: stepped)
-            FROM \(sql: keys) WHERE \(sql: isUnchanged)
-            RETURNING \(sql: kept), i.token_sha256, i.session_expires_at AS expires_at, -1 AS active
-        ), \(sql: record(.stale)), \(sql: counted)
-        \(sql: result(.stale))
+        UPDATE installation i SET state = 'stale', \(sql: stepped)
+        FROM \(sql: keys) WHERE \(sql: isUnchanged)
+        RETURNING \(sql: kept), i.session_expires_at, i.token_sha256
         """)
 
     private static let unregistered = PreparedSQL(
         serving: "Clean-up (R9): writes `unregistered`.",
         """
-        WITH changed AS (
-            UPDATE installation i SET state = 'unregistered', \(sql: stepped)
-            FROM \(sql: keys) WHERE \(sql: isUnchanged)
-            RETURNING \(sql: kept), i.token_sha256
-        ), \(sql: record(.unregistered))
-        \(sql: result(.unregistered))
+        UPDATE installation i SET state = 'unregistered', \(sql: stepped)
+        FROM \(sql: keys) WHERE \(sql: isUnchanged)
+        RETURNING \(sql: kept), i.session_expires_at, i.token_sha256
         """)
 
     /// The transaction has locked the tokens.
     private static let superseded = PreparedSQL(
-        serving: "Clean-up (R5): writes `superseded`, and keeps the token for an undo.",
+        serving: "Clean-up (R5): writes `superseded`.",
         """
-        WITH changed AS (
-            UPDATE installation i
-            SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded', \(sql: stepped)
-            FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
-            RETURNING \(sql: kept), \(sql: lost), o.token, o.token_sha256, o.p256dh, o.auth
-        ), \(sql: released), \(sql: record(.superseded)), \(sql: counted), preserved AS (
-            INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, token,
-                token_sha256, p256dh, auth)
-            SELECT $1, install_id, $3, 'superseded', generation, previous_state, token, token_sha256, p256dh, auth
-            FROM changed
-            \(sql: replaceChange)
-        )
-        \(sql: result(.superseded))
+        UPDATE installation i
+        SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded', \(sql: stepped)
+        FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
+        RETURNING \(sql: kept), o.session_expires_at, o.token_sha256, o.state, o.token, o.p256dh, o.auth
         """)
 
     private static let sessionEnded = PreparedSQL(
-        serving: "Clean-up (R7): ends bindings of expired sessions, and keeps them for an undo.",
+        serving: "Clean-up (R7): ends bindings of expired sessions.",
         """
-        WITH changed AS (
-            UPDATE installation i
-            SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
-                state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
-                state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
-                generation = i.generation + 1, revision = i.revision + 1
-            FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
-            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, o.user_id AS previous_user_id, i.state,
-                i.generation, \(sql: time) AS at, i.cell, \(sql: lost), o.session_id, o.session_expires_at,
-                o.credential_issued_at
-        ), \(sql: left), \(sql: record(.sessionEnded)), \(sql: counted), preserved AS (
-            INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, session_id,
-                session_expires_at, credential_issued_at)
-            SELECT $1, install_id, $3, 'sessionEnded', generation, previous_state, session_id, session_expires_at,
-                credential_issued_at
-            FROM changed
-            \(sql: replaceChange)
-        )
-        \(sql: result(.sessionEnded))
+        UPDATE installation i
+        SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
+            state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
+            state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
+            generation = i.generation + 1, revision = i.revision + 1
+        FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
+        RETURNING i.install_id, i.provider, i.user_id, o.user_id, i.state, i.generation, \(sql: time), i.cell,
+            o.session_expires_at, i.token_sha256, o.state, o.session_id, o.credential_issued_at
         """)
 
     /// The transaction has locked the tokens.
     private static let purged = PreparedSQL(
         serving: "Clean-up (R11): deletes installations; their history stays.",
         """
-        WITH changed AS (
-            DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
-            RETURNING i.install_id, i.provider, i.token_sha256, NULL AS user_id, i.user_id AS previous_user_id, i.state,
-                i.generation + 1 AS generation, \(sql: time) AS at, i.cell
-        ), \(sql: released), \(sql: left), \(sql: record(.purged)), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, NULL, 0, -count(*) FROM changed GROUP BY cell
-        ), snapshots_deleted AS (
-            DELETE FROM settings_snapshot s USING changed c WHERE s.app_id = $1 AND s.install_id = c.install_id
-        ), changes_deleted AS (
-            DELETE FROM cleanup_change u USING changed c WHERE u.app_id = $1 AND u.install_id = c.install_id
-        )
-        \(sql: result(.purged))
+        DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
+        RETURNING i.install_id, i.provider, NULL, i.user_id, i.state, i.generation + 1, \(sql: time), i.cell,
+            i.session_expires_at, i.token_sha256
         """)
 
     // MARK: Parts of a batch
 
-    private static let keys: PostgresSQL = "unnest($4::text[], $5::bigint[]) AS k (install_id, revision)"
+    private static let keys: PostgresSQL = "unnest($3::text[], $4::bigint[]) AS k (install_id, revision)"
     private static let isUnchanged: PostgresSQL =
         "i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision"
     /// The row before the statement.
@@ -194,76 +159,28 @@ enum CleanUpStatements {
         """
     /// For a step that keeps the owner.
     private static let kept: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.user_id AS previous_user_id, i.state, i.generation,
-                i.state_changed_at AS at, i.cell
-        """
-    /// The counts that the roll-up loses.
-    private static let lost: PostgresSQL = """
-        o.state AS previous_state, CASE WHEN o.state = 'active' THEN o.session_expires_at END AS expires_at,
-                CASE WHEN o.state = 'active' THEN -1 ELSE 0 END AS active
+        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell
         """
 
-    private static let released: PostgresSQL = """
-        released AS (
-            UPDATE token_holder h SET install_id = NULL FROM changed c
-            WHERE h.app_id = $1 AND h.provider = c.provider AND h.token_sha256 = c.token_sha256
-        )
+    /// Keeps what the installations `$4` lost, in the run `$2` by the step `$3`.
+    static let preserve = PreparedSQL(
+        serving: "Clean-up (R5, R7): keeps tokens and sessions for an undo.",
         """
-
-    private static let left: PostgresSQL = """
-        left_behind AS (
-            UPDATE installation_owner w SET left_at = c.at FROM changed c
-            WHERE w.app_id = $1 AND w.user_id = c.previous_user_id AND w.install_id = c.install_id
-        )
-        """
-
-    private static func record(_ step: CleanUpStep) -> PostgresSQL {
-        """
-        recorded AS (
-            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
-                user_id, previous_user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), at, $1, install_id, \(literal: step.event.rawValue),
-                \(literal: step.reason.rawValue), \(literal: actor), provider, token_sha256, user_id, previous_user_id,
-                state, generation - 1, generation
-            FROM changed
-        )
-        """
-    }
-
-    private static let counted: PostgresSQL = """
-        counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, expires_at, sum(active), 0
-            FROM changed WHERE active <> 0 GROUP BY cell, expires_at
-        )
-        """
-
-    private static let replaceChange: PostgresSQL = """
+        INSERT INTO cleanup_change (app_id, run_id, step, install_id, \(sql: PreservedChange.columns.names))
+        SELECT $1, $2, $3, k.install_id, \(sql: PreservedChange.columns.values)
+        FROM \(sql: PreservedChange.rows.list.unnest(from: 4))
         ON CONFLICT (app_id, install_id) DO UPDATE
             SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
                 previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
                 p256dh = excluded.p256dh, auth = excluded.auth, session_id = excluded.session_id,
                 session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at
-        """
-
-    private static func result(_ step: CleanUpStep) -> PostgresSQL {
-        let column = PostgresSQL(identifier: step.column)
-        return """
-            UPDATE cleanup_result SET \(sql: column) = \(sql: column) + (SELECT count(*) FROM changed)
-            WHERE run_id = $3 AND app_id = $1
-            """
-    }
+        """)
 
     /// The actor of the events.
     static let actor = "job:cleanup"
 }
 
 extension CleanUpStep {
-    /// In `cleanup_result`.
-    var column: String {
-        self == .sessionEnded ? "session_ended" : rawValue
-    }
-
     /// Whether the installation gives up its token.
     var releasesToken: Bool { self == .superseded || self == .purged }
 }

@@ -5,14 +5,16 @@ import PushRegistry
 /// changes that cannot be undone any more, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
+    let nodes: CleanUpNodes
     /// Until when the tombstones of each app are forgotten.
     private let apps: [(app: AppNumber, since: Timestamp)]
 
     /// Pages of small rows that one statement reads.
     private static let pagesPerRead: Int64 = 1_024
 
-    init(session: PostgresSession, _ plan: CleanUpPlan) {
+    init(session: PostgresSession, nodes: CleanUpNodes, _ plan: CleanUpPlan) {
         self.session = session
+        self.nodes = nodes
         apps = plan.admitted.map { ($0.app, $0.bounds.loggedOutSince) }
     }
 
@@ -40,16 +42,18 @@ struct CleanUpUpkeep {
     ) throws {
         let since = Dictionary(uniqueKeysWithValues: bounds.map { ($0.app, $0.since) })
         var pace = try CleanUpPace(session)
-        for range in try PageRange.all(of: rows.table, by: Self.pagesPerRead, session) {
-            let found = try pace.run { try read(rows, range, bounds) }
-            for (app, keys) in found {
-                guard let since = since[app] else { continue }
-                var rest = keys[...]
-                while !rest.isEmpty {
-                    let batch = rest.prefix(pace.batch)
-                    rest = rest.dropFirst(batch.count)
-                    let count = try pace.run { try purge(rows, Array(batch), of: app, before: since) }
-                    if count > 0 { try removed(count) }
+        for range in try PageRange.all(of: rows.table, by: Self.pagesPerRead, session, nodes) {
+            try nodes.with(range.apps) {
+                let found = try pace.run { try read(rows, range, bounds) }
+                for (app, keys) in found {
+                    guard let since = since[app] else { continue }
+                    var rest = keys[...]
+                    while !rest.isEmpty {
+                        let batch = rest.prefix(pace.batch)
+                        rest = rest.dropFirst(batch.count)
+                        let count = try pace.run { try purge(rows, Array(batch), of: app, before: since) }
+                        if count > 0 { try removed(count) }
+                    }
                 }
             }
         }
@@ -80,6 +84,9 @@ struct CleanUpUpkeep {
 
     /// Folds the deltas that the run appended, unless a service does.
     func foldRollUp() throws {
-        try RollUpFold.runAll(in: session)
+        for row in try session.execute(RollUpStatements.allApps) {
+            let app = AppNumber(try row.decode(0))
+            _ = try nodes.with([app]) { try RollUpFold.runAll(app, in: session) }
+        }
     }
 }

@@ -4,6 +4,7 @@ import PushRegistry
 /// A run that has its lock, its plan and its record.
 struct CleanUpWork {
     let session: PostgresSession
+    let nodes: CleanUpNodes
     let ledger: CleanUpLedger
     let run: Int32
 
@@ -28,16 +29,18 @@ struct CleanUpWork {
         var pace = try CleanUpPace(session)
         var done = 0
         for range in plan.ranges {
-            let due = try pace.run { try read(range, bounds) }
+            let due = try nodes.with(range.apps) { try pace.run { try read(range, bounds) } } ?? []
             try session.run(script: Self.writeSettings)
             for batch in due {
-                var rest = batch.rows[...]
-                while !rest.isEmpty {
-                    progress(.retiring(done, of: plan.count))
-                    let part = Batch(app: batch.app, step: batch.step, rows: Array(rest.prefix(pace.batch)))
-                    rest = rest.dropFirst(part.rows.count)
-                    try pace.run { try write(part) }
-                    done += part.rows.count
+                try nodes.with([batch.app]) {
+                    var rest = batch.rows[...]
+                    while !rest.isEmpty {
+                        progress(.retiring(done, of: plan.count))
+                        let part = Batch(app: batch.app, step: batch.step, rows: Array(rest.prefix(pace.batch)))
+                        rest = rest.dropFirst(part.rows.count)
+                        try pace.run { try write(part) }
+                        done += part.rows.count
+                    }
                 }
             }
             try session.run(script: Self.readSettings)
@@ -93,25 +96,33 @@ struct CleanUpWork {
     }
 
     private func writeOnce(_ batch: Batch) throws {
-        let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
-        let ids = batch.rows.map(\.installID)
-        let statement = PostgresStatement(
-            CleanUpStatements.batch(batch.step), batch.app.rawValue, now, run, ids, batch.rows.map(\.revision))
-        guard batch.step.releasesToken else {
-            _ = try session.execute(statement)
-            return
-        }
         try session.withTransaction {
-            _ = try session.execute(HolderStatements.lock(of: ids.map { try InstallID($0) }, in: batch.app))
-            _ = try session.execute(statement)
+            if nodes.isDistributed { try session.run(script: Self.distributedSettings) }
+            let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
+            let ids = batch.rows.map(\.installID)
+            if batch.step.releasesToken {
+                _ = try session.execute(HolderStatements.lock(of: ids.map { try InstallID($0) }, in: batch.app))
+            }
+            let rows = try session.execute(
+                PostgresStatement(
+                    CleanUpStatements.batch(batch.step), batch.app.rawValue, now, ids, batch.rows.map(\.revision)))
+            guard !rows.isEmpty else { return }
+            let records = try CleanUpRecords(rows, of: batch, in: run)
+            let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
+            for statement in records.statements(at: position, Timestamp(now), ledger) {
+                _ = try session.execute(statement)
+            }
         }
     }
 
+    /// Reaches the session on the node that has the app.
+    private static let distributedSettings = "SET LOCAL lock_timeout = '200ms'"
+
     /// - Parameter historyBefore: older rows are deleted; nil: history stays.
     func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
-        let upkeep = CleanUpUpkeep(session: session, plan)
+        let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
         try upkeep.purge(historyBefore: historyBefore) { try ledger.count(tombstones: $0, of: run) }
-        if let historyBefore { try keepHistory(since: historyBefore) }
+        if let historyBefore { try nodes.withHistory { try keepHistory(since: historyBefore) } }
         try upkeep.foldRollUp()
     }
 

@@ -11,13 +11,21 @@ struct PageRange: Hashable {
         NamedStatement(
             "countPages", serving: "Clean-up: reads how many pages a table has.", countPages(of: "installation")),
         NamedStatement(
-            "countPagesOfShard", serving: "Clean-up, on Citus: reads how many pages the shard of an app has.",
-            countPagesOfShard(of: "installation", NamedStatement.app)),
+            "countPagesOfShard", serving: "Clean-up, on Citus: reads how many pages the shard of some apps has.",
+            countPagesOfShard(of: "installation", [NamedStatement.app])),
     ]
 
+    /// How the apps of Citus are read.
+    enum Grouping {
+        /// A shard once for each of its apps: for statements that join tables, which Citus routes by one app.
+        case byApp
+        /// A shard once for all of its apps.
+        case byShard
+    }
+
     let pages: Range<Int64>
-    /// On Citus, the pages are of this app's shard.
-    var app: AppNumber?
+    /// On Citus, the pages are of the shard that has these apps; else none.
+    var apps: [AppNumber] = []
 
     /// The condition for a row to be on one of the pages.
     ///
@@ -27,26 +35,44 @@ struct PageRange: Hashable {
             \(sql: row).ctid >= \(literal: "(\(self.pages.lowerBound),0)")::tid
                 AND \(sql: row).ctid < \(literal: "(\(self.pages.upperBound),0)")::tid
             """
-        guard let app else { return pages }
-        return "\(sql: row).app_id = \(app.rawValue) AND \(sql: pages)"
+        switch apps.count {
+        case 0: return pages
+        case 1: return "\(sql: row).app_id = \(apps[0].rawValue) AND \(sql: pages)"
+        default: return "\(sql: row).app_id = ANY (\(apps.map(\.rawValue))::integer[]) AND \(sql: pages)"
+        }
     }
 
     /// The pages that a table has now, `size` in each range. Rows that are written behind them later are not in it.
-    static func all(of table: String, by size: Int64, _ session: PostgresSession) throws -> [PageRange] {
-        guard try Distribution.exists(session) else {
+    ///
+    /// - Parameter nodes: on Citus, apps whose node does not respond are left out; nil: that is an error.
+    static func all(
+        of table: String, by size: Int64, _ session: PostgresSession, _ nodes: CleanUpNodes? = nil,
+        _ grouping: Grouping = .byApp
+    ) throws -> [PageRange] {
+        guard try nodes?.isDistributed ?? Distribution.exists(session) else {
             return ranges(try session.execute(countPages(of: table))[0].decode(0), by: size)
         }
-        return try session.execute(RollUpStatements.allApps).flatMap { row in
-            let app = AppNumber(try row.decode(0))
-            // An app without rows has no shard to look at.
-            let count = try session.execute(countPagesOfShard(of: table, app)).first?.decode(0, as: Int64.self)
-            return ranges(count ?? 0, by: size, of: app)
+        return try groups(grouping, session).flatMap { apps in
+            // Apps without rows have no shard to look at.
+            let read = { try session.execute(countPagesOfShard(of: table, apps)).first?.decode(0, as: Int64.self) }
+            let count = try nodes.map { try $0.with(apps, read) ?? nil } ?? read()
+            return ranges(count ?? 0, by: size, of: apps)
         }
     }
 
-    private static func ranges(_ count: Int64, by size: Int64, of app: AppNumber? = nil) -> [PageRange] {
+    private static func groups(_ grouping: Grouping, _ session: PostgresSession) throws -> [[AppNumber]] {
+        switch grouping {
+        case .byApp: try session.execute(RollUpStatements.allApps).map { [AppNumber(try $0.decode(0))] }
+        case .byShard:
+            try session.execute(DistributionStatements.appsByShard).map { row in
+                try row.decode(0, as: [Int32].self).map(AppNumber.init)
+            }
+        }
+    }
+
+    private static func ranges(_ count: Int64, by size: Int64, of apps: [AppNumber] = []) -> [PageRange] {
         stride(from: 0, to: count, by: Int64.Stride(size)).map {
-            PageRange(pages: $0..<min($0 + size, count), app: app)
+            PageRange(pages: $0..<min($0 + size, count), apps: apps)
         }
     }
 
@@ -54,11 +80,11 @@ struct PageRange: Hashable {
         "SELECT pg_relation_size(\(table)::text::regclass) / current_setting('block_size')::bigint"
     }
 
-    static func countPagesOfShard(of table: String, _ app: AppNumber) -> PostgresStatement {
+    static func countPagesOfShard(of table: String, _ apps: [AppNumber]) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT pg_relation_size(tableoid) / current_setting('block_size')::bigint FROM \(identifier: table)
-            WHERE app_id = \(app.rawValue) LIMIT 1
+            WHERE app_id = ANY (\(apps.map(\.rawValue))::integer[]) LIMIT 1
             """
         ).unprepared()
     }

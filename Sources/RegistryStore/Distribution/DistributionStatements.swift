@@ -22,6 +22,8 @@ enum DistributionStatements {
         NamedStatement(
             "place", serving: "apps move: reads the node and the shard of an app.", place(of: NamedStatement.app)),
         NamedStatement(
+            "appsByShard", serving: "Clean-up, on Citus: lists the apps that share a shard.", appsByShard),
+        NamedStatement(
             "isolate", serving: "apps move: gives an app a shard of its own.", isolate(NamedStatement.app)),
         NamedStatement(
             "move", serving: "apps move: moves an app's shard to another node.",
@@ -93,6 +95,13 @@ enum DistributionStatements {
             """
         ).unprepared()
     }
+
+    /// Returns an array of apps for each shard that has some.
+    static let appsByShard = PostgresStatement(
+        """
+        SELECT array_agg(id ORDER BY id) FROM app GROUP BY get_shard_id_for_distribution_column('installation', id)
+        """
+    ).unprepared()
 
     static func isolate(_ app: AppNumber) -> PostgresStatement {
         PostgresStatement(

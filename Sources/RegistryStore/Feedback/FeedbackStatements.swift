@@ -54,41 +54,31 @@ enum FeedbackStatements {
 
     // MARK: Writing
 
-    /// One step for the installations `$7` that still have the revisions `$8`, with their events. The registration's
-    /// generation stays. Returns the number of changed installations.
+    /// One step for the installations `$4` that still have the revisions `$5`. The registration's generation stays.
+    /// Returns the changed installations, as `StateChange` reads them. The same transaction records them.
     ///
-    /// `$2` is the time, `$3` the actor, `$4` the new state, `$5` the reason, `$6` whether the former state is
-    /// `active`.
+    /// `$2` is the time, `$3` the new state.
     private static let judge = PreparedSQL(
-        serving: "POST …/feedback (R9, R12): changes the state of installations.",
+        serving: "POST …/feedback (R9): changes the state of installations.",
         """
-        WITH judged AS (
-            UPDATE installation i SET \(sql: step)
-            FROM unnest($7::text[], $8::bigint[]) AS k (install_id, revision)
-            WHERE \(sql: isUnchanged)
-            RETURNING \(sql: judged), i.token_sha256
-        ), \(sql: recorded)
-        SELECT count(*) FROM judged
+        UPDATE installation i SET \(sql: step)
+        FROM unnest($4::text[], $5::bigint[]) AS k (install_id, revision)
+        WHERE \(sql: isUnchanged)
+        RETURNING \(sql: judged), i.token_sha256
         """)
 
-    /// As `judge`, with the tokens' digests `$9` (fine print 11). The transaction has locked the tokens.
+    /// As `judge`, with the tokens' digests `$6` (fine print 11). The transaction has locked the tokens.
     private static let retire = PreparedSQL(
-        serving: "POST …/feedback (R5, R12): retires replaced installations, which lose their tokens.",
+        serving: "POST …/feedback (R5, R9): retires replaced installations, which lose their tokens.",
         """
-        WITH judged AS (
-            UPDATE installation i SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, \(sql: step)
-            FROM unnest($7::text[], $8::bigint[], $9::bytea[]) AS k (install_id, revision, token_sha256)
-            WHERE \(sql: isUnchanged)
-            RETURNING \(sql: judged), k.token_sha256
-        ), released AS (
-            UPDATE token_holder h SET install_id = NULL FROM judged j
-            WHERE h.app_id = $1 AND h.provider = j.provider AND h.token_sha256 = j.token_sha256
-        ), \(sql: recorded)
-        SELECT count(*) FROM judged
+        UPDATE installation i SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, \(sql: step)
+        FROM unnest($4::text[], $5::bigint[], $6::bytea[]) AS k (install_id, revision, token_sha256)
+        WHERE \(sql: isUnchanged)
+        RETURNING \(sql: judged), k.token_sha256
         """)
 
     private static let step: PostgresSQL = """
-        state = $4::text::installation_state, generation = i.generation + 1, revision = i.revision + 1,
+        state = $3::text::installation_state, generation = i.generation + 1, revision = i.revision + 1,
             state_changed_at = greatest(i.state_changed_at, $2)
         """
 
@@ -97,22 +87,8 @@ enum FeedbackStatements {
         """
 
     private static let judged: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.generation, i.state_changed_at, i.cell, i.session_expires_at
-        """
-
-    private static let recorded: PostgresSQL = """
-        recorded AS (
-            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
-                user_id, previous_user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), state_changed_at, $1, install_id, $4::text::event_kind,
-                $5, $3, provider, token_sha256, user_id, user_id, $4::text::installation_state, generation - 1,
-                generation
-            FROM judged
-        ), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, -count(*), 0
-            FROM judged WHERE $6 GROUP BY cell, session_expires_at
-        )
+        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell,
+            i.session_expires_at
         """
 
     // MARK: Statements
@@ -147,10 +123,7 @@ enum FeedbackStatements {
         PostgresStatement(step.step.to == .superseded ? retire : judge) { binds in
             binds.bind(feedback.app.rawValue)
             binds.bind(now.postgres)
-            binds.bind(feedback.actor)
             binds.bind(step.step.to.rawValue)
-            binds.bind(step.step.reason.rawValue)
-            binds.bind(step.step.from == .active)
             binds.bind(step.installIDs.map(\.rawValue))
             binds.bind(step.revisions)
             if step.step.to == .superseded { binds.bind(step.digests) }

@@ -31,6 +31,24 @@ struct FeedbackWrite: Sendable {
         retired = changes.filter { $0.after.state == .superseded }
     }
 
+    /// What the same transaction writes beside the installations.
+    ///
+    /// - Parameter results: of the steps' statements, in their order.
+    /// - Throws: `LostRace` if an installation has changed since it was read.
+    func records(of results: [PostgresResult], by actor: String, in app: AppNumber) throws -> StateChangeRecords {
+        var records = StateChangeRecords(in: app, by: actor)
+        for (shared, rows) in zip(steps, results) {
+            guard rows.count == shared.installIDs.count else { throw LostRace() }
+            let step = shared.step
+            for row in rows {
+                let change = try StateChange(row)
+                records.add(change, step.to.eventKind, step.reason, leaving: step.from == .active ? .active : .none)
+                if step.to == .superseded { records.release(change) }
+            }
+        }
+        return records
+    }
+
     private static func share(_ changes: [LockedFeedback.Change], _ revisions: [Int64]) -> [SharedStep] {
         let rounds = changes.map(\.steps.count).max() ?? 0
         return (0..<rounds).flatMap { round in
@@ -50,5 +68,16 @@ extension FeedbackWrite.SharedStep {
         installIDs.append(change.before.installID)
         revisions.append(revision)
         if step.to == .superseded, let digest = change.before.tokenSHA256 { digests.append(digest) }
+    }
+}
+
+extension InstallationState {
+    /// The event of a verdict is named after the state that it leads to.
+    fileprivate var eventKind: EventKind {
+        switch self {
+        case .superseded: .superseded
+        case .suspect: .suspect
+        default: .unregistered
+        }
     }
 }

@@ -12,22 +12,29 @@ public struct PostgresFeedbackStore: FeedbackStore {
     /// Calls that wait for their turn; more are refused. Each may hold 8 MiB.
     static let waitingMax = 32
 
+    /// On Citus, calls about apps of a node that hangs have some of the turns for a while.
+    private static let turnsOnCitus = 4
+
     private let resources: LoopResources
     /// One call at a time has one of the loop's connections.
     private let turns: Turns
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        turns = Turns(loop: resources.loop, count: 1, waitingMax: Self.waitingMax)
+        turns = Turns(
+            loop: resources.loop, count: resources.postgres.isDistributed ? Self.turnsOnCitus : 1,
+            waitingMax: Self.waitingMax)
     }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
         do {
-            return try await turns.withTurn {
-                do {
-                    return try await applyUnlocked(feedback)
-                } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
-                    return try await applyLocked(feedback)
+            return try await resources.serving(feedback.app) {
+                try await turns.withTurn {
+                    do {
+                        return try await applyUnlocked(feedback)
+                    } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
+                        return try await applyLocked(feedback)
+                    }
                 }
             }
         } catch {
@@ -91,25 +98,11 @@ public struct PostgresFeedbackStore: FeedbackStore {
     ) async throws {
         guard !write.steps.isEmpty else { return }
         let statements = await offLoop { write.steps.map { FeedbackStatements.write($0, of: feedback, at: now) } }
-        let results = try await transaction.execute(statements)
-        for (step, result) in zip(write.steps, results) {
-            guard try result[0].decode(0) == step.installIDs.count else { throw LostRace() }
-        }
-        try await transaction.commit()
-        for step in write.steps {
-            EventMeters.count(step.step.to.eventKind, step.step.reason, times: step.installIDs.count)
-        }
-    }
-}
-
-extension InstallationState {
-    /// The event of a verdict is named after the state that it leads to.
-    fileprivate var eventKind: EventKind {
-        switch self {
-        case .superseded: .superseded
-        case .suspect: .suspect
-        default: .unregistered
-        }
+        let results = try await transaction.execute(statements + [PostgresStatement(RegistrationStatements.now)])
+        let position = try Moment(results[statements.count], resources.clock).position
+        let records = try await offLoop { try write.records(of: results, by: feedback.actor, in: feedback.app) }
+        try await transaction.commit(after: records.statements(at: position, now))
+        EventMeters.count(records.events)
     }
 }
 

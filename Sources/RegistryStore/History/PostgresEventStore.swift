@@ -3,10 +3,11 @@ import PushRegistry
 
 /// The history of tokens in PostgreSQL.
 public struct PostgresEventStore: EventStore {
-    private let postgres: PostgresClient
+    private let resources: LoopResources
+    private var postgres: PostgresClient { resources.postgres }
 
-    public init(postgres: PostgresClient) {
-        self.postgres = postgres
+    public init(_ resources: LoopResources) {
+        self.resources = resources
     }
 
     public func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage? {
@@ -17,7 +18,7 @@ public struct PostgresEventStore: EventStore {
                 EventStatements.ofInstallation, key.app.rawValue, key.installID.rawValue, before?.id ?? .max,
                 Int64(limit) + 1),
         ]
-        return try await read(statements, from: before) { results in
+        return try await read(statements, of: key.app, from: before) { results in
             try results[0][0].decode(0) ? EventPage(results[1], limit: limit) : nil
         }
     }
@@ -26,7 +27,7 @@ public struct PostgresEventStore: EventStore {
         let statement = PostgresStatement(
             EventStatements.ofToken, token.app.rawValue, token.provider.rawValue, token.sha256, before?.id ?? .max,
             Int64(limit) + 1)
-        return try await read([statement], from: before) { try EventPage($0[0], limit: limit) }
+        return try await read([statement], of: token.app, from: before) { try EventPage($0[0], limit: limit) }
     }
 
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
@@ -37,7 +38,7 @@ public struct PostgresEventStore: EventStore {
             PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
             PostgresStatement(EventStatements.changes, app.rawValue, position, id, horizon, Int64(limit)),
         ]
-        return try await read(statements, from: after) { results in
+        return try await read(statements, of: app, from: after) { results in
             guard try after == nil || !results[0][0].decode(0, as: Bool.self) else { throw EventRefusal.cursorExpired }
             return try results[1].map(RecordedEvent.init)
         }
@@ -46,7 +47,7 @@ public struct PostgresEventStore: EventStore {
     public func latestChange(of app: AppNumber) async throws -> EventCursor {
         // All events below the horizon are there: the feed goes on with those at it.
         let horizon = try await horizon()
-        return try await read([PostgresStatement(EventStatements.epoch)], from: nil) { results in
+        return try await read([PostgresStatement(EventStatements.epoch)], of: app, from: nil) { results in
             EventCursor(epoch: try results[0][0].decode(0), app: app, position: horizon, id: 0)
         }
     }
@@ -62,14 +63,17 @@ public struct PostgresEventStore: EventStore {
     /// The results of the statements, if a cursor belongs to this database. An error of the database is thrown as a
     /// `StoreError`, a refusal as itself.
     private func read<Value>(
-        _ statements: [PostgresStatement], from cursor: EventCursor?, _ decode: ([PostgresResult]) throws -> Value
+        _ statements: [PostgresStatement], of app: AppNumber, from cursor: EventCursor?,
+        _ decode: ([PostgresResult]) throws -> Value
     ) async throws -> Value {
         do {
-            var results = try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
+            var results = try await resources.serving(app) {
+                try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
+            }
             guard let epoch = results.removeLast().first, try epoch.decode(1) else {
                 // A dump was restored under a running service. The next call finds the events adopted.
                 _ = try await postgres.execute(EventStatements.adoptRestoredEvents)
-                return try await read(statements, from: cursor, decode)
+                return try await read(statements, of: app, from: cursor, decode)
             }
             if let cursor, try cursor.epoch != epoch.decode(0) { throw EventRefusal.cursorExpired }
             return try decode(results)

@@ -5,7 +5,7 @@ import PushRegistry
 enum InstallationStatements {
     static let named = [
         NamedStatement("read", read), NamedStatement("lock", lock), NamedStatement("exists", exists),
-        NamedStatement("deleteRows", deleteRows), NamedStatement("deleteChanges", deleteChanges),
+        NamedStatement("deleteRows", deleteRows), NamedStatement("deleteChanges", deleteChangesSQL),
         NamedStatement("raiseRevision", raiseRevisionSQL), NamedStatement("unbind", unbindSQL),
     ]
 
@@ -39,7 +39,7 @@ enum InstallationStatements {
     static func delete(_ installIDs: [InstallID], in app: AppNumber) -> [PostgresStatement] {
         let ids = installIDs.map(\.rawValue)
         return [
-            PostgresStatement(deleteRows, app.rawValue, ids), PostgresStatement(deleteChanges, app.rawValue, ids),
+            PostgresStatement(deleteRows, app.rawValue, ids), deleteChanges(of: installIDs, in: app),
             SnapshotStatements.delete(of: installIDs, in: app),
         ]
     }
@@ -51,8 +51,12 @@ enum InstallationStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    private static let deleteChanges = PreparedSQL(
-        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes what an undo would need.",
+    static func deleteChanges(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(deleteChangesSQL, app.rawValue, installIDs.map(\.rawValue))
+    }
+
+    private static let deleteChangesSQL = PreparedSQL(
+        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}, clean-up: deletes changes to undo.",
         """
         DELETE FROM cleanup_change c USING unnest($2::text[]) AS k (install_id)
         WHERE c.app_id = $1 AND c.install_id = k.install_id

@@ -26,7 +26,7 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
-        try await storing {
+        try await storing(key.app) {
             let rows = try await resources.postgres.execute(
                 PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue))
             return try rows.first.map(InstallationRecord.init)
@@ -34,7 +34,7 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     public func delete(_ deletion: Deletion) async throws {
-        try await storing {
+        try await storing(deletion.key.app) {
             try await resources.lone.withTurn {
                 try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
                     try await delete(deletion, $0)
@@ -91,7 +91,7 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
-        try await storing {
+        try await storing(key.app) {
             let results = try await resources.postgres.execute([
                 PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
                 // One row more than asked for shows whether another page follows.
@@ -104,9 +104,9 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     /// Runs `body`; whatever the database throws leaves as a `StoreError`, a refusal as itself.
-    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+    private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
         do {
-            return try await body()
+            return try await resources.serving(app, body)
         } catch let refusal as DeletionRefusal {
             throw refusal
         } catch {

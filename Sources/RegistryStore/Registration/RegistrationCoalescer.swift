@@ -11,6 +11,8 @@ public actor RegistrationCoalescer {
     static let waitingMax = 16_384
     /// Registrations in one look-up.
     static let lookUpMax = 512
+    /// How long a look-up may take on Citus. Beyond it, the app's node counts as hanging.
+    static let lookUpOnCitusTimeout = Duration.seconds(1)
 
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -20,6 +22,7 @@ public actor RegistrationCoalescer {
         let continuation: CheckedContinuation<RegistrationFinding, any Error>
     }
 
+    private let resources: LoopResources
     private let lookUp: RegistrationLookUp
     private let writes: WriteCoalescer<PendingRegistration>
     private let meters = WriteMeters("registration")
@@ -28,12 +31,12 @@ public actor RegistrationCoalescer {
     private var wake: CheckedContinuation<Void, Never>?
 
     init(_ resources: LoopResources) {
-        loop = resources.loop
+        (loop, self.resources) = (resources.loop, resources)
         lookUp = RegistrationLookUp(postgres: resources.postgres, clock: resources.clock)
         let writer = RegistrationWriter(
             postgres: resources.postgres, cells: resources.cells, clock: resources.clock)
-        writes = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: meters) { batch, patience in
-            try await writer.write(batch, patience)
+        writes = WriteCoalescer(resources, meters: meters) { batch, patience in
+            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
         }
     }
 
@@ -82,34 +85,58 @@ public actor RegistrationCoalescer {
     }
 
     private func lookUpArrivals() async {
-        while !isFinished {
-            await withCheckedContinuation { continuation in
-                // On the way to this await others may have run.
-                if isFinished || arrivals.count > 0 { continuation.resume() } else { wake = continuation }
+        await withDiscardingTaskGroup { group in
+            while !isFinished {
+                await withCheckedContinuation { continuation in
+                    // On the way to this await others may have run.
+                    if isFinished || arrivals.isReady { continuation.resume() } else { wake = continuation }
+                }
+                if resources.postgres.isDistributed {
+                    guard let batch = arrivals.takeApp() else { continue }
+                    group.addTask(executorPreference: loop) { await self.lookUpApart(batch) }
+                } else {
+                    let batches = arrivals.takeBatch()
+                    if !batches.isEmpty { await complete(batches) }
+                }
             }
-            let batches = arrivals.takeBatch()
-            guard !batches.isEmpty else { continue }
-            meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
-            await complete(batches)
         }
     }
 
     /// R2: an unchanged registration needs one read.
-    ///
-    /// On Citus, the node of one app may be away: the other apps are then looked up without it.
     private func complete(_ batches: [(app: AppNumber, items: [Arrival])]) async {
+        meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         do {
-            let findings = try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) })
+            let findings = try await find(batches)
             for (arrivals, found) in zip(batches, findings) {
                 for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(with: finding) }
-            }
-        } catch let error where batches.count > 1 && lookUp.postgres.isDistributed && error is PostgresError {
-            await withDiscardingTaskGroup { group in
-                for batch in batches { group.addTask(executorPreference: self.loop) { await self.complete([batch]) } }
             }
         } catch {
             for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }
         }
+    }
+
+    private func find(
+        _ batches: [(app: AppNumber, items: [Arrival])], timeout: Duration? = nil
+    ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
+        try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) }, timeout: timeout)
+    }
+
+    /// On Citus, each app has look-ups of its own, one at a time: apps of other nodes do not wait for a node that hangs
+    /// or is away.
+    private func lookUpApart(_ batch: (app: AppNumber, items: [Arrival])) async {
+        meters.lookedUp(batch.items.count)
+        do {
+            let findings = try await resources.serving(batch.app) {
+                try await find([batch], timeout: Self.lookUpOnCitusTimeout)
+            }
+            for (arrival, finding) in zip(batch.items, findings[0]) { arrival.continuation.resume(with: finding) }
+        } catch {
+            // Those that came meanwhile would wait as long again.
+            let others = error.isOfHangingNode ? arrivals.removeAll(of: batch.app) : []
+            for arrival in batch.items + others { arrival.continuation.resume(throwing: StoreError(error)) }
+        }
+        arrivals.finish(batch.app)
+        resume()
     }
 }
 

@@ -12,14 +12,14 @@ struct RegistrationLookUp: Sendable {
     ///   another version than the registration names.
     /// - Throws: `PostgresError`, `PostgresDecodeError`.
     func find(
-        _ batches: [(app: AppNumber, items: [PendingRegistration])]
+        _ batches: [(app: AppNumber, items: [PendingRegistration])], timeout: Duration? = nil
     ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
         let statements = batches.map { app, items in
             PostgresStatement(
                 RegistrationStatements.lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue),
                 items.map(\.registration.token.provider.rawValue), items.map(\.registration.tokenSHA256))
         }
-        let results = try await postgres.execute(statements)
+        let results = try await postgres.execute(statements, timeout: timeout)
         return try zip(batches, results).map { batch, rows in
             try zip(batch.items, rows).map { pending, row in
                 if let version = pending.directoryVersion, try row.decode(14) != version {

@@ -29,6 +29,15 @@ struct RollUpDelta: Sendable {
         changes[key, default: Change()].installations += step
     }
 
+    /// - Parameter expiresAt: of the session of an active installation.
+    mutating func remove(_ lost: LostCount, from cell: Int64, expiringAt expiresAt: Timestamp?) {
+        switch lost {
+        case .none: break
+        case .active: changes[Key(cell: cell, expiresAt: expiresAt), default: Change()].active -= 1
+        case .installation: changes[Key(cell: cell, expiresAt: nil), default: Change()].installations -= 1
+        }
+    }
+
     /// Nil where all changes cancel out.
     func statement(in app: AppNumber) -> PostgresStatement? {
         let rows = changes.filter { $0.value != Change() }
@@ -49,4 +58,13 @@ struct RollUpDelta: Sendable {
 
     /// The writing transaction, as deltas name it.
     static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"
+}
+
+/// The count of the roll-up that an installation leaves.
+enum LostCount {
+    case none
+    /// It was active, and is something else now.
+    case active
+    /// It was not active, and is deleted.
+    case installation
 }

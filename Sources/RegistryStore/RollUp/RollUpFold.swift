@@ -138,20 +138,23 @@ extension RollUpFold {
         }
     }
 
-    /// Folds all waiting deltas of all apps, for the night job and for benchmarks.
+    /// Folds all waiting deltas of all apps, for benchmarks and tests.
     ///
     /// - Returns: how many deltas.
     /// - Throws: `PostgresError`; `cancelled` between two transactions if the task is cancelled.
     @discardableResult
     public static func runAll(in session: PostgresSession) throws -> Int {
+        try session.execute(RollUpStatements.allApps)
+            .reduce(0) { try $0 + runAll(AppNumber(try $1.decode(0)), in: session) }
+    }
+
+    /// Folds all waiting deltas of an app.
+    static func runAll(_ app: AppNumber, in session: PostgresSession) throws -> Int {
         var deltas = 0
-        for row in try session.execute(RollUpStatements.allApps) {
-            let app = AppNumber(try row.decode(0))
-            while let outcome = try run(app, in: session) {
-                deltas += outcome.deltas
-                guard outcome.isFull else { break }
-                try session.checkCancellation()
-            }
+        while let outcome = try run(app, in: session) {
+            deltas += outcome.deltas
+            guard outcome.isFull else { break }
+            try session.checkCancellation()
         }
         return deltas
     }

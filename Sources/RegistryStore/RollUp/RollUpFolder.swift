@@ -26,6 +26,9 @@ public struct RollUpFolder: Sendable {
         public init() {}
     }
 
+    /// How long a look at an app's deltas may take on Citus. Beyond it, the app's node counts as hanging.
+    private static let lookOnCitusTimeout = Duration.seconds(1)
+
     private let postgres: PostgresClient
     private let limits: Limits
     private let folded = Counter(label: "rollup_deltas_folded_total")
@@ -41,6 +44,7 @@ public struct RollUpFolder: Sendable {
     /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
         var schedule = RollUpSchedule(deltasMax: limits.deltasMax, ageMax: limits.ageMax)
+        let outages = AppOutageLog()
         var isPrepared = false
         var removed = 0
         while !Task.isCancelled {
@@ -50,7 +54,9 @@ public struct RollUpFolder: Sendable {
                     try await RollUpPreparation(postgres: postgres).run()
                     isPrepared = true
                 }
-                for app in schedule.due(try await waiting(), now: start) { removed += try await fold(app) }
+                for app in schedule.due(try await waiting(outages), now: start) {
+                    removed += try await apart(app, outages) { try await fold(app) } ?? 0
+                }
                 if removed >= limits.vacuumAfter {
                     removed = 0
                     _ = try await postgres.execute(RollUpStatements.vacuum)
@@ -63,13 +69,17 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    private func waiting() async throws -> [RollUpSchedule.Waiting] {
+    private func waiting(_ outages: AppOutageLog) async throws -> [RollUpSchedule.Waiting] {
         let countMax = Int64(limits.deltasMax)
         var rows: [PostgresRow] = []
         if postgres.isDistributed {
             for row in try await postgres.execute(RollUpStatements.allApps) {
                 let app = AppNumber(try row.decode(0))
-                rows += try await postgres.execute(RollUpStatements.waiting(in: app, countMax: countMax))
+                let statement = RollUpStatements.waiting(in: app, countMax: countMax)
+                rows +=
+                    try await apart(app, outages) {
+                        Array(try await postgres.execute(statement, timeout: Self.lookOnCitusTimeout))
+                    } ?? []
             }
         } else {
             rows += try await postgres.execute(RollUpStatements.waiting(countMax: countMax))
@@ -79,6 +89,21 @@ public struct RollUpFolder: Sendable {
             guard deltas + expiries > 0 else { return nil }
             return RollUpSchedule.Waiting(
                 app: AppNumber(try row.decode(0)), deltas: deltas + expiries, hasExpired: expiries > 0)
+        }
+    }
+
+    /// On Citus, an app whose node is away or hangs does not keep others from being folded.
+    ///
+    /// - Returns: nil if `body` failed or was left out.
+    private func apart<Value>(
+        _ app: AppNumber, _ outages: AppOutageLog, _ body: () async throws -> Value
+    ) async throws -> Value? {
+        guard postgres.isDistributed else { return try await body() }
+        do {
+            return try await outages.serving(app, on: postgres.loop, body)
+        } catch {
+            failures.increment()
+            return nil
         }
     }
 

@@ -144,10 +144,10 @@ enum RollUpStatements {
             """
             expiry AS (
                 INSERT INTO rollup_expiry AS r (app_id, expires_at, cell, active)
-                SELECT \(app.rawValue), f.expires_at, f.cell, sum_counts(f.active)
+                SELECT c.app_id, f.expires_at, f.cell, sum_counts(f.active)
                 FROM folded f JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = f.cell
                 WHERE f.expires_at IS NOT NULL AND c.is_admitted
-                GROUP BY f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
+                GROUP BY c.app_id, f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
                 ON CONFLICT (app_id, expires_at, cell) DO UPDATE SET active = r.active + excluded.active
                 RETURNING ctid, active)
             """,
@@ -222,6 +222,12 @@ enum RollUpStatements {
 // MARK: - Levels
 
 extension RollUpStatements {
+    /// A FROM item of one row, which the transaction has locked. A part that uses only rows of other parts joins it, so
+    /// that Citus executes the part on the app's node. Otherwise Citus chooses any node, which may be away.
+    private static func state(_ app: AppNumber) -> PostgresSQL {
+        "(SELECT app_id FROM rollup_state WHERE app_id = \(app.rawValue)) AS state"
+    }
+
     /// Adds `change`, rows of cells with three counts, to all levels.
     private static func statement(
         _ app: AppNumber, _ definitions: [PostgresSQL], _ answers: [PostgresSQL]
@@ -231,7 +237,7 @@ extension RollUpStatements {
         return PostgresStatement(
             """
             WITH \(sql: parts.joined(separator: ", "))
-            SELECT \(sql: (answers + empty).joined(separator: ", "))
+            SELECT \(sql: (answers + empty).joined(separator: ", ")) FROM \(sql: state(app))
             """
         ).unprepared()
     }
@@ -243,13 +249,14 @@ extension RollUpStatements {
             \(sql: sums) AS MATERIALIZED (
                 SELECT \(sql: columns), sum_counts(reachable) AS reachable, sum_counts(active) AS active,
                     sum_counts(installations) AS installations
-                FROM change GROUP BY \(sql: columns)
+                FROM change CROSS JOIN \(sql: state(app)) GROUP BY \(sql: columns)
                 HAVING sum_counts(reachable) <> 0 OR sum_counts(active) <> 0 OR sum_counts(installations) <> 0)
             """
         let added: PostgresSQL = """
             \(sql: name("added", level)) AS (
                 INSERT INTO \(sql: level.table) AS r (app_id, \(sql: columns), reachable, active, installations)
-                SELECT \(app.rawValue), \(sql: columns), reachable, active, installations FROM \(sql: sums)
+                SELECT state.app_id, \(sql: columns), s.reachable, s.active, s.installations
+                FROM \(sql: sums) s CROSS JOIN \(sql: state(app))
                 ON CONFLICT (app_id, \(sql: level.key.joined(separator: ", "))) DO UPDATE
                 SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
                     installations = r.installations + excluded.installations
@@ -267,9 +274,10 @@ extension RollUpStatements {
         return """
             \(sql: name("size", level)) AS (
                 INSERT INTO rollup_size AS r (app_id, level, reachable)
-                SELECT \(app.rawValue), \(level.name), \(sql: step)
+                SELECT state.app_id, \(level.name), \(sql: step)
                 FROM \(sql: name("sum", level)) s JOIN \(sql: name("added", level)) a USING (\(sql: key))
-                HAVING \(sql: step) <> 0
+                    CROSS JOIN \(sql: state(app))
+                GROUP BY state.app_id HAVING \(sql: step) <> 0
                 ON CONFLICT (app_id, level) DO UPDATE SET reachable = r.reachable + excluded.reachable)
             """
     }

@@ -7,7 +7,9 @@ extension PostgresUserStore {
         _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration
     ) async throws -> Bool {
         do {
-            let rows = try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key))
+            let rows = try await resources.serving(key.app) {
+                try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key))
+            }
             return try SignOuts(rows[0], of: credential, on: key).hasEnded(
                 credential, on: key, remembering: tombstones,
                 at: Timestamp(try rows[0].decode(5, as: PostgresTimestamp.self)))

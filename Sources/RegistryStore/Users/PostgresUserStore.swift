@@ -18,8 +18,8 @@ public struct PostgresUserStore: UserStore {
     public init(_ resources: LoopResources) {
         self.resources = resources
         let writer = LogoutWriter(postgres: resources.postgres, clock: resources.clock)
-        logouts = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: WriteMeters("logout")) {
-            try await writer.write($0, $1)
+        logouts = WriteCoalescer(resources, meters: WriteMeters("logout")) { batch, patience in
+            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
         }
     }
 
@@ -34,13 +34,13 @@ public struct PostgresUserStore: UserStore {
     }
 
     public func end(_ end: SessionEnd) async throws -> Int {
-        try await batches { after in
+        try await batches(in: end.app) { after in
             try await transaction { try await endBatch(end, after: after, $0) }
         }.reduce(0, +)
     }
 
     public func erase(_ erasure: Erasure) async throws -> Erasure.Receipt {
-        let batches = try await batches { after in
+        let batches = try await batches(in: erasure.app) { after in
             // A token that moves between its look-up and its lock starts the transaction over. The fewer installations
             // it concerns, the fewer tokens can move.
             for limit in [Self.installationsPerTransaction, 20] {
@@ -66,9 +66,11 @@ public struct PostgresUserStore: UserStore {
         of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
     ) async throws -> InstallationPage {
         do {
-            let rows = try await resources.postgres.execute(
-                PostgresStatement(
-                    UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
+            let rows = try await resources.serving(app) {
+                try await resources.postgres.execute(
+                    PostgresStatement(
+                        UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
+            }
             let page = try rows.prefix(limit).map(InstallationRecord.init)
             return InstallationPage(
                 installations: page, next: rows.count > limit ? page.last?.installation.key.installID : nil)
@@ -87,18 +89,20 @@ extension PostgresUserStore {
     /// Runs transactions until there is nothing left, while it has the loop's turn. Whatever is thrown leaves as a
     /// `StoreError`; a repetition of the call goes on where this one ended.
     private func batches<Value: Sendable>(
-        _ body: (_ after: String?) async throws -> Batch<Value>
+        in app: AppNumber, _ body: (_ after: String?) async throws -> Batch<Value>
     ) async throws -> [Value] {
         do {
-            return try await resources.lone.withTurn {
-                var values: [Value] = []
-                var after: String?
-                repeat {
-                    let batch = try await body(after)
-                    values.append(batch.value)
-                    after = batch.last
-                } while after != nil
-                return values
+            return try await resources.serving(app) {
+                try await resources.lone.withTurn {
+                    var values: [Value] = []
+                    var after: String?
+                    repeat {
+                        let batch = try await body(after)
+                        values.append(batch.value)
+                        after = batch.last
+                    } while after != nil
+                    return values
+                }
             }
         } catch {
             throw StoreError(error)

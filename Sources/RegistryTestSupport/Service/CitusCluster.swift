@@ -16,11 +16,14 @@ public enum CitusCluster {
 
     /// Lends a cluster whose nodes know each other. The registry's tables are not distributed yet.
     ///
-    /// - Parameter body: gets the coordinator and the workers.
+    /// - Parameters:
+    ///   - own: settings of PostgreSQL, which do not override those that a cluster needs.
+    ///   - body: gets the coordinator and the workers.
     public static func with<Value: Sendable>(
-        logger: Logger, _ body: (_ coordinator: EmbeddedPostgres, _ workers: [EmbeddedPostgres]) async throws -> Value
+        settings own: [String: String] = [:], logger: Logger,
+        _ body: (_ coordinator: EmbeddedPostgres, _ workers: [EmbeddedPostgres]) async throws -> Value
     ) async throws -> Value {
-        try await ThrowawayCluster.withServers(3, settings: settings, logger: logger) { servers in
+        try await ThrowawayCluster.withServers(3, settings: own.merging(settings) { $1 }, logger: logger) { servers in
             for server in servers {
                 try await Database.with(server.superuserConnectionString, sessionsMax: 1) { database in
                     _ = try await database.rows("CREATE EXTENSION citus")

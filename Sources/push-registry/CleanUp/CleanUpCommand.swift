@@ -26,9 +26,10 @@ struct CleanUpCommand: AsyncParsableCommand {
             prints the numbers that a run would print. `cleanup runs` lists the runs, `cleanup undo` reverts one, and \
             `cleanup run --help` shows all options.
 
-            Exit codes: 0 done; 1 the run failed midway, run it again; 2 the database cannot be reached, nothing was \
-            changed; 3 at least one app was skipped, because of --max-share or an unusable policy: check it before the \
-            next run; 4 another run is in progress; 64 invalid arguments or settings.
+            Exit codes: 0 done; 1 the run failed midway, or left out what is on a node of Citus that did not respond: \
+            run it again; 2 the database cannot be reached, nothing was changed; 3 at least one app was skipped, \
+            because of --max-share or an unusable policy: check it before the next run; 4 another run is in progress; \
+            64 invalid arguments or settings.
             """,
         subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
 
@@ -65,6 +66,7 @@ extension CleanUpCommand {
                 return try await cleanUp.run(options) { line.show($0.text) }
             }
             if json { try printJSON(CleanUpReportJSON(report)) } else { print(report.text) }
+            if report.isIncomplete { throw ExitCode.failure }
             if report.isRefused { throw CleanUpCommand.refused }
         }
     }

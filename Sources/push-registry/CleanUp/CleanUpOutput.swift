@@ -22,10 +22,12 @@ extension CleanUp.Progress {
 extension CleanUpReport {
     /// One line for each changed or skipped app, and one for the whole run.
     var text: String {
-        let lines = apps.filter { $0.isRefused || $0.counts.total > 0 }.map(\.text)
+        let lines = apps.filter { $0.isRefused || $0.nodeFault != nil || $0.counts.total > 0 }.map(\.text)
         let name = runID.map { "run \($0)" } ?? "dry run, nothing was changed"
         let changes = (counts.total > 0 ? [counts.text] : ["no installation changed"]) + upkeep
-        return (lines + ["\(name): \(changes.joined(separator: ", "))"]).joined(separator: "\n")
+        let history = historyFault.map { "history: NOT KEPT, a node did not respond: \($0)" }
+        return (lines + [history, "\(name): \(changes.joined(separator: ", "))"].compactMap(\.self))
+            .joined(separator: "\n")
     }
 
     private var upkeep: [String] {
@@ -39,6 +41,7 @@ extension CleanUpReport {
 extension CleanUpReport.AppResult {
     fileprivate var text: String {
         if let policyFault { return "\(app): SKIPPED, its stored policy cannot be used: \(policyFault)" }
+        if let nodeFault { return "\(app): LEFT after \(counts.text), its node did not respond: \(nodeFault)" }
         guard isRefused else { return "\(app): \(counts.text)" }
         let percent = active == 0 ? 100 : (100 * leaving + active - 1) / active
         return """
@@ -100,6 +103,7 @@ struct CleanUpReportJSON: Encodable {
         let active, leaving: Int
         let refused: Bool
         let counts: CleanUpCountsJSON
+        let nodeFault: String?
     }
 
     let run: Int?
@@ -107,6 +111,7 @@ struct CleanUpReportJSON: Encodable {
     let apps: [AppJSON]
     let counts: CleanUpCountsJSON
     let tombstones, partitionsMade, partitionsDropped, historyRemoved: Int
+    let historyFault: String?
 
     init(_ report: CleanUpReport) {
         run = report.runID
@@ -114,13 +119,14 @@ struct CleanUpReportJSON: Encodable {
         apps = report.apps.map {
             AppJSON(
                 app: $0.app, active: $0.active, leaving: $0.leaving, refused: $0.isRefused,
-                counts: CleanUpCountsJSON($0.counts))
+                counts: CleanUpCountsJSON($0.counts), nodeFault: $0.nodeFault)
         }
         counts = CleanUpCountsJSON(report.counts)
         tombstones = report.tombstones
         partitionsMade = report.partitionsMade
         partitionsDropped = report.partitionsDropped
         historyRemoved = report.historyRemoved
+        historyFault = report.historyFault
     }
 }
 

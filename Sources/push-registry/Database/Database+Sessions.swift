@@ -3,6 +3,7 @@ import RegistryStore
 
 /// The settings of a service's sessions, which depend on whether the database is distributed.
 struct ServiceSessions: Sendable {
+    let isDistributed: Bool
     let registrations: PostgresConfiguration
     let folding: PostgresConfiguration
 }
@@ -16,6 +17,7 @@ extension Database {
     func serviceSessions() async throws -> ServiceSessions {
         let isDistributed = try await Distribution.exists(in: configuration)
         return ServiceSessions(
+            isDistributed: isDistributed,
             registrations: try registrationConfiguration(isDistributed: isDistributed),
             folding: try foldingConfiguration(isDistributed: isDistributed))
     }

@@ -18,13 +18,25 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// registrations, two of logouts, one of feedback and two that may wait for a lock. Unused ones are not opened.
     static let connectionsPerLoop = 4
     static let connectionsPerLoopMax = 8
+    /// On Citus, the node of some apps may hang. Statements about them have their connections until their deadlines,
+    /// and others must not wait behind them.
+    static let connectionsPerLoopOnCitusMax = 16
+    private static let sharedConnectionsOnCitusMin = 4
+    private static let unitTimeoutOnCitus = Duration.seconds(5)
 
     /// The connections of the pool, one that reconnects, epoll, eventfd and the listeners.
-    static let descriptorsPerLoop = connectionsPerLoopMax + 12
+    static let descriptorsPerLoop = connectionsPerLoopOnCitusMax + 12
 
-    private static var loopLimits: PostgresPoolLimits {
-        var limits = PostgresPoolLimits(connectionsMin: connectionsPerLoop, connectionsMax: connectionsPerLoopMax)
+    private static func loopLimits(isDistributed: Bool) -> PostgresPoolLimits {
+        var limits = PostgresPoolLimits(
+            connectionsMin: connectionsPerLoop,
+            connectionsMax: isDistributed ? connectionsPerLoopOnCitusMax : connectionsPerLoopMax)
         limits.sharedConnectionsMin = 1
+        if isDistributed {
+            limits.sharedConnectionsMin = sharedConnectionsOnCitusMin
+            limits.unitsPerConnection = 1
+            limits.unitTimeout = unitTimeoutOnCitus
+        }
         return limits
     }
 
@@ -34,6 +46,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
         let feedback: PostgresFeedbackStore
+        let events: PostgresEventStore
         let directory: PostgresAppDirectory
         /// Audience queries have their own connections, so that they never block registrations.
         let audiencePostgres: PostgresClient
@@ -73,7 +86,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.clock = clock
         parts = loops.map { loop in
             let postgres = PostgresClient(
-                sessions.registrations, on: loop, limits: Self.loopLimits,
+                sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
                 name: loop.name, logger: logger)
             let resources = LoopResources(postgres: postgres, clock: clock)
             let audiencePostgres = PostgresClient(
@@ -82,7 +95,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             return LoopParts(
                 loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
                 users: PostgresUserStore(resources),
-                feedback: PostgresFeedbackStore(resources), directory: PostgresAppDirectory(postgres: postgres),
+                feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(resources),
+                directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
@@ -116,7 +130,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let service = RegistryService(
             installations: parts.installations, users: parts.users, feedback: parts.feedback,
-            events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
+            events: parts.events, audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, keySets: keySets, limits: limits, bodyLimits: bodyLimits,
             apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,

@@ -72,9 +72,10 @@ struct NightApp {
     func isCleanUpWaiting() async throws -> Bool {
         let waits: PostgresStatement =
             CitusCluster.isWanted
-            ? "SELECT count(*) FROM citus_lock_waits WHERE blocked_statement LIKE '%job:cleanup%'"
+            ? "SELECT count(*) FROM citus_lock_waits WHERE blocked_statement LIKE 'UPDATE installation i SET state%'"
             : """
-            SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%job:cleanup%' AND wait_event_type = 'Lock'
+            SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'push-registry cleanup' AND wait_event_type = 'Lock'
             """
         return try await registry.database.count(waits) > 0
     }

@@ -128,20 +128,20 @@ extension EndToEnd {
 
 extension JSON {
     /// APNs reports the installation's token as dead.
-    fileprivate static func dead(_ installID: String) -> JSON {
+    static func dead(_ installID: String) -> JSON {
         ["token": .string(RegistrationBody.token(installID)), "provider": "apns", "reason": "Unregistered"]
     }
 }
 
 extension HTTPResponse {
     /// The numbers of the response that are not zero.
-    fileprivate var counts: [String: Int64] {
+    var counts: [String: Int64] {
         json.object.compactMapValues(\.integer).filter { $0.value != 0 }
     }
 }
 
 extension RegistryApp {
-    fileprivate func feedback(_ items: [JSON]) async throws -> HTTPResponse {
+    func feedback(_ items: [JSON]) async throws -> HTTPResponse {
         try await send("POST", "/feedback", .array(items), by: .role(.sender))
     }
 

@@ -29,7 +29,7 @@ struct DescribedRoutesTests {
         let resources = LoopResources(postgres: postgres, clock: RegistryClock())
         return RegistryAPI.RegistryService(
             installations: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
-            feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(postgres: postgres),
+            feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(resources),
             audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),
             segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
             admin: try #require(AdminKey("an admin key of the tests")), links: try TimeZoneLinks(),

@@ -70,6 +70,19 @@ struct FairQueueTests {
         #expect(taken == [true, true, false])
     }
 
+    @Test func app_hasOneBatchUnderWay_inASerialQueue() {
+        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 1, isSerial: true)
+        for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        _ = queue.append(3, key: "x", of: two, deadline: late)
+        let apps = (0..<3).compactMap { _ in queue.takeBatch(now: now)?.app }
+        #expect(apps == [one, two])
+        _ = queue.append(4, key: "y", of: two, deadline: late)
+        #expect(!queue.isReady)
+        queue.finishBatch(of: two)
+        let next = queue.takeBatch(now: now)
+        #expect(next?.items.map(\.item) == [4])
+    }
+
     @Test func removeAll_handsOutWhatWaits_keysUnderWayIncluded() {
         var queue = queue()
         for number in 0..<3 { _ = queue.append(number, key: "a", of: one, deadline: late) }
@@ -103,5 +116,18 @@ struct AppQueueTests {
         var queue = AppQueue<Int>(countMax: 1, batchMax: 1)
         let taken = (0..<2).map { queue.append($0, of: AppNumber(1)) }
         #expect(taken == [true, false])
+    }
+
+    @Test func app_waits_whileItsBatchIsUnderWay_andOthersDoNot() {
+        var queue = AppQueue<Int>(countMax: 100, batchMax: 2)
+        for number in 0..<3 { _ = queue.append(number, of: AppNumber(1)) }
+        _ = queue.append(3, of: AppNumber(2))
+        let batches = [queue.takeApp(), queue.takeApp()]
+        #expect(batches.map { $0?.items } == [[0, 1], [3]])
+        _ = queue.append(4, of: AppNumber(2))
+        #expect(!queue.isReady && queue.count == 2)
+        queue.finish(AppNumber(1))
+        let next = queue.takeApp()
+        #expect(next?.items == [2] && queue.removeAll(of: AppNumber(2)) == [4] && queue.count == 0)
     }
 }

@@ -43,7 +43,7 @@ struct TestStores: Sendable {
                     configuration: configuration, serviceConfiguration: service, postgres: postgres,
                     installations: installations,
                     feedback: PostgresFeedbackStore(resources),
-                    events: PostgresEventStore(postgres: postgres), app: app))
+                    events: PostgresEventStore(resources), app: app))
         }
     }
 

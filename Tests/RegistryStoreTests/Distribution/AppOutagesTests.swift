@@ -1,0 +1,51 @@
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Calls about the apps of a node that hangs do not take the connections of others")
+struct AppOutagesTests {
+    private let near = AppNumber(1)
+    private let far = AppNumber(2)
+    private let start = ContinuousClock.now
+    private var later: ContinuousClock.Instant { start + AppOutages.pause }
+
+    /// - Returns: whether the call was admitted.
+    private func call(
+        _ app: AppNumber, _ outages: inout AppOutages, at now: ContinuousClock.Instant, _ ending: AppOutages.Ending
+    ) -> Bool {
+        guard let admission = outages.admit(app, now: now) else { return false }
+        outages.end(admission, ending, now: now)
+        return true
+    }
+
+    @Test func calls_areRefused_afterOneMetItsDeadline() {
+        var outages = AppOutages()
+        let calls = [
+            call(near, &outages, at: start, .hung), call(near, &outages, at: start, .responded),
+            call(far, &outages, at: start, .responded),
+        ]
+        #expect(calls == [true, false, true])
+    }
+
+    @Test func oneCall_ofAllTheApps_findsOutWhetherTheNodeResponds() throws {
+        var outages = AppOutages()
+        for app in [near, far] { _ = call(app, &outages, at: start, .hung) }
+        let admitted = outages.admit(near, now: later)
+        let probe = try #require(admitted)
+        let meanwhile = [near, far].map { call($0, &outages, at: later, .responded) }
+        outages.end(probe, .responded, now: later)
+        let afterwards = [near, far].map { call($0, &outages, at: later, .responded) }
+        #expect(meanwhile == [false, false] && afterwards == [true, true])
+    }
+
+    @Test func probe_isRepeated_whenItFailsOrHangs() {
+        var outages = AppOutages()
+        let calls = [
+            call(near, &outages, at: start, .hung), call(near, &outages, at: later, .failed),
+            call(near, &outages, at: later, .hung), call(near, &outages, at: later, .responded),
+            call(near, &outages, at: later + AppOutages.pause, .responded),
+        ]
+        #expect(calls == [true, true, true, false, true])
+    }
+}
