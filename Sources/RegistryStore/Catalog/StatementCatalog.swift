@@ -19,7 +19,9 @@ public enum StatementCatalog {
                 AudienceExplanation.named, KnownValues.named, ExportCopy.named,
             ], sessions: .ordinary),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
-        StatementTopic("directory", "Apps and API keys", [DirectoryStatements.named, KeyUseStatements.named]),
+        StatementTopic(
+            "directory", "Apps and API keys",
+            [DirectoryStatements.named, KeyUseStatements.named, SigningKeyStatements.named]),
         StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
     ]
 

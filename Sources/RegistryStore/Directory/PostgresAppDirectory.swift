@@ -73,10 +73,11 @@ public actor PostgresAppDirectory: AppDirectory {
         try await postgres.withTransaction(.snapshot) { transaction in
             let results = try await transaction.execute([
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
-                PostgresStatement(DirectoryStatements.keys),
+                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.keys),
             ])
+            let signingKeys = try SigningKeyStatements.byApp(results[3])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, into: &apps, &unusable) }
+            for row in results[1] { try Self.read(row, signingKeys, into: &apps, &unusable) }
             return DirectorySnapshot(
                 version: try results[0][0].decode(0), apps: apps, unusable: unusable,
                 keys: try results[2].map(APIKey.init))
@@ -84,11 +85,19 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     /// An app with an invalid policy does not stop other apps.
-    private static func read(_ row: PostgresRow, into apps: inout [App], _ unusable: inout [UnusableApp]) throws {
+    private static func read(
+        _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], into apps: inout [App],
+        _ unusable: inout [UnusableApp]
+    ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
         let revision = try row.decode(3, as: String.self)
         switch PolicyDocument.policy(ofStored: try row.decode(2)) {
-        case .success(let policy): apps.append(App(number: number, id: id, policy: policy, revision: revision))
+        case .success(let policy):
+            apps.append(
+                App(
+                    number: number, id: id, policy: policy, revision: revision,
+                    signingKeys: signingKeys[number, default: []],
+                    identityKey: AppIdentityKey(bytes: try row.decode(4))))
         case .failure(let error):
             unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
         }
@@ -176,7 +185,7 @@ enum DirectoryStatements {
 
     static let apps = PreparedSQL(
         serving: "Every request after a change of apps or keys: reads the apps.",
-        "SELECT id, identifier, policy, \(sql: revisionOfPolicy) FROM app")
+        "SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key FROM app")
 
     static let revision = PreparedSQL(
         serving: "PUT and PATCH /v1/apps/{app} with If-Match: reads the policy's revision.",

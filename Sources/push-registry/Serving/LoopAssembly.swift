@@ -165,6 +165,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
                 group.addTask { await keyUses.run(on: folding) }
+                group.addTask { await SigningKeyRotation(postgres: folding).run() }
                 group.addTask { await keySets.run() }
                 group.addTask { await makePartitions() }
             }
