@@ -73,7 +73,7 @@ public actor PostgresAppDirectory: AppDirectory {
         try await postgres.withTransaction(.snapshot) { transaction in
             let results = try await transaction.execute([
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
-                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.keys),
+                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
             ])
             let signingKeys = try SigningKeyStatements.byApp(results[3])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])

@@ -4,11 +4,11 @@ import PushRegistry
 /// The SQL of the apps' signing keys.
 enum SigningKeyStatements {
     static let named = [
-        NamedStatement("keys", keys), NamedStatement("due", dueSQL), NamedStatement("create", createSQL),
+        NamedStatement("signingKeys", signingKeys), NamedStatement("due", dueSQL), NamedStatement("create", createSQL),
         NamedStatement("delete", deleteSQL),
     ]
 
-    static let keys = PreparedSQL(
+    static let signingKeys = PreparedSQL(
         serving: "Every request after a change of apps or keys: reads the signing keys, the newest last.",
         "SELECT app_id, number, key, created_at FROM app_signing_key ORDER BY app_id, number")
 
