@@ -41,6 +41,13 @@ enum APIError: Error {
     case segmentCycle([JSONFault])
     case segmentInUse
     case tooManySegments
+    case unknownMessage
+    /// Receipts of the message are no longer handed out.
+    case messageExpired
+    /// The message's targets are not remembered.
+    case messageNotRecorded
+    /// An address sends receipts too often.
+    case tooManyReceipts(retryAfter: Duration)
     /// The query of an audience exceeded its time limit.
     case tooExpensive
     case store(StoreError)
@@ -139,6 +146,21 @@ extension APIError {
             Problem(.conflict, code: "segment-in-use", detail: "Another segment names this one.")
         case .tooManySegments:
             Problem(.conflict, code: "too-many-segments", detail: "The app has the largest number of segments already.")
+        case .unknownMessage:
+            Problem(.notFound, code: "unknown-message", detail: "The app has no such message.")
+        case .messageExpired:
+            Problem(
+                .conflict, code: "message-expired",
+                detail: "The message has expired. A longer expiresIn, or a new message, hands out receipts again.")
+        case .messageNotRecorded:
+            Problem(
+                .conflict, code: "message-not-recorded",
+                detail: "The message was put without `record`, so its targets are not remembered.")
+        case .tooManyReceipts(let wait):
+            Problem(
+                .tooManyRequests, code: "too-many-requests",
+                detail: "This address sends receipts too often. Keep them, and send them later.",
+                fields: [.retryAfter: wait.wholeSecondsUp])
         case .tooExpensive:
             Problem(
                 .unprocessableContent, code: "filter-too-expensive",

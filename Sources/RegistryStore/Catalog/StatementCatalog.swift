@@ -22,6 +22,9 @@ public enum StatementCatalog {
         StatementTopic(
             "directory", "Apps and API keys",
             [DirectoryStatements.named, KeyUseStatements.named, SigningKeyStatements.named]),
+        StatementTopic(
+            "messages", "Messages, receipts and their sums",
+            [MessageStatements.named, ReceiptStatements.named, MessageDelta.named, MessageSumStatements.named]),
         StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
     ]
 
@@ -37,6 +40,8 @@ public enum StatementCatalog {
             sessions: .ordinary),
         StatementTopic(
             "partitions", "The partitions of history", [HistoryPartitionStatements.named], sessions: .ordinary),
+        StatementTopic(
+            "receipts", "The partitions of receipts", [MessagePartitionStatements.named], sessions: .ordinary),
     ]
 
     private static let jobs = [

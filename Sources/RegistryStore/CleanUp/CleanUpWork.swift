@@ -111,8 +111,18 @@ struct CleanUpWork {
     func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
         let upkeep = CleanUpUpkeep(session: session, plan)
         try upkeep.purge(historyBefore: historyBefore) { try ledger.count(tombstones: $0, of: run) }
-        if let historyBefore { try keepHistory(since: historyBefore) }
+        if let historyBefore {
+            try keepHistory(since: historyBefore)
+            try keepMessages(plan)
+        }
         try upkeep.foldRollUp()
+    }
+
+    /// Receipts and sums of messages, which all apps share.
+    private func keepMessages(_ plan: CleanUpPlan) throws {
+        try ledger.count(partitionsMade: MessagePartitions.make(session), of: run)
+        try MessageFolder.foldAll(in: session)
+        try plan.messages(session).run { try ledger.count(partitionsDropped: 1, of: run) }
     }
 
     /// Dropping a partition locks a table. While a session waits for such a lock, all later statements on the table

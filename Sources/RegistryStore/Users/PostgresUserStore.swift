@@ -1,6 +1,7 @@
 import Crypto
 import PostgresClient
 import PushRegistry
+import Receipts
 
 /// Users in PostgreSQL. One lives on each event loop.
 public struct PostgresUserStore: UserStore {
@@ -59,6 +60,7 @@ public struct PostgresUserStore: UserStore {
         return Erasure.Receipt(
             installations: batches.reduce(0) { $0 + $1.installations },
             snapshots: batches.reduce(0) { $0 + $1.snapshots }, events: batches.reduce(0) { $0 + $1.events },
+            receipts: batches.reduce(0) { $0 + $1.receipts }, targets: batches.reduce(0) { $0 + $1.targets },
             erasedAt: batches[0].erasedAt)
     }
 
@@ -192,11 +194,12 @@ extension PostgresUserStore {
         let stored = try results[2].map { try InstallationColumns.decode($0) }
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
-        let removal = ErasureBatch(erasure, stored, seen: seen, registrant: registrant, at: moment)
+        let removal = ErasureBatch(
+            erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment)
         let removed = try await transaction.commit(after: removal.statements)
         EventMeters.count(removal.events)
         let isLast = seen.count < Int(limit)
-        return (removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
+        return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
     }
 }
 
@@ -206,14 +209,17 @@ private struct ErasureBatch {
     let stored: [StoredInstallation]
     let seen: [InstallID]
     let registrant: Int64
+    /// Whether it is the erasure's first transaction, which removes what names the user alone.
+    let isFirst: Bool
     let moment: Moment
     let events: [TokenEvent]
 
     init(
-        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, at moment: Moment
+        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, isFirst: Bool,
+        at moment: Moment
     ) {
         (self.erasure, self.stored, self.seen) = (erasure, stored, seen)
-        (self.registrant, self.moment) = (registrant, moment)
+        (self.registrant, self.isFirst, self.moment) = (registrant, isFirst, moment)
         events = stored.map { erasure.event(removing: $0.installation, at: moment.time) }
     }
 
@@ -228,7 +234,7 @@ private struct ErasureBatch {
                 PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
             ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
-        return counted
+        return counted + receipts
             + [
                 PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
@@ -238,11 +244,29 @@ private struct ErasureBatch {
             ].compactMap(\.self)
     }
 
+    /// The receipts of the installations that go, and the targets by the user.
+    private var receipts: [PostgresStatement] {
+        let app = erasure.app.rawValue
+        let hasher = InstallationHasher(erasure.identityKey)
+        let hashes = stored.map { hasher.hash($0.installation.key.installID).rawValue }
+        return [
+            hashes.isEmpty ? nil : PostgresStatement(ReceiptStatements.eraseInstallations, app, hashes),
+            isFirst ? PostgresStatement(ReceiptStatements.eraseUser, app, erasure.userID.rawValue) : nil,
+        ].compactMap(\.self)
+    }
+
     /// An installation that goes has its present snapshot in its own row.
-    func receipt(_ results: [PostgresResult]) -> Erasure.Receipt {
-        Erasure.Receipt(
+    func receipt(_ results: [PostgresResult]) throws -> Erasure.Receipt {
+        let erased = results[receiptsStart..<receiptsStart + receipts.count]
+        return Erasure.Receipt(
             installations: stored.count,
             snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
-            events: results[1].affectedRows, erasedAt: moment.time)
+            events: results[1].affectedRows, receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
+            targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) }, erasedAt: moment.time)
+    }
+
+    /// The results of `receipts` come after those of the counted statements.
+    private var receiptsStart: Int {
+        2 + InstallationStatements.delete(stored.map(\.installation.key.installID), in: erasure.app).count
     }
 }

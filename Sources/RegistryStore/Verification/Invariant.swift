@@ -29,7 +29,7 @@ public struct Invariant: Sendable {
     static let examplesMax: Int64 = 5
 
     /// All that holds of the data so far.
-    public static let all = installations + history + sessions + rollUp + cleanUp + schema
+    public static let all = installations + history + sessions + rollUp + cleanUp + messages + schema
 }
 
 // MARK: - Installations

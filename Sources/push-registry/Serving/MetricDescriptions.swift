@@ -31,6 +31,17 @@ enum MetricDescriptions {
                 prefix: "logout_batch_splits_total", help: "Batches of logouts that were repeated one by one."),
             MetricDescription(
                 prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
+            MetricDescription(prefix: "receipts_total", help: "Receipts that were reported, by result."),
+            MetricDescription(
+                prefix: "receipt_batch_size", help: "Calls with counts of messages that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "receipt_batch_splits_total", help: "Batches of such calls that were repeated one by one."),
+            MetricDescription(
+                prefix: "receipt_refused_total", help: "Such calls refused: the queue was full, or the wait too long."),
+            MetricDescription(
+                prefix: "message_fold_failures_total",
+                help: "Failed rounds of folding the sums of messages; they are repeated."),
             MetricDescription(
                 prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),

@@ -111,6 +111,26 @@ extension DescribedCalls {
         try await putSegment(Self.tooLongAName, ["filter": [:]], 400)
         expect(404, try await call("getSegment", path: ["name": "nobody"], by: .role(.marketing)), "unknown segment")
         expect(409, try await call("deleteSegment", path: ["name": "base"], by: .role(.marketing)), "segment in use")
+        try await refuseInMessages()
+    }
+
+    private func refuseInMessages() async throws {
+        expect(201, try await call("putMessage", [:], path: ["message": "plain"]), "message")
+        for id in ["getMessage", "breakDownMessage", "getTimeline", "listUndelivered", "sendAccepted"] {
+            let response = try await call(id, try body(of: id), path: ["message": "nobody"], by: Self.admin)
+            expect(404, response, "\(id) of an unknown message")
+        }
+        let plain = ["message": "plain"]
+        expect(400, try await call("getTimeline", path: plain, query: "interval=PT1S", by: Self.admin), "interval")
+        expect(400, try await call("listUndelivered", path: plain, query: "cursor=x", by: Self.admin), "cursor")
+        expect(409, try await call("listUndelivered", path: plain), "targets of a message without a record")
+        let noEncoding = [("Accept-Encoding", "identity;q=0, *;q=0")]
+        expect(201, try await call("putMessage", ["record": true], path: ["message": "recorded"]), "message")
+        let recorded = ["message": "recorded"]
+        expect(406, try await call("listUndelivered", path: recorded, fields: noEncoding), "encoding")
+        expect(400, try await call("sendReceipts", ["receipts": []], by: .none), "no receipts")
+        let many = JSON.array([JSON](repeating: [:], count: 101))
+        expect(413, try await call("sendReceipts", ["receipts": many], by: .none), "101 receipts")
     }
 
     private func putSegment(_ name: String, _ body: JSON, _ status: Int) async throws {
