@@ -9,6 +9,7 @@ import Receipts
 public struct RegistryService: Sendable {
     let installations: any InstallationStore
     let users: any UserStore
+    let notifications: any NotificationStore
     let feedback: any FeedbackStore
     let events: any EventStore
     let messages: any MessageStore
@@ -37,14 +38,16 @@ public struct RegistryService: Sendable {
     ///   - readiness: for `GET /readyz`.
     ///   - metrics: returns the text of `GET /metrics`.
     public init(
-        installations: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
-        messages: any MessageStore, audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys, bodyLimits: BodyLimits = BodyLimits(),
+        installations: any InstallationStore, users: any UserStore, notifications: any NotificationStore,
+        feedback: any FeedbackStore, events: any EventStore, messages: any MessageStore, audiences: any AudienceStore,
+        segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
+        keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys, bodyLimits: BodyLimits = BodyLimits(),
         apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
         metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.installations = installations
         self.users = users
+        self.notifications = notifications
         self.feedback = feedback
         self.events = events
         self.messages = messages
@@ -103,7 +106,7 @@ public struct RegistryService: Sendable {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
             logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
-            postFeedback, listHistory, listTokenHistory, listChanges,
+            postNotification, listNotifications, postFeedback, listHistory, listTokenHistory, listChanges,
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
             putMessage, getMessage, listMessages, breakDownMessage, getTimeline, listUndelivered, postAccepted,

@@ -111,6 +111,30 @@ struct VerifierTests {
             undone: "INSERT INTO app_signing_key (app_id, number) SELECT id, 1 FROM app"),
     ]
 
+    /// Three numbers were given out; two were dropped, of which one was acknowledged.
+    private static func counter(epoch: PostgresSQL) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
+            SELECT app_id, install_id, \(sql: epoch), 3, 1, 2 FROM installation WHERE install_id = 'd'
+            """)
+    }
+
+    /// - Parameter source: `counted` to add a counter, too.
+    private static func notification(number: Int64, in source: PostgresSQL) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH counted AS (
+                INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
+                SELECT app_id, install_id, epoch, 3, 1, 2 FROM installation
+                WHERE install_id = 'd' AND \(literal: source.text) = 'counted'
+                RETURNING app_id, install_id)
+            INSERT INTO notification (app_id, install_id, number, payload, posted_at, expires_at)
+            SELECT app_id, install_id, \(number), '1', now(), now() + interval '1 day' FROM \(sql: source)
+            WHERE install_id = 'd'
+            """)
+    }
+
     private static let registryDamages = [
         Damage(
             ["token-digest"], "UPDATE installation SET token = token || 'ff' WHERE install_id = 'b'",
@@ -137,6 +161,30 @@ struct VerifierTests {
         Damage(
             ["times"], "UPDATE installation SET snapshot_at = snapshot_at + interval '1 hour' WHERE install_id = 'd'",
             undone: "UPDATE installation SET snapshot_at = snapshot_at - interval '1 hour' WHERE install_id = 'd'"),
+        Damage(
+            ["generation"], "UPDATE installation SET epoch = generation + 1 WHERE install_id = 'd'",
+            undone: "UPDATE installation SET epoch = generation WHERE install_id = 'd'"),
+        Damage(
+            ["notification-epoch"], counter(epoch: "epoch - 1"), undone: "DELETE FROM notification_counter"),
+        Damage(
+            ["notification-counter"], notification(number: 3, in: "installation"), undone: "DELETE FROM notification"),
+        Damage(
+            ["notification-number"], notification(number: 2, in: "counted"),
+            undone: """
+                WITH gone AS (DELETE FROM notification) DELETE FROM notification_counter
+                """),
+        Damage(
+            ["notification-number"], notification(number: 4, in: "counted"),
+            undone: """
+                WITH gone AS (DELETE FROM notification) DELETE FROM notification_counter
+                """),
+        Damage(
+            ["notification-counter"],
+            """
+            INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, expires_at)
+            SELECT app_id, install_id, 'x', 1, 0, now() FROM installation WHERE install_id = 'd'
+            """,
+            undone: "DELETE FROM notification_dedup"),
         Damage(
             ["generation"], "UPDATE installation SET revision = -revision WHERE install_id = 'b'",
             undone: "UPDATE installation SET revision = -revision WHERE install_id = 'b'"),

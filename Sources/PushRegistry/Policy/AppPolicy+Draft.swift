@@ -17,6 +17,7 @@ extension AppPolicy {
         public var rateLimits = RateLimits()
         public var smallestGroup: Int?
         public var receiptRetention: ISO8601Duration?
+        public var notificationsMax: Int?
 
         public init() {}
 

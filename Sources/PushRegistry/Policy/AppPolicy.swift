@@ -52,6 +52,10 @@ public struct AppPolicy: Hashable, Sendable {
     public var receiptRetention: ISO8601Duration { draft.receiptRetention ?? .days(30) }
     /// As long as the sums of messages are kept.
     public static let receiptRetentionMax = ISO8601Duration.days(400)
+    /// How many notifications may wait for one installation.
+    public var notificationsMax: Int { draft.notificationsMax ?? 100 }
+    /// A post reads all that waits for an installation.
+    public static let notificationsMaxRange: ClosedRange<Int64> = 1...1_000
 
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {

@@ -29,6 +29,7 @@ struct PolicyMember: Sendable {
         .rateLimits,
         .smallestGroup,
         .duration("receiptRetention", \.receiptRetention, \.receiptRetention),
+        .notificationsMax,
     ]
 
     /// A path to a member of the draft.
@@ -145,6 +146,13 @@ extension PolicyMember {
         if let count = value.integer(in: 1...smallestGroupMax) { group = Int(count) }
     } write: { policy, writer in
         writer.integer(Int64(policy.smallestGroup))
+    }
+
+    private static let notificationsMax = PolicyMember("notificationsMax", \.notificationsMax, default: nil) {
+        value, count, _ in
+        if let number = value.integer(in: AppPolicy.notificationsMaxRange) { count = Int(number) }
+    } write: { policy, writer in
+        writer.integer(Int64(policy.notificationsMax))
     }
 
     private static let rateLimits = PolicyMember("rateLimits", \.rateLimits, default: AppPolicy.RateLimits()) {

@@ -32,6 +32,7 @@ struct Audit: Sendable {
             "receiptId": "\(receiptID)", "installations": "\(receipt.installations)",
             "snapshots": "\(receipt.snapshots)", "events": "\(receipt.events)",
             "receipts": "\(receipt.receipts)", "targets": "\(receipt.targets)",
+            "notifications": "\(receipt.notifications)",
         ]
         log("user erased", counts, call.caller, request)
     }

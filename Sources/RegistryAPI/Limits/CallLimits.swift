@@ -57,9 +57,15 @@ public final class CallLimits: Sendable {
         if let limit = limits.perKey, caller.user == nil {
             try take(Name(app: app.number, caller: .key(caller.keyID)), limit)
         }
-        if let limit = limits.perAddress {
-            try take(Name(app: app.number, caller: .address(address.network)), limit)
-        }
+        try admit(from: address, to: app)
+    }
+
+    /// Counts a call against the app's limit for the address.
+    ///
+    /// - Throws: `APIError.tooManyRequests`.
+    func admit(from address: IPAddress, to app: App) throws(APIError) {
+        guard let limit = app.policy.rateLimits.perAddress else { return }
+        try take(Name(app: app.number, caller: .address(address.network)), limit)
     }
 
     private func take(_ name: Name, _ limit: AppPolicy.RateLimit) throws(APIError) {

@@ -29,6 +29,7 @@ extension RegistryService {
             writer.member("events", Int64(receipt.events))
             writer.member("receipts", receipt.receipts)
             writer.member("targets", receipt.targets)
+            writer.member("notifications", Int64(receipt.notifications))
             writer.member("erasedAt", receipt.erasedAt.description)
             writer.member("receiptId", receiptID)
         }

@@ -18,6 +18,7 @@ public enum StatementCatalog {
                 AudienceSessions.named, PostgresAudienceStore.named, AudienceStatements.named,
                 AudienceExplanation.named, KnownValues.named, ExportCopy.named,
             ], sessions: .ordinary),
+        StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named, EndedEpochs.named]),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
         StatementTopic(
             "directory", "Apps and API keys",

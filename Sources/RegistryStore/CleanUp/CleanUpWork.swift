@@ -97,13 +97,18 @@ struct CleanUpWork {
         let ids = batch.rows.map(\.installID)
         let statement = PostgresStatement(
             CleanUpStatements.batch(batch.step), batch.app.rawValue, now, run, ids, batch.rows.map(\.revision))
-        guard batch.step.releasesToken else {
+        guard batch.step.releasesToken || batch.step.endsEpoch else {
             _ = try session.execute(statement)
             return
         }
+        let installIDs = try ids.map { try InstallID($0) }
         try session.withTransaction {
-            _ = try session.execute(HolderStatements.lock(of: ids.map { try InstallID($0) }, in: batch.app))
+            if batch.step.releasesToken {
+                _ = try session.execute(HolderStatements.lock(of: installIDs, in: batch.app))
+            }
             _ = try session.execute(statement)
+            guard batch.step.endsEpoch else { return }
+            for ending in EndedEpochs.statements(of: installIDs, in: batch.app) { _ = try session.execute(ending) }
         }
     }
 

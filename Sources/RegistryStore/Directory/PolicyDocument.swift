@@ -22,6 +22,7 @@ struct PolicyDocument: Codable {
     var perAddress: Limit?
     var smallestGroup: Int?
     var receiptRetention: String?
+    var notificationsMax: Int?
 
     struct Limit: Codable {
         var rate: Double
@@ -48,6 +49,7 @@ struct PolicyDocument: Codable {
         perAddress = draft.rateLimits.perAddress.map { Limit(rate: $0.rate, burst: $0.burst) }
         smallestGroup = draft.smallestGroup
         receiptRetention = draft.receiptRetention?.description
+        notificationsMax = draft.notificationsMax
     }
 
     init(text: String) throws {
@@ -79,6 +81,7 @@ struct PolicyDocument: Codable {
         draft.rateLimits = AppPolicy.RateLimits(perKey: perKey.map(Self.limit), perAddress: perAddress.map(Self.limit))
         draft.smallestGroup = smallestGroup
         draft.receiptRetention = try receiptRetention.map { try ISO8601Duration($0) }
+        draft.notificationsMax = notificationsMax
         return try AppPolicy(draft)
     }
 

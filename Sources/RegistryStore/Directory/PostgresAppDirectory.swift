@@ -74,12 +74,14 @@ public actor PostgresAppDirectory: AppDirectory {
             let results = try await transaction.execute([
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
                 PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
+                PostgresStatement(DirectoryStatements.databaseEpoch),
             ])
             let signingKeys = try SigningKeyStatements.byApp(results[3])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
             for row in results[1] { try Self.read(row, signingKeys, into: &apps, &unusable) }
             return DirectorySnapshot(
-                version: try results[0][0].decode(0), apps: apps, unusable: unusable,
+                version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
+                unusable: unusable,
                 keys: try results[2].map(APIKey.init))
         }
     }
@@ -170,7 +172,8 @@ public actor PostgresAppDirectory: AppDirectory {
 
 enum DirectoryStatements {
     static let named = [
-        NamedStatement("version", version), NamedStatement("apps", apps), NamedStatement("revision", revision),
+        NamedStatement("version", version), NamedStatement("databaseEpoch", databaseEpoch),
+        NamedStatement("apps", apps), NamedStatement("revision", revision),
         NamedStatement("keys", keys), NamedStatement("putApp", putApp), NamedStatement("replacePolicy", replacePolicy),
         NamedStatement("addKey", addKey), NamedStatement("revokeKey", revokeKey),
     ]
@@ -178,6 +181,10 @@ enum DirectoryStatements {
     static let version = PreparedSQL(
         serving: "Every request: reads the version of apps and keys, to validate the cache.",
         "SELECT version FROM directory_version")
+
+    static let databaseEpoch = PreparedSQL(
+        serving: "Every request after a change of apps or keys: reads the database's epoch.",
+        "SELECT epoch FROM change_epoch")
 
     /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
     private static let revisionOfPolicy: PostgresSQL =

@@ -15,14 +15,14 @@ enum RegistrationStatements {
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. The last column is the directory's version at the same moment.
+    /// generation of that registration. Column 14 is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
         """
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version)
+            i.provider, i.credential_issued_at, (SELECT version FROM directory_version), i.epoch
         FROM unnest($2::text[]) AS k (install_id)
         LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
@@ -161,10 +161,11 @@ enum RegistrationStatements {
             SELECT now, greatest($3, (extract(epoch FROM now) * 1000000)::bigint) AS generation
             FROM (SELECT greatest($2, clock_timestamp()) AS now OFFSET 0) AS clock
         ), created AS (
-            INSERT INTO installation AS i (app_id, state, generation, registration_generation, revision, created_at,
-                registered_at, last_seen_at, state_changed_at, snapshot_at, \(sql: CreatedRow.written.names))
-            SELECT $1, 'active', m.generation, m.generation, m.generation, m.now, m.now, m.now, m.now, m.now,
-                \(sql: CreatedRow.written.values)
+            INSERT INTO installation AS i (app_id, state, generation, registration_generation, epoch, revision,
+                created_at, registered_at, last_seen_at, state_changed_at, snapshot_at,
+                \(sql: CreatedRow.written.names))
+            SELECT $1, 'active', m.generation, m.generation, m.generation, m.generation, m.now, m.now, m.now, m.now,
+                m.now, \(sql: CreatedRow.written.values)
             FROM moment m CROSS JOIN \(sql: CreatedRow.columns.unnest(from: 5))
             WHERE \(sql: mayBind)
                 AND NOT EXISTS (
@@ -216,8 +217,9 @@ enum RegistrationStatements {
         """
         UPDATE installation i
         SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
-            generation = k.generation, state_changed_at = k.state_changed_at, revision = i.revision + 1
-        FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS k (install_id, generation, state_changed_at)
+            generation = k.generation, epoch = k.epoch, state_changed_at = k.state_changed_at, revision = i.revision + 1
+        FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::timestamptz[])
+            AS k (install_id, generation, epoch, state_changed_at)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 

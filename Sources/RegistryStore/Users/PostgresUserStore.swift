@@ -61,6 +61,7 @@ public struct PostgresUserStore: UserStore {
             installations: batches.reduce(0) { $0 + $1.installations },
             snapshots: batches.reduce(0) { $0 + $1.snapshots }, events: batches.reduce(0) { $0 + $1.events },
             receipts: batches.reduce(0) { $0 + $1.receipts }, targets: batches.reduce(0) { $0 + $1.targets },
+            notifications: batches.reduce(0) { $0 + $1.notifications },
             erasedAt: batches[0].erasedAt)
     }
 
@@ -223,6 +224,8 @@ private struct ErasureBatch {
         events = stored.map { erasure.event(removing: $0.installation, at: moment.time) }
     }
 
+    private var removed: [InstallID] { stored.map(\.installation.key.installID) }
+
     /// The counted ones first, in the order in which `receipt` reads them.
     var statements: [PostgresStatement] {
         let (app, userID, ids) = (erasure.app, erasure.userID.rawValue, seen.map(\.rawValue))
@@ -233,8 +236,8 @@ private struct ErasureBatch {
             [
                 PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
-            ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
-        return counted + receipts
+            ] + InstallationStatements.delete(removed, in: app).reversed()
+        return counted + EndedEpochs.statements(of: removed, in: app) + receipts
             + [
                 PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
@@ -262,11 +265,16 @@ private struct ErasureBatch {
             installations: stored.count,
             snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
             events: results[1].affectedRows, receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
-            targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) }, erasedAt: moment.time)
+            targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) },
+            notifications: stored.isEmpty ? 0 : results[epochsStart + EndedEpochs.waitingIndex].affectedRows,
+            erasedAt: moment.time)
     }
 
-    /// The results of `receipts` come after those of the counted statements.
+    /// The results of the ended epochs come after those of the counted statements.
+    private var epochsStart: Int { 2 + InstallationStatements.delete(removed, in: erasure.app).count }
+
+    /// The results of `receipts` come after those of the ended epochs.
     private var receiptsStart: Int {
-        2 + InstallationStatements.delete(stored.map(\.installation.key.installID), in: erasure.app).count
+        epochsStart + EndedEpochs.statements(of: removed, in: erasure.app).count
     }
 }

@@ -34,6 +34,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let postgres: PostgresClient
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
+        let notifications: PostgresNotificationStore
         let feedback: PostgresFeedbackStore
         let messages: PostgresMessageStore
         let directory: PostgresAppDirectory
@@ -84,7 +85,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
-                users: PostgresUserStore(resources),
+                users: PostgresUserStore(resources), notifications: PostgresNotificationStore(resources),
                 feedback: PostgresFeedbackStore(resources), messages: PostgresMessageStore(resources),
                 directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
@@ -120,8 +121,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
             preconditionFailure("\(loop.name) is not a loop of this server")
         }
         let service = RegistryService(
-            installations: parts.installations, users: parts.users, feedback: parts.feedback,
-            events: PostgresEventStore(postgres: parts.postgres), messages: parts.messages, audiences: parts.audiences,
+            installations: parts.installations, users: parts.users, notifications: parts.notifications,
+            feedback: parts.feedback, events: PostgresEventStore(postgres: parts.postgres), messages: parts.messages,
+            audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
             links: links, keySets: keySets, limits: limits, receiptKeys: receiptKeys, bodyLimits: bodyLimits,
             apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
@@ -163,6 +165,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.audiencePostgres.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.installations.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.users.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.notifications.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.messages.run() }
                 }

@@ -5,6 +5,7 @@ extension DescribedCalls {
     /// All operations, in an order in which the resources of each one exist.
     static let order = [
         "putApp", "patchApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots",
+        "postNotification", "listNotifications",
         "listHistory", "putMessage",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",

@@ -65,12 +65,13 @@ extension DescribedCalls {
 
     /// Faults that depend on the stored data.
     func refuseByState() async throws {
-        for id in ["getInstallation", "listSnapshots", "listHistory", "logOutInstallation"] {
+        for id in ["getInstallation", "listSnapshots", "listHistory", "logOutInstallation", "listNotifications"] {
             expect(404, try await call(id, path: ["installId": "nobody"]), id)
         }
         let registration = try #require(try body(of: "registerInstallation"))
         let owned = [("X-User-Id", "bob"), ("X-Session-Id", "s-1")]
         expect(201, try await call("registerInstallation", registration, fields: owned), "registration")
+        expect(410, try await call("listNotifications", query: "epoch=another"), "notifications of another epoch")
         expect(404, try await call("deleteInstallation", by: .role(.client)), "another's installation")
         let stale = [("If-Match", "\"1\"")]
         expect(412, try await call("registerInstallation", registration, fields: owned + stale), "stale registration")

@@ -30,6 +30,7 @@ struct DescribedRoutesTests {
         let resources = LoopResources(postgres: postgres, clock: RegistryClock())
         return RegistryAPI.RegistryService(
             installations: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
+            notifications: PostgresNotificationStore(resources),
             feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(postgres: postgres),
             messages: PostgresMessageStore(resources),
             audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),

@@ -38,16 +38,20 @@ public struct Erasure: Sendable {
         public let receipts: Int
         /// Targets of messages that were forgotten.
         public let targets: Int
+        /// Notifications that waited for the user's installations.
+        public let notifications: Int
         public let erasedAt: Timestamp
 
         public init(
-            installations: Int, snapshots: Int, events: Int, receipts: Int = 0, targets: Int = 0, erasedAt: Timestamp
+            installations: Int, snapshots: Int, events: Int, receipts: Int = 0, targets: Int = 0,
+            notifications: Int = 0, erasedAt: Timestamp
         ) {
             self.installations = installations
             self.snapshots = snapshots
             self.events = events
             self.receipts = receipts
             self.targets = targets
+            self.notifications = notifications
             self.erasedAt = erasedAt
         }
     }
