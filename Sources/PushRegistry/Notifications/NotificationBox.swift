@@ -1,8 +1,8 @@
 /// What waits for one installation in its present epoch, and the rules by which a post changes it (fine print 60, 61,
 /// 63, 80, 103).
 ///
-/// A value without I/O: a store loads the boxes that a batch of posts concerns under the locks of their counters, applies
-/// the posts one after another, and writes the changes.
+/// A value without I/O: a store loads the boxes that a batch of posts concerns under the locks of their counters,
+/// applies the posts one after another, and writes the changes.
 public struct NotificationBox: Sendable {
     /// A notification that waits or has expired.
     public struct Waiting: Hashable, Sendable {
@@ -59,13 +59,17 @@ public struct NotificationBox: Sendable {
     /// Gives a post the next number, unless its dedup id is remembered: then it gets the same numbers again and nothing
     /// changes.
     ///
-    /// - Parameter index: of the post in its batch.
-    public mutating func store(_ post: NotificationPost, index: Int, at now: Timestamp) -> IssuedNumber {
+    /// - Parameters:
+    ///   - index: of the post in its batch.
+    ///   - seal: makes the receipt of a new number.
+    public mutating func store<Failure: Error>(
+        _ post: NotificationPost, index: Int, at now: Timestamp, sealing seal: () throws(Failure) -> String? = { nil }
+    ) throws(Failure) -> IssuedNumber {
         if let dedupID = post.dedupID, let known = remembered[dedupID], known.expiresAt > now { return known.issued }
         remove { $0.expiresAt <= now }
         if let collapseID = post.collapseID { remove { $0.collapseID == collapseID } }
         drop(waiting.count + 1 - post.waitingMax)
-        let issued = IssuedNumber(number: last + 1, previous: waiting.last?.number ?? 0)
+        let issued = IssuedNumber(number: last + 1, previous: waiting.last?.number ?? 0, receipt: try seal())
         let new = Waiting(
             number: issued.number, expiresAt: now.advanced(by: post.timeToLive), collapseID: post.collapseID)
         last = new.number

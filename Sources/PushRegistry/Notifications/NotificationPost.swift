@@ -2,8 +2,8 @@
 public struct NotificationPost: Sendable {
     /// The installations to store it for, as far as they are reachable.
     public enum Addressee: Hashable, Sendable {
-        /// One installation. If `ifAt` names another generation than the current one, it is left out: the owner may have
-        /// changed since the sender looked the installation up.
+        /// One installation. If `ifAt` names another generation than the current one, it is left out: the owner may
+        /// have changed since the sender looked the installation up.
         case installation(InstallID, ifAt: Int64?)
         /// All installations of these users. Each user occurs once.
         case users([UserID])
@@ -16,12 +16,14 @@ public struct NotificationPost: Sendable {
     public let timeToLive: ISO8601Duration
     public let collapseID: String?
     public let dedupID: String?
+    /// The message that the notification belongs to, and which counts its installations.
+    public let message: SealedMessage?
     /// How many notifications may wait for one installation.
     public let waitingMax: Int
 
     public init(
         to addressee: Addressee, of app: App, payload: String, timeToLive: ISO8601Duration = standardTimeToLive,
-        collapseID: String? = nil, dedupID: String? = nil
+        collapseID: String? = nil, dedupID: String? = nil, message: SealedMessage? = nil
     ) {
         self.app = app.number
         self.addressee = addressee
@@ -29,6 +31,7 @@ public struct NotificationPost: Sendable {
         self.timeToLive = timeToLive
         self.collapseID = collapseID
         self.dedupID = dedupID
+        self.message = message
         waitingMax = app.policy.notificationsMax
     }
 
@@ -43,6 +46,27 @@ public struct NotificationPost: Sendable {
     public static let standardTimeToLive = ISO8601Duration.days(3)
     /// The longest time that FCM keeps a push.
     public static let timeToLiveMax = ISO8601Duration.days(28)
+}
+
+/// A message with what seals its receipts.
+public struct SealedMessage: Sendable {
+    public let message: Message
+    public let sealer: any ReceiptSealing
+
+    public init(_ message: Message, sealer: any ReceiptSealing) {
+        self.message = message
+        self.sealer = sealer
+    }
+}
+
+/// Seals the receipts of one message.
+public protocol ReceiptSealing: Sendable {
+    /// A new receipt of an installation, which is counted in this cell.
+    ///
+    /// - Throws: `StoreError.failed`.
+    func seal(_ installID: InstallID, in cell: Int64) throws(StoreError) -> String
+
+    func hash(_ installID: InstallID) -> InstallationHash
 }
 
 /// A notification that was stored for one installation, with what the sender needs to push it now.
@@ -61,15 +85,20 @@ public struct NotificationTarget: Sendable {
     public let installID: InstallID
     public let token: Token
     public let keys: WebPushKeys?
-    public let generation: Int64
     public let epoch: Int64
+    public let userID: UserID?
+    /// The row of the roll-up that counts it.
+    public let cell: Int64
 
-    public init(installID: InstallID, token: Token, keys: WebPushKeys?, generation: Int64, epoch: Int64) {
+    public init(
+        installID: InstallID, token: Token, keys: WebPushKeys?, epoch: Int64, userID: UserID?, cell: Int64
+    ) {
         self.installID = installID
         self.token = token
         self.keys = keys
-        self.generation = generation
         self.epoch = epoch
+        self.userID = userID
+        self.cell = cell
     }
 }
 
@@ -78,10 +107,13 @@ public struct IssuedNumber: Hashable, Sendable {
     public let number: Int64
     /// The highest lower number that still waits; 0 if there is none. A client that has not seen it fetches.
     public let previous: Int64
+    /// The receipt to put into the push, if the notification belongs to a message.
+    public let receipt: String?
 
-    public init(number: Int64, previous: Int64) {
+    public init(number: Int64, previous: Int64, receipt: String? = nil) {
         self.number = number
         self.previous = previous
+        self.receipt = receipt
     }
 }
 

@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 import PushRegistry
 
-/// The public names of an epoch of an installation (fine print 61, 64, 107): the text by which clients and pushes name it,
-/// and the key that fetches its notifications. Neither is stored, and neither reveals the generation.
+/// The public names of an epoch of an installation (fine print 61, 64, 107): the text by which clients and pushes name
+/// it, and the key that fetches its notifications. Neither is stored, and neither reveals the generation.
 ///
 /// Both are halves of one HMAC-SHA256 over the database's epoch, the installation and the generation at which the epoch
 /// began. A restored dump is another database, so it begins new epochs. Both name the signing key.
@@ -12,8 +12,8 @@ struct EpochNames {
     let epoch: String
     let deliveryKey: DeliveryKey
 
-    /// A new signing key is used for epochs that begin at least this much later: by then every service has read it, so an
-    /// epoch keeps its names.
+    /// A new signing key is used for epochs that begin at least this much later: by then every service has read it, so
+    /// an epoch keeps its names.
     private static let keyRipeningSeconds: Int64 = 3_600
     private static let purpose = Array("epoch and delivery key".utf8)
     /// 160 bits for the secret, 80 for the name.
@@ -53,8 +53,8 @@ struct EpochNames {
     }
 }
 
-/// The credential of an extension that runs without the user's sign-in: `prd_<key number and secret>`. It does not print;
-/// `text` is only for the response of a registration.
+/// The credential of an extension that runs without the user's sign-in: `prd_<key number and secret>`. It does not
+/// print; `text` is only for the response of a registration.
 struct DeliveryKey {
     private static let prefix = "prd_"
     /// Longer texts are not parsed.

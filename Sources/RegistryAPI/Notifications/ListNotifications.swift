@@ -120,8 +120,8 @@ private struct NotificationReader {
         }
     }
 
-    /// - Throws: 401 for a delivery key of another installation or of an ended epoch, or if the session has expired; 404
-    ///   if the caller may not read the record.
+    /// - Throws: 401 for a delivery key of another installation or of an ended epoch, or if the session has expired;
+    ///   404 if the caller may not read the record.
     func authorized(_ state: NotificationState?) throws -> NotificationState {
         switch proof {
         case .caller(_, let requester):

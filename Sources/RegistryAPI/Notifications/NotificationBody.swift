@@ -9,6 +9,7 @@ struct NotificationBody {
     let timeToLive: ISO8601Duration
     let collapseID: String?
     let dedupID: String?
+    let message: MessageReference?
 
     /// - Throws: every fault of the body.
     init(_ body: [UInt8]) throws {
@@ -19,6 +20,7 @@ struct NotificationBody {
         let timeToLive = root?.timeToLive()
         let collapseID = root?.name("collapseId")
         let dedupID = root?.name("dedupId")
+        let message = root?.value("message")?.text()
         try document.check()
         guard let addressee, let payload else {
             throw StoreError.failed("a notification lacks a value and a fault")
@@ -28,6 +30,7 @@ struct NotificationBody {
         self.timeToLive = timeToLive ?? NotificationPost.standardTimeToLive
         self.collapseID = collapseID
         self.dedupID = dedupID
+        self.message = message.map { MessageReference($0) }
     }
 }
 

@@ -3,7 +3,10 @@
 import HTTPServer
 import HTTPTypes
 import PushRegistry
+import Receipts
 import StrictJSON
+
+extension ReceiptSealer: ReceiptSealing {}
 
 extension RegistryService {
     /// A payload, and 100 users of 128 characters, with room to spare.
@@ -13,9 +16,14 @@ extension RegistryService {
         Route(.post, Self.appPattern + "/notifications", bodyBytesMax: Self.notificationBytesMax) { request in
             let call = try await appCall(request, allowing: [.sender, .service])
             let body = try NotificationBody(request.jsonBody())
+            var message: SealedMessage?
+            if let reference = body.message {
+                let handedOut = try await handedOut(reference, by: call)
+                message = SealedMessage(handedOut.message, sealer: handedOut.sealer)
+            }
             let post = NotificationPost(
                 to: body.addressee, of: call.app, payload: body.payload, timeToLive: body.timeToLive,
-                collapseID: body.collapseID, dedupID: body.dedupID)
+                collapseID: body.collapseID, dedupID: body.dedupID, message: message)
             return .json(try text(of: try await notifications.post(post), in: call))
         }
     }
@@ -51,6 +59,7 @@ extension JSONWriter {
             writer.member("number", posted.issued.number)
             writer.member("previous", posted.issued.previous)
             writer.member("epoch", epoch)
+            if let receipt = posted.issued.receipt { writer.member("receipt", receipt) }
         }
     }
 }

@@ -93,6 +93,10 @@ struct MessageReference: Sendable {
     /// Nil for a text that no message can have as its name.
     let name: MessageName?
 
+    init(_ text: String) {
+        name = try? MessageName(text)
+    }
+
     /// Nil if the member is absent.
     ///
     /// - Throws: 403 for a caller who is no sender: a receipt is for the program that sends the push.

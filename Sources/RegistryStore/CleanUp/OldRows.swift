@@ -62,7 +62,8 @@ struct OldRows {
             table: "notification", rule: "fine print 66", columns: [("install_id", "text"), ("number", "bigint")],
             condition: "t.expires_at <= b.since"),
         OldRows(
-            table: "notification_dedup", rule: "fine print 80", columns: [("install_id", "text"), ("dedup_id", "text")],
+            table: "notification_dedup", rule: "fine print 80",
+            columns: [("install_id", "text"), ("dedup_id", "text")],
             condition: "t.expires_at <= b.since"),
     ]
 

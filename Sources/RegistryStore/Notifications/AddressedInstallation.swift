@@ -11,6 +11,8 @@ struct AddressedInstallation: Sendable {
     let generation: Int64
     let epoch: Int64
     let isReachable: Bool
+    let userID: UserID?
+    let cell: Int64
 
     /// - Parameter row: of `NotificationStatements.ofInstallations` or `.ofUsers`, behind the addressee.
     init(_ row: PostgresRow) throws {
@@ -23,16 +25,19 @@ struct AddressedInstallation: Sendable {
         keys = if let p256dh, let auth { try WebPushKeys(p256dh: p256dh, auth: auth) } else { nil }
         (generation, epoch) = (try reader.next(), try reader.next())
         let reachability = Reachability(
-            state: try reader.nextLabel(), sessionExpiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init),
+            state: try reader.nextLabel(),
+            sessionExpiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init),
             authorization: PackedSettings.decode(try reader.next()).authorizationStatus, provider: provider)
         isReachable = reachability.obstacles(at: try reader.nextTimestamp()).isEmpty
+        userID = try reader.next(String?.self).map { try UserID($0) }
+        cell = try reader.next()
     }
 
     /// Nil if a push would not reach the installation.
     var target: NotificationTarget? {
         guard isReachable, let token else { return nil }
         return NotificationTarget(
-            installID: installID, token: token, keys: keys, generation: generation, epoch: epoch)
+            installID: installID, token: token, keys: keys, epoch: epoch, userID: userID, cell: cell)
     }
 }
 

@@ -19,7 +19,7 @@ enum NotificationStatements {
     /// Of an `AddressedInstallation`.
     private static let addressed: PostgresSQL = """
         i.install_id, i.provider::text, i.token, i.p256dh, i.auth, i.generation, i.epoch, i.state::text, \
-        i.session_expires_at, i.settings, statement_timestamp()
+        i.session_expires_at, i.settings, statement_timestamp(), i.user_id, i.cell
         """
 
     static let ofInstallations = PreparedSQL(
@@ -98,7 +98,7 @@ enum NotificationStatements {
     static let remembered = PreparedSQL(
         serving: "POST …/notifications (fine print 80): reads the numbers of earlier posts with the same dedup id.",
         """
-        SELECT d.install_id, d.dedup_id, d.number, d.previous, d.expires_at
+        SELECT d.install_id, d.dedup_id, d.number, d.previous, d.receipt, d.expires_at
         FROM unnest($2::text[], $3::text[]) AS k (install_id, dedup_id)
         JOIN notification_dedup d ON d.app_id = $1 AND d.install_id = k.install_id AND d.dedup_id = k.dedup_id
         """)
@@ -133,11 +133,12 @@ enum NotificationStatements {
     static let remember = PreparedSQL(
         serving: "POST …/notifications (fine print 80): remembers the numbers of posts with a dedup id.",
         """
-        INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, expires_at)
+        INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, receipt, expires_at)
         SELECT $1, k.*
-        FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::timestamptz[]) AS k
+        FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k
         ON CONFLICT (app_id, install_id, dedup_id) DO UPDATE
-            SET number = excluded.number, previous = excluded.previous, expires_at = excluded.expires_at
+            SET number = excluded.number, previous = excluded.previous, receipt = excluded.receipt,
+                expires_at = excluded.expires_at
         """)
 
     // MARK: Fetches
@@ -164,7 +165,7 @@ enum NotificationStatements {
         LEFT JOIN notification_counter c ON c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = i.epoch
         """)
 
-    /// Up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`, none of them an array.
+    /// Up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none is an array.
     /// A row without a number if there are none, and no row if the epoch has ended.
     static let page = PreparedSQL(
         serving: "GET …/installations/{installId}/notifications: reads a page, of one moment.",

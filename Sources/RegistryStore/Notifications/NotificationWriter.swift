@@ -61,10 +61,17 @@ struct NotificationWriter: Sendable {
         guard !boxes.isEmpty else { return targets.map { $0.map { _ in [] }.mapError { $0 } } }
         let results = try await transaction.execute(boxes.reads(in: app))
         try boxes.load(results, clock)
-        let outcomes = targets.enumerated().map { index, targets in
-            targets.map { boxes.store(posts[index], index: index, for: $0) }.mapError { $0 as any Error }
+        let outcomes = try targets.enumerated().map { index, targets -> Result<[PostedNotification], any Error> in
+            switch targets {
+            case .success(let targets): .success(try boxes.store(posts[index], index: index, for: targets))
+            case .failure(let refusal): .failure(refusal)
+            }
         }
-        try await transaction.commit(after: boxes.writes(of: posts, in: app))
+        var last = boxes.writes(of: posts, in: app)
+        for write in boxes.targets(of: posts, in: app) {
+            if let statement = try await write.run(transaction) { last.append(statement) }
+        }
+        try await transaction.commit(after: last)
         meters.posted(boxes)
         return outcomes
     }
@@ -77,6 +84,8 @@ struct LockedBoxes {
     private let dedups: [(installID: InstallID, dedupID: String)]
     private var boxes: [InstallID: NotificationBox] = [:]
     private var now = Timestamp(microseconds: 0)
+    /// The new notifications of posts that belong to a message.
+    private var handedOut: [(post: Int, target: NotificationTarget)] = []
     /// Notifications that got a number that an earlier post had got.
     private(set) var repeated = 0
 
@@ -112,7 +121,8 @@ struct LockedBoxes {
         guard !dedups.isEmpty else { return reads }
         return reads + [
             PostgresStatement(
-                NotificationStatements.remembered, app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID))
+                NotificationStatements.remembered, app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID)
+            )
         ]
     }
 
@@ -131,8 +141,9 @@ struct LockedBoxes {
         var remembered: [String: [String: NotificationBox.Remembered]] = [:]
         for row in dedups.isEmpty ? [] : Array(results[5]) {
             remembered[try row.decode(0), default: [:]][try row.decode(1)] = NotificationBox.Remembered(
-                IssuedNumber(number: try row.decode(2), previous: try row.decode(3)),
-                expiresAt: Timestamp(try row.decode(4, as: PostgresTimestamp.self)))
+                IssuedNumber(
+                    number: try row.decode(2), previous: try row.decode(3), receipt: try row.decode(4)),
+                expiresAt: Timestamp(try row.decode(5, as: PostgresTimestamp.self)))
         }
         for row in results[2] {
             let id = try row.decode(0, as: String.self)
@@ -144,16 +155,40 @@ struct LockedBoxes {
 
     // MARK: Writing
 
+    /// - Throws: `StoreError.failed` if a receipt cannot be sealed.
     mutating func store(
         _ post: NotificationPost, index: Int, for targets: [NotificationTarget]
-    ) -> [PostedNotification] {
-        targets.compactMap { target in
-            guard let last = boxes[target.installID]?.last,
-                let issued = boxes[target.installID]?.store(post, index: index, at: now)
-            else { return nil }
-            if issued.number <= last { repeated += 1 }
-            return PostedNotification(target: target, issued: issued)
+    ) throws(StoreError) -> [PostedNotification] {
+        var posted: [PostedNotification] = []
+        for target in targets {
+            guard let last = boxes[target.installID]?.last else { continue }
+            let issued = try boxes[target.installID]?.store(post, index: index, at: now) { () throws(StoreError) in
+                try post.message?.sealer.seal(target.installID, in: target.cell)
+            }
+            guard let issued else { continue }
+            if issued.number <= last {
+                repeated += 1
+            } else if post.message != nil {
+                handedOut.append((index, target))
+            }
+            posted.append(PostedNotification(target: target, issued: issued))
         }
+        return posted
+    }
+
+    /// Counts the installations of messages, a write for each message, in the order of their numbers.
+    func targets(of posts: [NotificationPost], in app: AppNumber) -> [TargetWrite] {
+        Dictionary(grouping: handedOut) { posts[$0.post].message?.message.number.rawValue ?? 0 }
+            .sorted { $0.key < $1.key }
+            .compactMap { _, parts in
+                guard let message = posts[parts[0].post].message else { return nil }
+                let targets = parts.map { part in
+                    MessageTarget(
+                        installation: message.sealer.hash(part.target.installID), cell: part.target.cell,
+                        installID: part.target.installID.rawValue, userID: part.target.userID?.rawValue)
+                }
+                return TargetWrite(targets, for: message.message, of: app, at: now)
+            }
     }
 
     func writes(of posts: [NotificationPost], in app: AppNumber) -> [PostgresStatement] {
@@ -182,7 +217,7 @@ struct LockedBoxes {
                 : PostgresStatement(
                     NotificationStatements.remember, app.rawValue, remembered.map(\.0), remembered.map(\.1),
                     remembered.map(\.2.issued.number), remembered.map(\.2.issued.previous),
-                    remembered.map(\.2.expiresAt.postgres)),
+                    remembered.map(\.2.issued.receipt), remembered.map(\.2.expiresAt.postgres)),
         ].compactMap(\.self)
     }
 }

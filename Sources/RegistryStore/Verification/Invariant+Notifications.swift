@@ -22,7 +22,8 @@ extension Invariant {
                 SELECT FROM notification_counter c WHERE c.app_id = w.app_id AND c.install_id = w.install_id)
             """),
         Invariant(
-            "notification-number", "61", "a number was given out before; what was acknowledged or dropped does not wait",
+            "notification-number", "61",
+            "a number was given out before; what was acknowledged or dropped does not wait",
             """
             SELECT n.app_id || '/' || n.install_id || ' number ' || n.number
             FROM notification n JOIN notification_counter c USING (app_id, install_id)

@@ -57,7 +57,8 @@ enum MetricDescriptions {
                 help: "Posts of notifications refused: the queue was full, or the wait too long."),
             MetricDescription(
                 prefix: "notification_fetch_batch_size",
-                help: "Fetches of notifications that shared a round trip, by stage: lookUp or write (acknowledgements).",
+                help:
+                    "Fetches of notifications that shared a round trip, by stage: lookUp or write (acknowledgements).",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "notification_fetch_batch_splits_total",

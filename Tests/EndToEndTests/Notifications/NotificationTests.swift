@@ -9,7 +9,8 @@ extension EndToEnd {
             try await app.phone("one", as: "alice")
             try await app.phone("two", as: "alice")
             try await app.phone(
-                "silent", RegistrationBody.make("silent", settings: RegistrationBody.settings(authorizationStatus: "denied")),
+                "silent",
+                RegistrationBody.make("silent", settings: RegistrationBody.settings(authorizationStatus: "denied")),
                 as: "alice")
             let response = try await app.post(to: ["userId": "alice"])
             #expect(response.status == 200)
@@ -163,7 +164,8 @@ extension EndToEnd {
             for (body, pointers) in bodies {
                 let response = try await app.send("POST", "/notifications", body, by: .role(.sender))
                 #expect(response.status == 400)
-                #expect(Set(response.json["errors"].array.compactMap { $0["pointer"].string }) == Set(pointers), "\(body)")
+                #expect(
+                    Set(response.json["errors"].array.compactMap { $0["pointer"].string }) == Set(pointers), "\(body)")
             }
         }
 

@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -72,6 +73,7 @@ extension DescribedCalls {
         let owned = [("X-User-Id", "bob"), ("X-Session-Id", "s-1")]
         expect(201, try await call("registerInstallation", registration, fields: owned), "registration")
         expect(410, try await call("listNotifications", query: "epoch=another"), "notifications of another epoch")
+        try await refuseNotificationOfExpiredMessage()
         expect(404, try await call("deleteInstallation", by: .role(.client)), "another's installation")
         let stale = [("If-Match", "\"1\"")]
         expect(412, try await call("registerInstallation", registration, fields: owned + stale), "stale registration")
@@ -86,6 +88,19 @@ extension DescribedCalls {
             let response = try await call(id, try body(of: id), query: "after=\(elsewhere)")
             expect(410, response, "\(id) from a cursor of another database")
         }
+    }
+
+    private func refuseNotificationOfExpiredMessage() async throws {
+        let sender = RegistryApp.Credential.role(.sender)
+        let message = try await call("putMessage", [:], path: ["message": "expired"], by: sender)
+        expect(201, message, "message")
+        _ = try await app.database.rows(
+            """
+            UPDATE message SET created_at = created_at - interval '8 days', expires_at = expires_at - interval '8 days'
+            WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
+            """)
+        let post: JSON = ["to": ["userId": "alice"], "payload": 1, "message": "expired"]
+        expect(409, try await call("postNotification", post, by: sender), "notification of an expired message")
     }
 
     func refuseInAdministrationAndAudiences() async throws {

@@ -10,7 +10,8 @@ extension NotificationPost {
         draft.notificationsMax = waitingMax
         guard let policy = try? AppPolicy(draft) else { preconditionFailure("a test's policy is valid") }
         return NotificationPost(
-            to: .installation(.make("phone"), ifAt: nil), of: App(number: AppNumber(1), id: App.make().id, policy: policy),
+            to: .installation(.make("phone"), ifAt: nil),
+            of: App(number: AppNumber(1), id: App.make().id, policy: policy),
             payload: "{}", timeToLive: ISO8601Duration(seconds: seconds), collapseID: collapseID, dedupID: dedupID)
     }
 }

@@ -59,7 +59,8 @@ struct EpochTests {
     @Test(arguments: [true, false]) func logout_endsTheEpoch(_ keepsAnonymous: Bool) throws {
         let phone = try #require(try registered(.make(owner: .make("alice")))[.make("phone")])
         let logout = Logout(
-            key: phone.key, requester: .service, keepsAnonymous: keepsAnonymous, precondition: nil, actor: "service:test")
+            key: phone.key, requester: .service, keepsAnonymous: keepsAnonymous, precondition: nil,
+            actor: "service:test")
         let after = try #require(try logout.decision(on: phone, at: .at(200)).after)
         #expect(after.epoch == after.generation && after.epoch > phone.epoch)
         let again = try registered(.make(owner: .make("alice")), from: [after])[.make("phone")]
