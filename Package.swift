@@ -74,13 +74,15 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "StrictJSON", crypto,
-                cryptoExtras, httpTypes, logging, metrics,
+                "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "Receipts", "StrictJSON",
+                crypto, cryptoExtras, httpTypes, logging, metrics,
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
+        module("Receipts", ["ByteText", "PushRegistry", crypto]),
         module("HTTPFetch", ["CCurl"]),
-        module("RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", collections, crypto, metrics]),
+        module(
+            "RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
         module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
@@ -92,6 +94,8 @@ let package = Package(
                 .embedInCode("0004_create_rollup.sql"),
                 .embedInCode("0005_create_cleanup.sql"),
                 .embedInCode("0006_create_api_key_use.sql"),
+                .embedInCode("0008_create_messages.sql"),
+                .embedInCode("0009_create_notifications.sql"),
             ],
             swiftSettings: strict),
 
@@ -100,8 +104,9 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
+                "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI",
+                "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
+                argumentParser, coreMetrics,
                 logging,
                 serviceLifecycle,
                 unixSignals,
@@ -117,8 +122,8 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "RegistryStore", "RegistryTestSupport", "HTTPServer", "StrictJSON", "COpenSSL", argumentParser,
-                httpTypes, logging, subprocess,
+                "Receipts", "RegistryStore", "RegistryTestSupport", "HTTPServer", "StrictJSON", "COpenSSL",
+                argumentParser, httpTypes, logging, subprocess,
             ],
             // A package of its own, which the benchmark writes out and builds when it is asked to.
             resources: [
@@ -145,11 +150,12 @@ let package = Package(
         tests(
             "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
+        tests("ReceiptsTests", ["ByteText", "PushRegistry", "Receipts"]),
         tests(
             "RegistryAPITests",
             [
                 "ByteText", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument",
-                "PostgresClient", "PushRegistry", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
+                "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
             ]),
         tests(
             "CommandTests",
@@ -165,7 +171,7 @@ let package = Package(
             "RegistryStoreTests",
             [
                 "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
-                "SeededRandom", crypto,
+                "Receipts", "SeededRandom", crypto,
                 logging,
             ]),
         // It runs the built command.

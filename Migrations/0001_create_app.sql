@@ -34,6 +34,18 @@ CREATE TABLE api_key (
 );
 CREATE INDEX api_key_app ON api_key (app_id);
 
+-- The keys by which the service signs what it hands out and reads back later, such as receipts. Another key is derived
+-- from them for each purpose. The newest one signs; the older ones verify until the last value that they signed has
+-- expired. They never leave the service.
+CREATE TABLE app_signing_key (
+    app_id integer NOT NULL REFERENCES app,
+    number smallint NOT NULL CHECK (number > 0),
+    key bytea NOT NULL
+        DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, number)
+);
+
 -- The version of apps and keys. A cache with another version is out of date. It is one row, so changes are serialised,
 -- and a reader that sees a version sees every change up to it. A sequence would not guarantee that.
 CREATE TABLE directory_version (
@@ -52,6 +64,17 @@ CREATE TRIGGER app_changed AFTER INSERT OR UPDATE OR DELETE ON app
     FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
 CREATE TRIGGER api_key_changed AFTER INSERT OR UPDATE OR DELETE ON api_key
     FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
+CREATE TRIGGER app_signing_key_changed AFTER INSERT OR UPDATE OR DELETE ON app_signing_key
+    FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
+
+-- Every app has a signing key from its beginning, whoever creates it.
+CREATE FUNCTION create_first_signing_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO app_signing_key (app_id, number) VALUES (NEW.id, 1);
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER app_created AFTER INSERT ON app FOR EACH ROW EXECUTE FUNCTION create_first_signing_key();
 
 -- A saved filter.
 CREATE TABLE segment (

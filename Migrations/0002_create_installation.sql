@@ -29,6 +29,8 @@ CREATE TABLE installation (
     -- The generation after the last registration. A provider's verdict counts if it is about this generation or a later
     -- one.
     registration_generation bigint NOT NULL,
+    -- The generation at which the present epoch of notifications began. It changes with the owner.
+    epoch bigint NOT NULL,
     -- Grows by one with each update of the row. A writer that has read the row without a lock compares it.
     revision bigint NOT NULL,
     probably_replaced_by text COLLATE "C",

@@ -112,6 +112,8 @@ BEGIN
     VALUES (left(md5(gen_random_uuid()::text), 16), database_identity())
     ON CONFLICT (singleton) DO UPDATE SET epoch = excluded.epoch, identity = excluded.identity;
     DELETE FROM dropped_history;
+    -- Services cache the epoch beside the apps.
+    UPDATE directory_version SET version = version + 1;
     RETURN true;
 END
 $$;

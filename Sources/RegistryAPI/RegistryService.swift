@@ -3,13 +3,16 @@ import HTTPTypes
 import HTTPWire
 import Logging
 import PushRegistry
+import Receipts
 
 /// The HTTP API of the registry. Each event loop has one; each endpoint has its own file.
 public struct RegistryService: Sendable {
     let installations: any InstallationStore
     let users: any UserStore
+    let notifications: any NotificationStore
     let feedback: any FeedbackStore
     let events: any EventStore
+    let messages: any MessageStore
     let audiences: any AudienceStore
     let segments: any SegmentStore
     let directory: any AppDirectory
@@ -19,6 +22,7 @@ public struct RegistryService: Sendable {
     let metrics: @Sendable () -> [UInt8]
     let keySets: ProviderKeySets
     let limits: CallLimits
+    let receiptKeys: ReceiptKeys
     let bodyLimits: BodyLimits
     let apiDescription: APIDescription
     let errorPage: ErrorPage
@@ -30,19 +34,23 @@ public struct RegistryService: Sendable {
     /// - Parameters:
     ///   - keySets: shared by all event loops.
     ///   - limits: shared by all event loops.
+    ///   - receiptKeys: shared by all event loops.
     ///   - readiness: for `GET /readyz`.
     ///   - metrics: returns the text of `GET /metrics`.
     public init(
-        installations: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
-        audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(),
+        installations: any InstallationStore, users: any UserStore, notifications: any NotificationStore,
+        feedback: any FeedbackStore, events: any EventStore, messages: any MessageStore, audiences: any AudienceStore,
+        segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
+        keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys, bodyLimits: BodyLimits = BodyLimits(),
         apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
         metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
         self.installations = installations
         self.users = users
+        self.notifications = notifications
         self.feedback = feedback
         self.events = events
+        self.messages = messages
         self.audiences = audiences
         self.segments = segments
         self.directory = directory
@@ -51,6 +59,7 @@ public struct RegistryService: Sendable {
         self.readiness = readiness
         self.keySets = keySets
         self.limits = limits
+        self.receiptKeys = receiptKeys
         self.bodyLimits = bodyLimits
         self.apiDescription = apiDescription
         self.errorPage = errorPage
@@ -61,8 +70,9 @@ public struct RegistryService: Sendable {
 
     /// The routes with their middleware: admission, errors, CORS and cache control.
     public func application(observer: (any RequestObserver)?) -> Application {
-        let wrapped = routes.map {
-            $0.admitting(admit).wrapped(in: [renderErrors])
+        let wrapped = routes.map { route in
+            // Receipts need no credential.
+            (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: [renderErrors])
         }
         return Application(
             router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached)), observer: observer,
@@ -96,9 +106,11 @@ public struct RegistryService: Sendable {
         [
             putInstallation, getInstallation, deleteInstallation, listSnapshots,
             logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
-            postFeedback, listHistory, listTokenHistory, listChanges,
+            postNotification, listNotifications, postFeedback, listHistory, listTokenHistory, listChanges,
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
+            putMessage, getMessage, listMessages, breakDownMessage, getTimeline, listUndelivered, postAccepted,
+            postReceipts,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText, describeAPI, describeErrors,
         ]

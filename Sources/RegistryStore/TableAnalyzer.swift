@@ -44,7 +44,7 @@ enum TableAnalyzerStatements {
         """
         SELECT oid::regclass::text FROM pg_class
         WHERE oid = ANY ('{installation, token_holder, installation_owner, session, user_guard, installation_logout,
-                rollup_cell, rollup_text}'::regclass[])
+                rollup_cell, rollup_text, notification_counter, notification, notification_dedup}'::regclass[])
             AND relpages < 1000 AND pg_has_role(relowner, 'USAGE')
             AND pg_relation_size(oid) >= (2 * relpages + 8) * current_setting('block_size')::bigint
         """)

@@ -70,6 +70,7 @@ struct AllCommand: AsyncParsableCommand {
             ),
             ("import", try ImportCommand.parse(shared + rounds + ["--count", "\(fleet / 10)"])),
             ("export", try ExportCommand.parse(shared + rounds + ["--count", "\(fleet / 5)"])),
+            ("messages", try MessagesBenchmarkCommand.parse(shared + rounds + ["--count", "\(fleet / 10)"])),
             ("audiences", try AudiencesCommand.parse(shared + ["--counts", "\(fleet / 10)", "\(fleet)"])),
             (
                 "the night job",

@@ -56,7 +56,86 @@ struct VerifierTests {
         }
     }
 
-    private static let damages = [
+    private static let damages = registryDamages + messageDamages
+
+    /// A message with one receipt in the sums and one in the changes.
+    fileprivate static let message: [PostgresStatement] = [
+        """
+        INSERT INTO message (app_id, number, name, labels, created_at, expires_at, receipts_until, is_recorded)
+        SELECT id, message_number(now()), 'm', '[]', now(), now() + interval '1 day', now() + interval '1 day', true
+        FROM app
+        """,
+        """
+        INSERT INTO receipt (app_id, message, installation, events, added, cell, install_id, handed_out_at)
+        SELECT app_id, number, i, 25, 24, 1, 'a', now() FROM message, generate_series(1, 2) AS i
+        """,
+        "INSERT INTO message_sum SELECT app_id, number, 1, 1, 0, 0, 1, 1, 0 FROM message",
+        "INSERT INTO message_minute SELECT app_id, number, now(), 1, 1, 0 FROM message",
+        """
+        INSERT INTO message_delta
+            (app_id, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
+        SELECT app_id, number, 1, now(), 1, 0, 0, 1, 1, 0 FROM message
+        """,
+    ]
+
+    private static let messageDamages = [
+        Damage(
+            ["receipt-events"], "UPDATE receipt SET added = 32 WHERE installation = 1",
+            undone: "UPDATE receipt SET added = 24 WHERE installation = 1"),
+        Damage(
+            ["receipt-target"], "UPDATE receipt SET handed_out_at = NULL WHERE installation = 1",
+            undone: "UPDATE receipt SET handed_out_at = now() WHERE installation = 1"),
+        Damage(
+            ["message-sums"], "UPDATE message_delta SET opened = 2", undone: "UPDATE message_delta SET opened = 1"),
+        Damage(
+            ["message-sums"], "UPDATE receipt SET events = 9, added = 8 WHERE installation = 1",
+            undone: "UPDATE receipt SET events = 25, added = 24 WHERE installation = 1"),
+        Damage(
+            ["message-minutes"], "UPDATE message_minute SET delivered = 3",
+            undone: "UPDATE message_minute SET delivered = 1"),
+        Damage(
+            ["receipt-partitions"],
+            """
+            DO $$ BEGIN EXECUTE 'ALTER TABLE receipt DETACH PARTITION receipt_'
+                || to_char(date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days', 'YYYY_MM_DD'); END $$
+            """,
+            undone: """
+                DO $$ BEGIN
+                    EXECUTE 'DROP TABLE receipt_'
+                        || to_char(date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days', 'YYYY_MM_DD');
+                    PERFORM make_message_partition(parent, first_day, end_day) FROM missing_message_partitions('7 days');
+                END $$
+                """),
+        Damage(
+            ["signing-key"], "DELETE FROM app_signing_key",
+            undone: "INSERT INTO app_signing_key (app_id, number) SELECT id, 1 FROM app"),
+    ]
+
+    /// Three numbers were given out; two were dropped, of which one was acknowledged.
+    private static func counter(epoch: PostgresSQL) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
+            SELECT app_id, install_id, \(sql: epoch), 3, 1, 2 FROM installation WHERE install_id = 'd'
+            """)
+    }
+
+    /// - Parameter source: `counted` to add a counter, too.
+    private static func notification(number: Int64, in source: PostgresSQL) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH counted AS (
+                INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
+                SELECT app_id, install_id, epoch, 3, 1, 2 FROM installation
+                WHERE install_id = 'd' AND \(literal: source.text) = 'counted'
+                RETURNING app_id, install_id)
+            INSERT INTO notification (app_id, install_id, number, payload, posted_at, expires_at)
+            SELECT app_id, install_id, \(number), '1', now(), now() + interval '1 day' FROM \(sql: source)
+            WHERE install_id = 'd'
+            """)
+    }
+
+    private static let registryDamages = [
         Damage(
             ["token-digest"], "UPDATE installation SET token = token || 'ff' WHERE install_id = 'b'",
             undone: "UPDATE installation SET token = left(token, -2) WHERE install_id = 'b'"),
@@ -82,6 +161,30 @@ struct VerifierTests {
         Damage(
             ["times"], "UPDATE installation SET snapshot_at = snapshot_at + interval '1 hour' WHERE install_id = 'd'",
             undone: "UPDATE installation SET snapshot_at = snapshot_at - interval '1 hour' WHERE install_id = 'd'"),
+        Damage(
+            ["generation"], "UPDATE installation SET epoch = generation + 1 WHERE install_id = 'd'",
+            undone: "UPDATE installation SET epoch = generation WHERE install_id = 'd'"),
+        Damage(
+            ["notification-epoch"], counter(epoch: "epoch - 1"), undone: "DELETE FROM notification_counter"),
+        Damage(
+            ["notification-counter"], notification(number: 3, in: "installation"), undone: "DELETE FROM notification"),
+        Damage(
+            ["notification-number"], notification(number: 2, in: "counted"),
+            undone: """
+                WITH gone AS (DELETE FROM notification) DELETE FROM notification_counter
+                """),
+        Damage(
+            ["notification-number"], notification(number: 4, in: "counted"),
+            undone: """
+                WITH gone AS (DELETE FROM notification) DELETE FROM notification_counter
+                """),
+        Damage(
+            ["notification-counter"],
+            """
+            INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, expires_at)
+            SELECT app_id, install_id, 'x', 1, 0, now() FROM installation WHERE install_id = 'd'
+            """,
+            undone: "DELETE FROM notification_dedup"),
         Damage(
             ["generation"], "UPDATE installation SET revision = -revision WHERE install_id = 'b'",
             undone: "UPDATE installation SET revision = -revision WHERE install_id = 'b'"),
@@ -228,6 +331,7 @@ extension TestStores {
         try await register("b", token: "aaaaaaaaaaaaaaab", as: "bob", keychain: "k")
         try await register("eventless", token: "eeeeeeeeeeeeeeee")
         _ = try await sql("DELETE FROM token_event WHERE install_id = 'eventless'")
+        for statement in VerifierTests.message { _ = try await sql(statement) }
         try await waitTwoDays()
     }
 

@@ -17,7 +17,13 @@ public struct CrossOriginSharing: Sendable {
     /// access.
     public var preflightAgeMax: Duration = .seconds(600)
 
-    private let allowsOrigin: @Sendable (_ origin: String, ServerRequest) async -> Bool
+    /// Nil if pages of every origin may make all requests.
+    private let allowsOrigin: (@Sendable (_ origin: String, ServerRequest) async -> Bool)?
+
+    /// Pages of every origin may make all requests.
+    public init() {
+        allowsOrigin = nil
+    }
 
     /// - Parameter allowsOrigin: whether pages of this origin may make this request. It is called before
     ///   authentication.
@@ -38,7 +44,8 @@ extension CrossOriginSharing {
     /// If the origin is not allowed, this is the response to any OPTIONS request: it does not reveal why.
     private func preflight(_ pattern: String, _ allow: String) -> Route {
         Route(.options, pattern) { request in
-            var response = ServerResponse(.noContent, fields: [.allow: allow, .vary: HTTPField.Name.origin.rawName])
+            var response = ServerResponse(.noContent, fields: [.allow: allow])
+            if allowsOrigin != nil { response.fields.vary(by: HTTPField.Name.origin.rawName) }
             guard request.head.contains(.accessControlRequestMethod), let origin = await allowedOrigin(request) else {
                 return response
             }
@@ -51,6 +58,7 @@ extension CrossOriginSharing {
     }
 
     private func allowedOrigin(_ request: ServerRequest) async -> String? {
+        guard let allowsOrigin else { return "*" }
         guard let origin = request.head[.origin], await allowsOrigin(origin, request) else { return nil }
         return origin
     }
@@ -79,7 +87,7 @@ extension CrossOriginSharing {
 
     private func add(_ origin: String?, to fields: inout HTTPFields, _ request: ServerRequest) {
         // Caches keep responses to GET and HEAD only, so other methods get `Vary` only if a page asked.
-        if origin != nil || request.method == .get || request.method == .head {
+        if allowsOrigin != nil, origin != nil || request.method == .get || request.method == .head {
             fields.vary(by: HTTPField.Name.origin.rawName)
         }
         guard let origin else { return }

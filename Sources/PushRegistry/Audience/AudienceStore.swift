@@ -120,13 +120,21 @@ public struct AudiencePage: Sendable {
         public let token: Token?
         public let keys: WebPushKeys?
         public let generation: Int64
+        /// The number of its cell in the roll-up.
+        public let cell: Int64
+        public let userID: String?
 
-        public init(installID: InstallID, provider: String, token: Token?, keys: WebPushKeys?, generation: Int64) {
+        public init(
+            installID: InstallID, provider: String, token: Token?, keys: WebPushKeys?, generation: Int64, cell: Int64,
+            userID: String?
+        ) {
             self.installID = installID
             self.provider = provider
             self.token = token
             self.keys = keys
             self.generation = generation
+            self.cell = cell
+            self.userID = userID
         }
     }
 

@@ -6,6 +6,8 @@ public enum ExportColumn: Hashable, Sendable {
     case keychainID, vendorID, languages, sessionID, sessionExpiresAt
     /// The keys of a Web Push subscription.
     case p256dh, auth
+    /// The number of the installation's cell in the roll-up.
+    case cell
 
     /// The format of a column's cells.
     public enum Kind: Hashable, Sendable {
@@ -25,7 +27,7 @@ public enum ExportColumn: Hashable, Sendable {
 
     public var kind: Kind {
         switch self {
-        case .generation, .field(.utcOffset): .integer
+        case .generation, .cell, .field(.utcOffset): .integer
         case .field(.providesAppNotificationSettings): .flag
         case .field(.lastSeenAt), .field(.createdAt), .sessionExpiresAt: .time
         case .languages: .json

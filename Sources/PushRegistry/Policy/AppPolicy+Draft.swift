@@ -15,6 +15,9 @@ extension AppPolicy {
         public var sessionExpiryClaim: String?
         public var allowsIncompleteTokens: Bool?
         public var rateLimits = RateLimits()
+        public var smallestGroup: Int?
+        public var receiptRetention: ISO8601Duration?
+        public var notificationsMax: Int?
 
         public init() {}
 
@@ -39,7 +42,7 @@ extension AppPolicy {
 extension AppPolicy.Draft {
     /// Members that contradict each other or cannot work.
     public var faults: [AppPolicy.Fault] {
-        intervalFaults + originFaults + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
+        intervalFaults + originFaults + messageFaults + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
             + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
     }
 
@@ -61,6 +64,20 @@ extension AppPolicy.Draft {
                 pointer: "/allowedOrigins/\($0.offset)", code: "invalid-origin",
                 detail: "This must be an origin such as https://app.example.com, or *.")
         }
+    }
+
+    private var messageFaults: [AppPolicy.Fault] {
+        var faults: [AppPolicy.Fault] = []
+        if let smallestGroup, smallestGroup < 1 {
+            faults.append(.init(pointer: "/smallestGroup", code: "out-of-range", detail: "This must be at least 1."))
+        }
+        if let receiptRetention, receiptRetention.seconds == 0 || receiptRetention > AppPolicy.receiptRetentionMax {
+            faults.append(
+                .init(
+                    pointer: "/receiptRetention", code: "out-of-range",
+                    detail: "This must be above 0 and at most \(AppPolicy.receiptRetentionMax)."))
+        }
+        return faults
     }
 
     private func limitFaults(_ limit: AppPolicy.RateLimit?, at pointer: String) -> [AppPolicy.Fault] {

@@ -46,6 +46,16 @@ public struct AppPolicy: Hashable, Sendable {
     /// Whether JWTs without `exp`, or with neither `iat` nor `sid`, are accepted. The latter survive every logout.
     public var allowsIncompleteTokens: Bool { draft.allowsIncompleteTokens ?? false }
     public var rateLimits: RateLimits { draft.rateLimits }
+    /// Marketing does not see groups of a message with fewer targeted installations.
+    public var smallestGroup: Int { draft.smallestGroup ?? 1 }
+    /// How long single receipts are kept. No receipt of a message is valid for longer.
+    public var receiptRetention: ISO8601Duration { draft.receiptRetention ?? .days(30) }
+    /// As long as the sums of messages are kept.
+    public static let receiptRetentionMax = ISO8601Duration.days(400)
+    /// How many notifications may wait for one installation.
+    public var notificationsMax: Int { draft.notificationsMax ?? 100 }
+    /// A post reads all that waits for an installation.
+    public static let notificationsMaxRange: ClosedRange<Int64> = 1...1_000
 
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {

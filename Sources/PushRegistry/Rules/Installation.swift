@@ -13,6 +13,9 @@ public struct Installation: Hashable, Sendable {
     public var generation: Int64
     /// The generation after the last registration.
     public var registrationGeneration: Int64
+    /// The generation at which the present epoch of notifications began. Nobody can fetch what was posted in an earlier
+    /// one. Generations never repeat, so no epoch comes back.
+    public var epoch: Int64
     public var probablyReplacedBy: InstallID?
     public let createdAt: Timestamp
     /// When a registration last changed token, owner, session or state.
@@ -26,7 +29,7 @@ public struct Installation: Hashable, Sendable {
     public init(
         key: InstallationKey, provider: Provider, tokenSHA256: [UInt8]?, keys: WebPushKeys?, owner: Owner?,
         credentialIssuedAt: Timestamp? = nil, state: InstallationState, generation: Int64,
-        registrationGeneration: Int64, probablyReplacedBy: InstallID?,
+        registrationGeneration: Int64, epoch: Int64, probablyReplacedBy: InstallID?,
         createdAt: Timestamp, registeredAt: Timestamp, lastSeenAt: Timestamp, stateChangedAt: Timestamp,
         snapshotDigest: [UInt8], fingerprint: DeviceFingerprint?
     ) {
@@ -39,6 +42,7 @@ public struct Installation: Hashable, Sendable {
         self.state = state
         self.generation = generation
         self.registrationGeneration = registrationGeneration
+        self.epoch = epoch
         self.probablyReplacedBy = probablyReplacedBy
         self.createdAt = createdAt
         self.registeredAt = registeredAt
@@ -46,6 +50,12 @@ public struct Installation: Hashable, Sendable {
         self.stateChangedAt = stateChangedAt
         self.snapshotDigest = snapshotDigest
         self.fingerprint = fingerprint
+    }
+
+    /// Another epoch of notifications begins with the present generation: the owner has changed, was logged out, or
+    /// lost the token to another installation.
+    mutating func beginEpoch() {
+        epoch = generation
     }
 
     /// `time`, but never earlier than the previous change of the installation.

@@ -91,8 +91,8 @@ public struct LockedInstallations: Sendable {
             key: registration.key, provider: registration.token.provider, tokenSHA256: registration.tokenSHA256,
             keys: registration.keys, owner: registration.owner, credentialIssuedAt: registration.credentialIssuedAt,
             state: .active, generation: generation,
-            registrationGeneration: generation, probablyReplacedBy: nil, createdAt: now, registeredAt: now,
-            lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
+            registrationGeneration: generation, epoch: generation, probablyReplacedBy: nil, createdAt: now,
+            registeredAt: now, lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
             fingerprint: DeviceFingerprint(registration.snapshot.device))
         store(after, by: registration)
         newSnapshots.append(after.key)
@@ -131,6 +131,7 @@ public struct LockedInstallations: Sendable {
     ) {
         after.generation = current.generation + 1
         after.registrationGeneration = after.generation
+        if after.owner?.userID != current.owner?.userID { after.beginEpoch() }
         after.registeredAt = after.lastSeenAt
         if current.state != .active { after.stateChangedAt = time(of: current) }
         let (kind, reason) = taken == nil ? explanation(of: after, from: current) : (.takenOver, .tokenMoved)
@@ -156,6 +157,7 @@ public struct LockedInstallations: Sendable {
         after.keys = nil
         after.state = .superseded
         after.generation += 1
+        after.beginEpoch()
         after.stateChangedAt = time(of: former)
         installations[key] = after
         holders[address] = nil

@@ -16,27 +16,52 @@ public enum UnreachableReason: Hashable, Sendable {
     }
 }
 
-extension InstallationRecord {
-    /// Whether a push sent at `readAt` arrives: the installation is active, its session has not expired, and the user
-    /// allows notifications.
-    public var isReachable: Bool { unreachableBecause.isEmpty }
+/// What decides whether a push reaches an installation: it is active, its session has not expired, and the user allows
+/// notifications.
+public struct Reachability: Hashable, Sendable {
+    public let state: InstallationState
+    /// When the session of the owner expires; nil if it does not.
+    public let sessionExpiresAt: Timestamp?
+    public let authorization: AuthorizationStatus
+    public let provider: Provider
 
-    /// Empty if the installation is reachable.
-    public var unreachableBecause: [UnreachableReason] {
+    public init(
+        state: InstallationState, sessionExpiresAt: Timestamp?, authorization: AuthorizationStatus, provider: Provider
+    ) {
+        self.state = state
+        self.sessionExpiresAt = sessionExpiresAt
+        self.authorization = authorization
+        self.provider = provider
+    }
+
+    /// Why a push sent at a time would not arrive; empty if it would.
+    public func obstacles(at time: Timestamp) -> [UnreachableReason] {
         var reasons: [UnreachableReason] = []
-        if installation.state != .active { reasons.append(.state(installation.state)) }
-        if let expiry = installation.owner?.session?.expiresAt, expiry <= readAt { reasons.append(.sessionExpired) }
-        let status = snapshot.settings.authorizationStatus
-        if !allowsPushes(status) { reasons.append(.authorization(status)) }
+        if state != .active { reasons.append(.state(state)) }
+        if let sessionExpiresAt, sessionExpiresAt <= time { reasons.append(.sessionExpired) }
+        if !allowsPushes { reasons.append(.authorization(authorization)) }
         return reasons
     }
 
     /// Clients of providers other than APNs often cannot read the authorization, so `unknown` counts as allowed.
-    private func allowsPushes(_ status: AuthorizationStatus) -> Bool {
-        switch status {
+    private var allowsPushes: Bool {
+        switch authorization {
         case .authorized, .provisional, .ephemeral: true
-        case .unknown: installation.provider != .apns && installation.provider != .apnsSandbox
+        case .unknown: provider != .apns && provider != .apnsSandbox
         case .notDetermined, .denied: false
         }
+    }
+}
+
+extension InstallationRecord {
+    /// Whether a push sent at `readAt` arrives.
+    public var isReachable: Bool { unreachableBecause.isEmpty }
+
+    /// Empty if the installation is reachable.
+    public var unreachableBecause: [UnreachableReason] {
+        Reachability(
+            state: installation.state, sessionExpiresAt: installation.owner?.session?.expiresAt,
+            authorization: snapshot.settings.authorizationStatus, provider: installation.provider
+        ).obstacles(at: readAt)
     }
 }

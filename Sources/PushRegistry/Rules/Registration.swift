@@ -63,11 +63,12 @@ public struct Registration: Sendable {
 
     /// R2: the outcome if nothing changed; nil if the registration needs the locked path.
     public func outcomeIfUnchanged(
-        generation: Int64, lastSeenAt: Timestamp, now: Timestamp
+        generation: Int64, epoch: Int64, lastSeenAt: Timestamp, now: Timestamp
     ) -> RegistrationOutcome? {
         guard precondition?.holds(for: generation) ?? true, !isTouchDue(since: lastSeenAt, at: now) else { return nil }
         return RegistrationOutcome(
-            status: .unchanged, generation: generation, state: .active, userID: owner?.userID, lastSeenAt: lastSeenAt)
+            status: .unchanged, generation: generation, epoch: epoch, state: .active, userID: owner?.userID,
+            lastSeenAt: lastSeenAt)
     }
 
     /// Whether token, owner, session and state stay as they are, and with them the generation.
@@ -128,15 +129,19 @@ public struct RegistrationOutcome: Hashable, Sendable {
 
     public let status: Status
     public let generation: Int64
+    /// The generation at which the present epoch of notifications began.
+    public let epoch: Int64
     public let state: InstallationState
     public let userID: UserID?
     public let lastSeenAt: Timestamp
 
     public init(
-        status: Status, generation: Int64, state: InstallationState, userID: UserID?, lastSeenAt: Timestamp
+        status: Status, generation: Int64, epoch: Int64, state: InstallationState, userID: UserID?,
+        lastSeenAt: Timestamp
     ) {
         self.status = status
         self.generation = generation
+        self.epoch = epoch
         self.state = state
         self.userID = userID
         self.lastSeenAt = lastSeenAt
@@ -144,8 +149,8 @@ public struct RegistrationOutcome: Hashable, Sendable {
 
     init(_ status: Status, _ installation: Installation) {
         self.init(
-            status: status, generation: installation.generation, state: installation.state,
-            userID: installation.owner?.userID, lastSeenAt: installation.lastSeenAt)
+            status: status, generation: installation.generation, epoch: installation.epoch,
+            state: installation.state, userID: installation.owner?.userID, lastSeenAt: installation.lastSeenAt)
     }
 }
 

@@ -6,12 +6,21 @@ public struct App: Sendable {
     /// Identifies the stored policy, for conditional changes: every change gives it a new value. Empty outside of a
     /// directory.
     public let revision: String
+    /// The newest last, which signs; the older ones verify. Empty outside of a directory.
+    public let signingKeys: [AppSigningKey]
+    /// The key of names that must never change, such as the hash of an installation id. Empty outside of a directory.
+    public let identityKey: AppIdentityKey
 
-    public init(number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "") {
+    public init(
+        number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "", signingKeys: [AppSigningKey] = [],
+        identityKey: AppIdentityKey = AppIdentityKey(bytes: [])
+    ) {
         self.number = number
         self.id = id
         self.policy = policy
         self.revision = revision
+        self.signingKeys = signingKeys
+        self.identityKey = identityKey
     }
 }
 

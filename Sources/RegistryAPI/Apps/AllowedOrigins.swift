@@ -16,10 +16,19 @@ extension RegistryService {
         // X-User-Id and X-Session-Id are left out on purpose: a service's key must not be in a web page.
         sharing.requestFields = [.authorization, .contentType, .ifMatch, .xRequestID]
         sharing.responseFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
-        let (shared, others) = routes.reduce(into: ([Route](), [Route]())) { parts, route in
+        let open = routes.filter { $0.pattern == Self.receiptsPattern }
+        let (shared, others) = routes.filter { $0.pattern != Self.receiptsPattern }.reduce(into: ([Route](), [Route]())) { parts, route in
             if Self.isShared(route) { parts.0.append(route) } else { parts.1.append(route) }
         }
-        return sharing.share(shared) + others
+        return sharing.share(shared) + Self.receiptSharing.share(open) + others
+    }
+
+    /// Receipts come from service workers of every origin.
+    private static var receiptSharing: CrossOriginSharing {
+        var sharing = CrossOriginSharing()
+        sharing.requestFields = [.contentType, .xRequestID]
+        sharing.responseFields = [.xRequestID, .retryAfter]
+        return sharing
     }
 
     /// Whether the app's policy allows the origin. False also if the app does not exist or the database is unreachable.

@@ -27,6 +27,9 @@ struct PolicyMember: Sendable {
         .text("sessionExpiryClaim", \.sessionExpiryClaim),
         .flag("allowIncompleteTokens", \.allowsIncompleteTokens, \.allowsIncompleteTokens),
         .rateLimits,
+        .smallestGroup,
+        .duration("receiptRetention", \.receiptRetention, \.receiptRetention),
+        .notificationsMax,
     ]
 
     /// A path to a member of the draft.
@@ -87,6 +90,7 @@ extension PolicyMember {
 
 extension PolicyMember {
     static let originsMax = 100
+    static let smallestGroupMax: Int64 = 1_000_000
 
     private static let staleAfter = PolicyMember("staleAfter", \.staleAfter, default: AppPolicy.Staleness()) {
         value, staleness, _ in
@@ -136,6 +140,19 @@ extension PolicyMember {
         if let parsed = value.parsed({ () throws(InvalidValue) in try KeySetURL(text) }) { url = parsed }
     } write: { policy, writer in
         if let url = policy.jwksURL { writer.string(url.text) } else { writer.null() }
+    }
+
+    private static let smallestGroup = PolicyMember("smallestGroup", \.smallestGroup, default: nil) { value, group, _ in
+        if let count = value.integer(in: 1...smallestGroupMax) { group = Int(count) }
+    } write: { policy, writer in
+        writer.integer(Int64(policy.smallestGroup))
+    }
+
+    private static let notificationsMax = PolicyMember("notificationsMax", \.notificationsMax, default: nil) {
+        value, count, _ in
+        if let number = value.integer(in: AppPolicy.notificationsMaxRange) { count = Int(number) }
+    } write: { policy, writer in
+        writer.integer(Int64(policy.notificationsMax))
     }
 
     private static let rateLimits = PolicyMember("rateLimits", \.rateLimits, default: AppPolicy.RateLimits()) {

@@ -12,25 +12,47 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(bytes, links: links, members: ["limit", "after", "explain"]) { root in
-                PageOptions(root, names)
+            let body = try AudienceBody.parse(bytes, links: links, members: ["limit", "after", "explain", "message"]) { root in
+                try PageOptions(root, names, call.caller)
             }
+            var message: HandedOutMessage?
+            if let reference = body.options.message { message = try await handedOut(reference, by: call) }
             let page = try await audiences.page(
                 try await audience(body, of: call.app), after: body.options.after, limit: body.options.limit,
                 explains: body.explains)
+            let receipts = try await receipts(of: page, message)
             audit.read("audience listed", ["installations": "\(page.items.count)"], by: call, in: request)
-            return .json(try JSONWriter(page, names))
+            return .json(try JSONWriter(page, names, receipts))
         }
     }
 }
 
-/// The members `limit` and `after`.
+extension RegistryService {
+    /// The receipts of a page, which are counted; empty without a message.
+    private func receipts(of page: AudiencePage, _ message: HandedOutMessage?) async throws -> [String] {
+        guard let message else { return [] }
+        var batch = HandedOutMessage.Batch()
+        let receipts = try page.items.map { item in
+            try Array(item.installID.rawValue.utf8).withUnsafeBytes { installID in
+                try message.receipt(of: installID, in: item.cell, user: item.userID, &batch)
+            }
+        }
+        try await count(&batch, of: message)
+        return receipts.map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// The members `limit`, `after` and `message`.
 private struct PageOptions {
     let limit: Int
     let after: InstallID?
+    let message: MessageReference?
 
     /// Nil after a fault.
-    init?(_ root: JSONObject, _ names: InstallationNames) {
+    ///
+    /// - Throws: 403 for a message that the caller's role must not name.
+    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
+        message = try MessageReference(root, caller)
         guard let limit = root.limit() else { return nil }
         self.limit = limit
         after = root.cursor("after", names)
@@ -53,7 +75,9 @@ extension JSONObject {
 
 extension JSONWriter {
     /// `{asOf, installations: […], next}`.
-    fileprivate init(_ page: AudiencePage, _ names: InstallationNames) throws {
+    ///
+    /// - Parameter receipts: one for each installation, or none.
+    fileprivate init(_ page: AudiencePage, _ names: InstallationNames, _ receipts: [String]) throws {
         let last = page.hasMore ? page.items.last : nil
         let next = try last.map {
             String(decoding: try names.cursor(Array($0.installID.rawValue.utf8)), as: UTF8.self)
@@ -63,14 +87,16 @@ extension JSONWriter {
             writer.member("asOf", page.asOf.description)
             writer.name("installations")
             writer.array { writer in
-                for item in page.items { writer.item(item, names) }
+                for (index, item) in page.items.enumerated() {
+                    writer.item(item, names, receipt: receipts.isEmpty ? nil : receipts[index])
+                }
             }
             writer.member("next", next)
             writer.member(page.plan)
         }
     }
 
-    private mutating func item(_ item: AudiencePage.Item, _ names: InstallationNames) {
+    private mutating func item(_ item: AudiencePage.Item, _ names: InstallationNames, receipt: String?) {
         object { writer in
             switch names {
             case .opaque(let names):
@@ -82,6 +108,7 @@ extension JSONWriter {
                 writer.member("token", item.token?.text)
                 writer.member("generation", item.generation)
                 if let keys = item.keys { writer.keys(keys) }
+                if let receipt { writer.member("receipt", receipt) }
             }
         }
     }

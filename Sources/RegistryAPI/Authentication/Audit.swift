@@ -31,6 +31,8 @@ struct Audit: Sendable {
         let counts: Logger.Metadata = [
             "receiptId": "\(receiptID)", "installations": "\(receipt.installations)",
             "snapshots": "\(receipt.snapshots)", "events": "\(receipt.events)",
+            "receipts": "\(receipt.receipts)", "targets": "\(receipt.targets)",
+            "notifications": "\(receipt.notifications)",
         ]
         log("user erased", counts, call.caller, request)
     }

@@ -158,8 +158,10 @@ extension RegistryService {
         return AppCall(app: app, caller: caller, directory: directory)
     }
 
+    /// The text behind `Authorization: Bearer`.
+    ///
     /// - Throws: `APIError.tooManyFailedAuthentications`, `.missingCredential`, `.invalidCredential`.
-    private func credential(_ request: ServerRequest) throws -> String {
+    func credential(_ request: ServerRequest) throws -> String {
         guard limits.mayAuthenticate(from: request.clientAddress) else { throw APIError.tooManyFailedAuthentications }
         guard let field = request.head.bytes(of: .authorization) else { throw APIError.missingCredential }
         let scheme = field.prefix { $0 != UInt8(ascii: " ") }

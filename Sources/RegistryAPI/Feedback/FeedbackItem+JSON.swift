@@ -3,17 +3,19 @@ import PushRegistry
 import StrictJSON
 
 extension FeedbackItem {
-    /// Parses `{token or installId, provider?, reason, timestamp?, generation?}`. Nil after a fault.
+    /// Parses `{token or installId, provider?, reason, timestamp?, generation?, message?, receipt?}`. Nil after a fault.
     init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
         let subject = item.subject(of: app)
         let reason = item.reason()
         let at = item.time(receivedAt: receivedAt)
         let generation = item.integer("generation", in: 0...Int64.max)
+        let message = item.string("message", scalarsMax: Device.textScalarsMax)
+        let receipt = item.string("receipt", scalarsMax: Device.textScalarsMax)
         guard let subject, let reason else { return nil }
         self.init(
             installID: subject.installID, provider: subject.provider, addresses: subject.addresses, reason: reason,
-            at: at, generation: generation)
+            at: at, generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt)
     }
 }
 

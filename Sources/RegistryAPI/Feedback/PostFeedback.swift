@@ -13,10 +13,13 @@ extension RegistryService {
             let (body, form) = try request.listBody()
             // Ten thousand items take tens of milliseconds to parse and apply, which would block the loop's other
             // requests. To use the loop's database connections, the task returns to the loop by itself.
-            let (parsed, counts) = try await offLoop { [feedback] in
+            let (parsed, counts) = try await offLoop { [feedback, messages, receiptKeys] in
                 let parsed = try FeedbackBody.parse(body, as: form, app: call.app.number)
+                let failures = try await FailedPushes(parsed.items, of: call.app, receiptKeys, at: .now())
+                    .located(in: call.app, messages)
                 let counts = try await feedback.apply(
                     Feedback(of: call.app, items: parsed.items, actor: call.caller.actor, arrivedAt: arrivedAt))
+                try await failures.count(in: call.app.number, messages)
                 return (parsed, counts)
             }
             return response(counts, to: parsed)

@@ -13,17 +13,17 @@ extension RegistryService {
         Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
             let last = directory.lastRead
             let first = Result { try registration(request, in: last) }
-            if case .success(let (accepted, app)) = first {
+            if case .success(let (accepted, call)) = first {
                 do {
                     let outcome = try await installations.register(accepted, ifDirectoryIs: last.version)
-                    return response(outcome, to: accepted, of: app)
+                    return try response(outcome, to: accepted, in: call)
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
-            let (accepted, app) = try await fetchingMissingKey(first: current === last ? first : nil) {
+            let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
                 try registration(request, in: current)
             }
-            return response(try await installations.register(accepted), to: accepted, of: app)
+            return try response(try await installations.register(accepted), to: accepted, in: call)
         }
     }
 
@@ -34,7 +34,7 @@ extension RegistryService {
     /// with the current directory. So new keys, revoked keys and new policies count from the next request on.
     private func registration(
         _ request: ServerRequest, in directory: DirectorySnapshot
-    ) throws -> (Registration, App) {
+    ) throws -> (Registration, AppCall) {
         let call = try appCall(request, allowing: [.client, .service], in: directory)
         try call.caller.checkActingHeaders(in: request)
         let body = try request.jsonBody()
@@ -47,21 +47,24 @@ extension RegistryService {
             precondition: try ETag.precondition(request), reader: call.caller.isService ? .service : nil,
             actor: call.caller.actor,
             sha256: { Array(SHA256.hash(data: $0)) })
-        return (registration, call.app)
+        return (registration, call)
     }
 
     private func response(
-        _ outcome: RegistrationOutcome, to registration: Registration, of app: App
-    ) -> ServerResponse {
-        var writer = JSONWriter(capacity: 256)
+        _ outcome: RegistrationOutcome, to registration: Registration, in call: AppCall
+    ) throws(StoreError) -> ServerResponse {
+        let names = try EpochNames(of: outcome.epoch, on: registration.key.installID, in: call)
+        var writer = JSONWriter(capacity: 384)
         writer.object { writer in
             writer.member("installId", registration.key.installID.rawValue)
             writer.member("generation", outcome.generation)
             writer.member("status", outcome.status.rawValue)
             writer.member("state", outcome.state.rawValue)
             writer.member("userId", outcome.userID?.rawValue)
-            let silence = app.policy.staleAfter[registration.token.provider]
+            let silence = call.app.policy.staleAfter[registration.token.provider]
             writer.member("registerAgainBefore", outcome.lastSeenAt.advanced(by: silence).description)
+            writer.member("epoch", names.epoch)
+            writer.member("deliveryKey", names.deliveryKey.text)
         }
         return .json(
             writer, status: outcome.status == .created ? .created : .ok, fields: [.eTag: ETag.make(outcome.generation)])

@@ -21,13 +21,31 @@ public final class CallLimits: Sendable {
     }
 
     private let failures: AppPolicy.RateLimit
+    private let receipts: AppPolicy.RateLimit?
+    private let senders = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let calls = Mutex(TokenBuckets<Name>(countMax: bucketsMax))
     private let failed = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let start = ContinuousClock.now
 
-    /// - Parameter failures: the limit of failed authentications of one address.
-    public init(failures: AppPolicy.RateLimit = AppPolicy.RateLimit(rate: 10, burst: 100)) {
+    /// - Parameters:
+    ///   - failures: the limit of failed authentications of one address.
+    ///   - receipts: the limit of calls with receipts of one address; nil: none.
+    public init(
+        failures: AppPolicy.RateLimit = AppPolicy.RateLimit(rate: 10, burst: 100),
+        receipts: AppPolicy.RateLimit? = AppPolicy.RateLimit(rate: 50, burst: 500)
+    ) {
         self.failures = failures
+        self.receipts = receipts
+    }
+
+    /// Counts a call with receipts, which has no credential.
+    ///
+    /// - Throws: `APIError.tooManyReceipts`.
+    func admitReceipts(from address: IPAddress) throws(APIError) {
+        guard let receipts else { return }
+        let now = ContinuousClock.now - start
+        guard let wait = senders.withLock({ $0.take(address.network, limit: receipts, at: now) }) else { return }
+        throw .tooManyReceipts(retryAfter: wait)
     }
 
     /// Counts a call against the app's limits for the key and for the address. A call with a JWT counts only against
@@ -39,9 +57,15 @@ public final class CallLimits: Sendable {
         if let limit = limits.perKey, caller.user == nil {
             try take(Name(app: app.number, caller: .key(caller.keyID)), limit)
         }
-        if let limit = limits.perAddress {
-            try take(Name(app: app.number, caller: .address(address.network)), limit)
-        }
+        try admit(from: address, to: app)
+    }
+
+    /// Counts a call against the app's limit for the address.
+    ///
+    /// - Throws: `APIError.tooManyRequests`.
+    func admit(from address: IPAddress, to app: App) throws(APIError) {
+        guard let limit = app.policy.rateLimits.perAddress else { return }
+        try take(Name(app: app.number, caller: .address(address.network)), limit)
     }
 
     private func take(_ name: Name, _ limit: AppPolicy.RateLimit) throws(APIError) {

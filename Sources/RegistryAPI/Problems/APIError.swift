@@ -28,6 +28,10 @@ enum APIError: Error {
     case tooManyItems(max: Int)
     /// The feed or a history cannot continue from the cursor.
     case cursorExpired
+    /// Notifications cannot be fetched from this number or in this epoch. The present epoch and its bounds.
+    case notificationsGone(epoch: String, first: Int64, last: Int64)
+    /// The addressee of a notification has more installations than one call may.
+    case tooManyInstallations(max: Int)
     /// R8: the current generation, 0 if there is no installation; nil if the caller may not read the record.
     case outdated(generation: Int64?)
     /// `If-Match` of a policy or segment failed. The current revision, if there is one.
@@ -41,6 +45,13 @@ enum APIError: Error {
     case segmentCycle([JSONFault])
     case segmentInUse
     case tooManySegments
+    case unknownMessage
+    /// Receipts of the message are no longer handed out.
+    case messageExpired
+    /// The message's targets are not remembered.
+    case messageNotRecorded
+    /// An address sends receipts too often.
+    case tooManyReceipts(retryAfter: Duration)
     /// The query of an audience exceeded its time limit.
     case tooExpensive
     case store(StoreError)
@@ -113,6 +124,14 @@ extension APIError {
             Problem(
                 .gone, code: "cursor-expired",
                 detail: "The events after this cursor are no longer available. Read from the beginning, without after.")
+        case .notificationsGone:
+            Problem(
+                .gone, code: "notifications-gone",
+                detail: "Some notifications are lost, or were for another owner. Fetch after first - 1 in this epoch.")
+        case .tooManyInstallations(let max):
+            Problem(
+                .contentTooLarge, code: "too-many-installations",
+                detail: "The users have more than \(max) installations. Send to fewer of them in one call.")
         case .outdated(let generation):
             Problem(
                 .preconditionFailed, code: "outdated",
@@ -139,6 +158,21 @@ extension APIError {
             Problem(.conflict, code: "segment-in-use", detail: "Another segment names this one.")
         case .tooManySegments:
             Problem(.conflict, code: "too-many-segments", detail: "The app has the largest number of segments already.")
+        case .unknownMessage:
+            Problem(.notFound, code: "unknown-message", detail: "The app has no such message.")
+        case .messageExpired:
+            Problem(
+                .conflict, code: "message-expired",
+                detail: "The message has expired. A longer expiresIn, or a new message, hands out receipts again.")
+        case .messageNotRecorded:
+            Problem(
+                .conflict, code: "message-not-recorded",
+                detail: "The message was put without `record`, so its targets are not remembered.")
+        case .tooManyReceipts(let wait):
+            Problem(
+                .tooManyRequests, code: "too-many-requests",
+                detail: "This address sends receipts too often. Keep them, and send them later.",
+                fields: [.retryAfter: wait.wholeSecondsUp])
         case .tooExpensive:
             Problem(
                 .unprocessableContent, code: "filter-too-expensive",
@@ -173,6 +207,9 @@ extension APIError {
         case DeletionRefusal.outdated(let generation): self = .outdated(generation: generation)
         case PolicyRefusal.outdated(let revision): self = .changedMeanwhile(revision: revision)
         case EventRefusal.cursorExpired: self = .cursorExpired
+        case NotificationRefusal.unknownInstallation: self = .unknownInstallation
+        case NotificationRefusal.tooManyInstallations:
+            self = .tooManyInstallations(max: NotificationPost.installationsMax)
         case DeletionRefusal.notFound: self = .unknownInstallation
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
         case SegmentRefusal.inUse: self = .segmentInUse

@@ -10,6 +10,10 @@ enum ProblemDocument {
             case .invalidBody(let faults), .segmentCycle(let faults): writer.faults(faults)
             case .invalidParameters(let faults): writer.faults(faults)
             case .outdated(let generation?): writer.member("generation", generation)
+            case .notificationsGone(let epoch, let first, let last):
+                writer.member("epoch", epoch)
+                writer.member("first", first)
+                writer.member("last", last)
             default: break
             }
         }

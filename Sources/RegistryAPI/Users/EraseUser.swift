@@ -12,7 +12,8 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.service])
             let userID = try request.identifier("userId", UserID.init)
             let receipt = try await users.erase(
-                Erasure(app: call.app.number, userID: userID, actor: call.caller.actor))
+                Erasure(
+                    app: call.app.number, userID: userID, actor: call.caller.actor, identityKey: call.app.identityKey))
             let receiptID = UUID().uuidString.lowercased()
             audit.erased(receipt, receiptID: receiptID, by: call, in: request)
             return .json(text(of: receipt, receiptID: receiptID, of: userID))
@@ -26,6 +27,9 @@ extension RegistryService {
             writer.member("installations", Int64(receipt.installations))
             writer.member("snapshots", Int64(receipt.snapshots))
             writer.member("events", Int64(receipt.events))
+            writer.member("receipts", receipt.receipts)
+            writer.member("targets", receipt.targets)
+            writer.member("notifications", Int64(receipt.notifications))
             writer.member("erasedAt", receipt.erasedAt.description)
             writer.member("receiptId", receiptID)
         }

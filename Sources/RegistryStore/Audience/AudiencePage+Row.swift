@@ -11,6 +11,6 @@ extension AudiencePage.Item {
         self.init(
             installID: try InstallID(row.decode(0)), provider: provider,
             token: try known.flatMap { provider in try token.map { try Token($0, of: provider) } }, keys: keys,
-            generation: try row.decode(5))
+            generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7))
     }
 }

@@ -47,7 +47,7 @@ struct AudienceStatements {
     func page(after: InstallID?, limit: Int) -> PostgresSQL {
         """
         \(sql: with(audience.filter.fields))
-        SELECT install_id, provider::text, token, p256dh, auth, generation \(sql: matching(audience.filter.fields))\
+        SELECT install_id, provider::text, token, p256dh, auth, generation, cell, user_id \(sql: matching(audience.filter.fields))\
         \(sql: beyond(after)) ORDER BY install_id LIMIT \(Int64(limit))
         """
     }
@@ -185,6 +185,7 @@ extension AudienceStatements {
         case .userID: "user_id"
         case .p256dh: "p256dh"
         case .auth: "auth"
+        case .cell: "cell"
         case .keychainID: "keychain_id"
         case .vendorID: "vendor_id"
         case .languages: "array_to_json(languages)::text"

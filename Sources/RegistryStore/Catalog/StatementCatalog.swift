@@ -18,8 +18,14 @@ public enum StatementCatalog {
                 AudienceSessions.named, PostgresAudienceStore.named, AudienceStatements.named,
                 AudienceExplanation.named, KnownValues.named, ExportCopy.named,
             ], sessions: .ordinary),
+        StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named, EndedEpochs.named]),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
-        StatementTopic("directory", "Apps and API keys", [DirectoryStatements.named, KeyUseStatements.named]),
+        StatementTopic(
+            "directory", "Apps and API keys",
+            [DirectoryStatements.named, KeyUseStatements.named, SigningKeyStatements.named]),
+        StatementTopic(
+            "messages", "Messages, receipts and their sums",
+            [MessageStatements.named, ReceiptStatements.named, MessageDelta.named, MessageSumStatements.named]),
         StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
     ]
 
@@ -35,6 +41,8 @@ public enum StatementCatalog {
             sessions: .ordinary),
         StatementTopic(
             "partitions", "The partitions of history", [HistoryPartitionStatements.named], sessions: .ordinary),
+        StatementTopic(
+            "receipts", "The partitions of receipts", [MessagePartitionStatements.named], sessions: .ordinary),
     ]
 
     private static let jobs = [

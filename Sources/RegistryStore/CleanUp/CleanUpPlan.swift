@@ -16,6 +16,8 @@ struct CleanUpPlan {
 
     let asOf: Timestamp
     let entries: [Entry]
+    /// Of all apps with a usable policy, those that the breaker holds back included.
+    private let policies: [(app: AppNumber, policy: AppPolicy)]
     /// Where something is due.
     let ranges: [PageRange]
 
@@ -27,6 +29,11 @@ struct CleanUpPlan {
     }
     /// Installations that are due.
     var count: Int { entries.reduce(0) { $0 + ($1.result.isRefused ? 0 : $1.result.counts.total) } }
+
+    /// Old receipts and sums of messages, of a run about all apps.
+    func messages(_ session: PostgresSession) -> MessagePartitions.Purge {
+        MessagePartitions.Purge(session: session, policies: policies, asOf: asOf)
+    }
 
     /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.
     init(
@@ -67,6 +74,7 @@ struct CleanUpPlan {
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
         self.asOf = asOf
         self.entries = entries
+        policies = usable.map { ($0.number, $0.policy) }
         self.ranges = ranges.filter { !$0.apps.isSubset(of: refused) }.map(\.range)
     }
 

@@ -129,7 +129,7 @@ enum CleanUpStatements {
         SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
             state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
             state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
-            generation = i.generation + 1, revision = i.revision + 1
+            generation = i.generation + 1, epoch = i.generation + 1, revision = i.revision + 1
         FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
         RETURNING i.install_id, i.provider, i.user_id, o.user_id, i.state, i.generation, \(sql: time), i.cell,
             o.session_expires_at, i.token_sha256, o.state, o.session_id, o.credential_issued_at
@@ -183,4 +183,8 @@ enum CleanUpStatements {
 extension CleanUpStep {
     /// Whether the installation gives up its token.
     var releasesToken: Bool { self == .superseded || self == .purged }
+
+    /// Whether what waits for the installation is deleted. A reinstalled app that turns out to be a second device loses
+    /// nothing (R5).
+    var endsEpoch: Bool { self == .sessionEnded || self == .purged }
 }

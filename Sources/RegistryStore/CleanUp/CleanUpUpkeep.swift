@@ -2,12 +2,13 @@ import PostgresClient
 import PushRegistry
 
 /// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners and
-/// changes that cannot be undone any more, and folds the roll-up.
+/// changes that cannot be undone any more and expired notifications, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
     /// Until when the tombstones of each app are forgotten.
     private let apps: [(app: AppNumber, since: Timestamp)]
+    private let asOf: Timestamp
 
     /// Pages of small rows that one statement reads.
     private static let pagesPerRead: Int64 = 1_024
@@ -16,6 +17,7 @@ struct CleanUpUpkeep {
         self.session = session
         self.nodes = nodes
         apps = plan.admitted.map { ($0.app, $0.bounds.loggedOutSince) }
+        asOf = plan.asOf
     }
 
     /// Logouts and users that would be forgotten.
@@ -32,6 +34,7 @@ struct CleanUpUpkeep {
     func purge(historyBefore: Timestamp?, _ forgotten: (Int) throws -> Void) throws {
         for rows in OldRows.tombstones { try purge(rows, before: apps, forgotten) }
         for rows in [OldRows.holders, .changes] { try purge(rows, before: apps) { _ in } }
+        for rows in OldRows.notifications { try purge(rows, before: apps.map { ($0.app, asOf) }) { _ in } }
         guard let historyBefore else { return }
         try purge(.owners, before: apps.map { ($0.app, historyBefore) }) { _ in }
     }

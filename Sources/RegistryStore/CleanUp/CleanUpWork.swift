@@ -99,19 +99,22 @@ struct CleanUpWork {
         try session.withTransaction {
             if nodes.isDistributed { try session.run(script: Self.distributedSettings) }
             let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
-            let ids = batch.rows.map(\.installID)
+            let installIDs = try batch.rows.map { try InstallID($0.installID) }
             if batch.step.releasesToken {
-                _ = try session.execute(HolderStatements.lock(of: ids.map { try InstallID($0) }, in: batch.app))
+                _ = try session.execute(HolderStatements.lock(of: installIDs, in: batch.app))
             }
             let rows = try session.execute(
                 PostgresStatement(
-                    CleanUpStatements.batch(batch.step), batch.app.rawValue, now, ids, batch.rows.map(\.revision)))
+                    CleanUpStatements.batch(batch.step), batch.app.rawValue, now, batch.rows.map(\.installID),
+                    batch.rows.map(\.revision)))
             guard !rows.isEmpty else { return }
             let records = try CleanUpRecords(rows, of: batch, in: run)
             let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
             for statement in records.statements(at: position, Timestamp(now), ledger) {
                 _ = try session.execute(statement)
             }
+            guard batch.step.endsEpoch else { return }
+            for ending in EndedEpochs.statements(of: installIDs, in: batch.app) { _ = try session.execute(ending) }
         }
     }
 
@@ -122,8 +125,20 @@ struct CleanUpWork {
     func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
         let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
         try upkeep.purge(historyBefore: historyBefore) { try ledger.count(tombstones: $0, of: run) }
-        if let historyBefore { try nodes.withHistory { try keepHistory(since: historyBefore) } }
+        if let historyBefore {
+            try nodes.withHistory {
+                try keepHistory(since: historyBefore)
+                try keepMessages(plan)
+            }
+        }
         try upkeep.foldRollUp()
+    }
+
+    /// Receipts and sums of messages, which all apps share.
+    private func keepMessages(_ plan: CleanUpPlan) throws {
+        try ledger.count(partitionsMade: MessagePartitions.make(session), of: run)
+        try MessageFolder.foldAll(in: session)
+        try plan.messages(session).run { try ledger.count(partitionsDropped: 1, of: run) }
     }
 
     /// Dropping a partition locks a table. While a session waits for such a lock, all later statements on the table

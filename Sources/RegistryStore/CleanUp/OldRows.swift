@@ -55,9 +55,21 @@ struct OldRows {
                 WHERE i.app_id = t.app_id AND i.install_id = t.install_id AND i.generation = t.generation)
             """)
 
+    /// Notifications that were not fetched in time, and what their dedup ids are remembered by. Nobody sees them any
+    /// more, so no lock of the counter is needed.
+    static let notifications = [
+        OldRows(
+            table: "notification", rule: "fine print 66", columns: [("install_id", "text"), ("number", "bigint")],
+            condition: "t.expires_at <= b.since"),
+        OldRows(
+            table: "notification_dedup", rule: "fine print 80",
+            columns: [("install_id", "text"), ("dedup_id", "text")],
+            condition: "t.expires_at <= b.since"),
+    ]
+
     // MARK: SQL
 
-    static let named = (tombstones + [holders, owners, changes]).flatMap(\.statements)
+    static let named = (tombstones + [holders, owners, changes] + notifications).flatMap(\.statements)
 
     private var statements: [NamedStatement] {
         let (app, time) = (NamedStatement.app, Timestamp(NamedStatement.time))

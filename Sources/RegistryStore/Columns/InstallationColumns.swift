@@ -14,11 +14,11 @@ struct StoredInstallation: Sendable {
 enum InstallationColumns {
     static let list: PostgresSQL = """
         i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
-        i.session_expires_at, i.state, i.generation, i.registration_generation, i.probably_replaced_by, i.created_at, \
-        i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, i.vendor_id, \
-        i.device_model, i.credential_issued_at, i.revision, i.cell
+        i.session_expires_at, i.state, i.generation, i.registration_generation, i.epoch, i.probably_replaced_by, \
+        i.created_at, i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, \
+        i.vendor_id, i.device_model, i.credential_issued_at, i.revision, i.cell
         """
-    static let count = 24
+    static let count = 25
 
     static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
         var reader = ColumnReader(row, from: first)
@@ -27,7 +27,7 @@ enum InstallationColumns {
             key: key, provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
             keys: try decodeKeys(&reader), owner: try decodeOwner(&reader),
             state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
-            probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
+            epoch: try reader.next(), probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
             createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
             snapshotDigest: try reader.next(), fingerprint: try decodeFingerprint(&reader))

@@ -20,6 +20,9 @@ struct PolicyDocument: Codable {
     var allowIncompleteTokens: Bool?
     var perKey: Limit?
     var perAddress: Limit?
+    var smallestGroup: Int?
+    var receiptRetention: String?
+    var notificationsMax: Int?
 
     struct Limit: Codable {
         var rate: Double
@@ -44,6 +47,9 @@ struct PolicyDocument: Codable {
         allowIncompleteTokens = draft.allowsIncompleteTokens
         perKey = draft.rateLimits.perKey.map { Limit(rate: $0.rate, burst: $0.burst) }
         perAddress = draft.rateLimits.perAddress.map { Limit(rate: $0.rate, burst: $0.burst) }
+        smallestGroup = draft.smallestGroup
+        receiptRetention = draft.receiptRetention?.description
+        notificationsMax = draft.notificationsMax
     }
 
     init(text: String) throws {
@@ -73,6 +79,9 @@ struct PolicyDocument: Codable {
         draft.sessionExpiryClaim = sessionExpiryClaim
         draft.allowsIncompleteTokens = allowIncompleteTokens
         draft.rateLimits = AppPolicy.RateLimits(perKey: perKey.map(Self.limit), perAddress: perAddress.map(Self.limit))
+        draft.smallestGroup = smallestGroup
+        draft.receiptRetention = try receiptRetention.map { try ISO8601Duration($0) }
+        draft.notificationsMax = notificationsMax
         return try AppPolicy(draft)
     }
 

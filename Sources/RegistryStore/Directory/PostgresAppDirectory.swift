@@ -73,22 +73,33 @@ public actor PostgresAppDirectory: AppDirectory {
         try await postgres.withTransaction(.snapshot) { transaction in
             let results = try await transaction.execute([
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
-                PostgresStatement(DirectoryStatements.keys),
+                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
+                PostgresStatement(DirectoryStatements.databaseEpoch),
             ])
+            let signingKeys = try SigningKeyStatements.byApp(results[3])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, into: &apps, &unusable) }
+            for row in results[1] { try Self.read(row, signingKeys, into: &apps, &unusable) }
             return DirectorySnapshot(
-                version: try results[0][0].decode(0), apps: apps, unusable: unusable,
+                version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
+                unusable: unusable,
                 keys: try results[2].map(APIKey.init))
         }
     }
 
     /// An app with an invalid policy does not stop other apps.
-    private static func read(_ row: PostgresRow, into apps: inout [App], _ unusable: inout [UnusableApp]) throws {
+    private static func read(
+        _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], into apps: inout [App],
+        _ unusable: inout [UnusableApp]
+    ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
         let revision = try row.decode(3, as: String.self)
         switch PolicyDocument.policy(ofStored: try row.decode(2)) {
-        case .success(let policy): apps.append(App(number: number, id: id, policy: policy, revision: revision))
+        case .success(let policy):
+            apps.append(
+                App(
+                    number: number, id: id, policy: policy, revision: revision,
+                    signingKeys: signingKeys[number, default: []],
+                    identityKey: AppIdentityKey(bytes: try row.decode(4))))
         case .failure(let error):
             unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
         }
@@ -161,7 +172,8 @@ public actor PostgresAppDirectory: AppDirectory {
 
 enum DirectoryStatements {
     static let named = [
-        NamedStatement("version", version), NamedStatement("apps", apps), NamedStatement("revision", revision),
+        NamedStatement("version", version), NamedStatement("databaseEpoch", databaseEpoch),
+        NamedStatement("apps", apps), NamedStatement("revision", revision),
         NamedStatement("keys", keys), NamedStatement("putApp", putApp), NamedStatement("replacePolicy", replacePolicy),
         NamedStatement("addKey", addKey), NamedStatement("revokeKey", revokeKey),
     ]
@@ -170,13 +182,17 @@ enum DirectoryStatements {
         serving: "Every request: reads the version of apps and keys, to validate the cache.",
         "SELECT version FROM directory_version")
 
+    static let databaseEpoch = PreparedSQL(
+        serving: "Every request after a change of apps or keys: reads the database's epoch.",
+        "SELECT epoch FROM change_epoch")
+
     /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
     private static let revisionOfPolicy: PostgresSQL =
         "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
 
     static let apps = PreparedSQL(
         serving: "Every request after a change of apps or keys: reads the apps.",
-        "SELECT id, identifier, policy, \(sql: revisionOfPolicy) FROM app")
+        "SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key FROM app")
 
     static let revision = PreparedSQL(
         serving: "PUT and PATCH /v1/apps/{app} with If-Match: reads the policy's revision.",

@@ -1,6 +1,7 @@
 public import PostgresClient
 
-/// Creates the monthly partitions of history ahead of time: at the start of every service, once a day, and in clean-up.
+/// Creates the monthly partitions of history ahead of time: at the start of every service, once a day, and in clean-up;
+/// with them those of receipts.
 ///
 /// Rows without a partition go to the default one. If rows of the present month do, the default partition becomes the
 /// partition of its months: no row moves, and no session waits for a scan.
@@ -32,6 +33,7 @@ public enum HistoryPartitions {
         while !Task.isCancelled {
             do {
                 try await make(on: configuration)
+                try await MessagePartitions.make(on: configuration)
             } catch {
                 failed(error)
             }

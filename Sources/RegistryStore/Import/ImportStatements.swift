@@ -158,11 +158,11 @@ enum ImportStatements {
         ), created AS (
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
                 session_id, session_expires_at, registrant, snapshot_sender, state, generation,
-                registration_generation, revision, created_at, registered_at, last_seen_at, state_changed_at,
+                registration_generation, epoch, revision, created_at, registered_at, last_seen_at, state_changed_at,
                 snapshot_at, cell, registration_digest, snapshot_digest, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
                 w.session_id, w.session_expires_at, w.registrant, w.registrant, 'active', g.first, g.first, g.first,
-                least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea,
+                g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea,
                 w.snapshot_digest, \(sql: snapshot.names(of: "w"))
             FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
                 CROSS JOIN (

@@ -79,7 +79,7 @@ enum InstallationStatements {
     static func unbind(_ installations: [Installation], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             unbindSQL, app.rawValue, installations.map(\.key.installID.rawValue), installations.map(\.state.rawValue),
-            installations.map(\.generation), installations.map(\.stateChangedAt.postgres))
+            installations.map(\.generation), installations.map(\.epoch), installations.map(\.stateChangedAt.postgres))
     }
 
     /// The snapshot stays.
@@ -88,9 +88,10 @@ enum InstallationStatements {
         """
         UPDATE installation i
         SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
-            state = k.state, generation = k.generation, state_changed_at = k.state_changed_at, revision = i.revision + 1
-        FROM unnest($2::text[], $3::text[]::installation_state[], $4::bigint[], $5::timestamptz[])
-            AS k (install_id, state, generation, state_changed_at)
+            state = k.state, generation = k.generation, epoch = k.epoch, state_changed_at = k.state_changed_at,
+            revision = i.revision + 1
+        FROM unnest($2::text[], $3::text[]::installation_state[], $4::bigint[], $5::bigint[], $6::timestamptz[])
+            AS k (install_id, state, generation, epoch, state_changed_at)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 }

@@ -83,6 +83,7 @@ public struct PostgresInstallationStore: InstallationStore {
         var delta = RollUpDelta()
         delta.add(installation, in: stored.cell, step: -1)
         return InstallationStatements.delete([installation.key.installID], in: app)
+            + EndedEpochs.statements(of: [installation.key.installID], in: app)
             + [
                 installation.address.map { HolderStatements.move([($0, nil)], in: app) },
                 owners.ended(in: app, at: moment.time), delta.statement(in: app),

@@ -116,7 +116,7 @@ extension OptimisticRegistrations {
         for (index, row) in created {
             guard let (generation, createdAt) = lives[row.pending.key.rawValue] else { continue }
             outcomes[index] = RegistrationOutcome(
-                status: .created, generation: generation, state: .active,
+                status: .created, generation: generation, epoch: generation, state: .active,
                 userID: row.pending.registration.owner?.userID, lastSeenAt: createdAt)
         }
         EventMeters.count(.registered, .firstRegistration, times: outcomes.count)
@@ -127,7 +127,7 @@ extension OptimisticRegistrations {
         for (index, row) in changed {
             guard let lastSeenAt = times[row.pending.key.rawValue] else { continue }
             outcomes[index] = RegistrationOutcome(
-                status: .updated, generation: row.found.generation, state: .active,
+                status: .updated, generation: row.found.generation, epoch: row.found.epoch, state: .active,
                 userID: row.pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
         }
     }
@@ -137,7 +137,7 @@ extension OptimisticRegistrations {
         for (index, pending, found) in touched {
             guard let lastSeenAt = times[pending.key.rawValue] else { continue }
             outcomes[index] = RegistrationOutcome(
-                status: .unchanged, generation: found.generation, state: .active,
+                status: .unchanged, generation: found.generation, epoch: found.epoch, state: .active,
                 userID: pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
         }
     }

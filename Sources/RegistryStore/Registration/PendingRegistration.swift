@@ -59,6 +59,7 @@ enum RegistrationFinding: Sendable {
 
     struct Bound: Sendable {
         let generation: Int64
+        let epoch: Int64
         let revision: Int64
         let cell: Int64
         let sessionExpiresAt: Timestamp?

@@ -34,7 +34,7 @@ struct RegistrationLookUp: Sendable {
     /// A row of `RegistrationStatements.lookUp`.
     private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
         let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
-        guard !row.isNull(1) else { return row.isNull(15) ? .absent(at: now) : .other }
+        guard !row.isNull(1) else { return row.isNull(16) ? .absent(at: now) : .other }
         let holdsToken = row.holdsToken(of: pending.registration)
         guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)
@@ -46,14 +46,14 @@ struct RegistrationLookUp: Sendable {
         }
         if isSame {
             let outcome = pending.registration.outcomeIfUnchanged(
-                generation: generation, lastSeenAt: Timestamp(try row.decode(3)), now: now)
+                generation: generation, epoch: try row.decode(15), lastSeenAt: Timestamp(try row.decode(3)), now: now)
             if let outcome { return .unchanged(outcome) }
         }
         guard holdsToken else { return .other }
         guard row.hasOwner(of: pending.registration) else { return .holder }
         return .bound(
             RegistrationFinding.Bound(
-                generation: generation, revision: try row.decode(8), cell: try row.decode(9),
+                generation: generation, epoch: try row.decode(15), revision: try row.decode(8), cell: try row.decode(9),
                 sessionExpiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init),
                 hasSnapshot: row.holds(pending.registration.snapshotDigest, at: 11), isSame: isSame,
                 isImported: row.holds([], at: 1), readAt: now))

@@ -124,6 +124,7 @@ struct BindingRow: Sendable {
         .init("state", "text", cast: "installation_state") { $0.installation.state.rawValue },
         .init("generation", "bigint") { $0.installation.generation },
         .init("registration_generation", "bigint") { $0.installation.registrationGeneration },
+        .init("epoch", "bigint") { $0.installation.epoch },
         .init("probably_replaced_by", "text") { $0.installation.probablyReplacedBy?.rawValue },
         .init("registered_at", "timestamptz") { $0.installation.registeredAt.postgres },
         .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt.postgres },

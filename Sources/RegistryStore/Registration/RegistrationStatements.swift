@@ -23,7 +23,7 @@ enum RegistrationStatements {
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version),
+            i.provider, i.credential_issued_at, (SELECT version FROM directory_version), i.epoch,
             CASE WHEN i.install_id IS NULL THEN (
                 SELECT true FROM token_holder h
                 WHERE h.app_id = $1 AND h.provider = k.provider::provider AND h.token_sha256 = k.token_sha256) END
@@ -165,10 +165,11 @@ enum RegistrationStatements {
             SELECT now, greatest($3, (extract(epoch FROM now) * 1000000)::bigint) AS generation
             FROM (SELECT greatest($2, clock_timestamp()) AS now OFFSET 0) AS clock
         ), created AS (
-            INSERT INTO installation AS i (app_id, state, generation, registration_generation, revision, created_at,
-                registered_at, last_seen_at, state_changed_at, snapshot_at, \(sql: CreatedRow.written.names))
-            SELECT $1, 'active', m.generation, m.generation, m.generation, m.now, m.now, m.now, m.now, m.now,
-                \(sql: CreatedRow.written.values)
+            INSERT INTO installation AS i (app_id, state, generation, registration_generation, epoch, revision,
+                created_at, registered_at, last_seen_at, state_changed_at, snapshot_at,
+                \(sql: CreatedRow.written.names))
+            SELECT $1, 'active', m.generation, m.generation, m.generation, m.generation, m.now, m.now, m.now, m.now,
+                m.now, \(sql: CreatedRow.written.values)
             FROM moment m CROSS JOIN \(sql: CreatedRow.columns.unnest(from: 5))
             WHERE \(sql: mayBind)
                 AND NOT EXISTS (
@@ -220,8 +221,9 @@ enum RegistrationStatements {
         """
         UPDATE installation i
         SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
-            generation = k.generation, state_changed_at = k.state_changed_at, revision = i.revision + 1
-        FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS k (install_id, generation, state_changed_at)
+            generation = k.generation, epoch = k.epoch, state_changed_at = k.state_changed_at, revision = i.revision + 1
+        FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::timestamptz[])
+            AS k (install_id, generation, epoch, state_changed_at)
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 

@@ -14,6 +14,8 @@ struct RegistrationWrite {
     private var rebound: [BindingRow] = []
     private var resnapped: [BindingRow] = []
     private var inserted: [BindingRow] = []
+    /// Installations whose epoch of notifications has ended.
+    private var restarted: [InstallID] = []
     private var owners = OwnerChanges()
     private var delta = RollUpDelta()
 
@@ -38,6 +40,7 @@ struct RegistrationWrite {
                 append(after, unlike: before)
                 count(before, in: oldCell, after, in: oldCell)
             }
+            if let before, before.epoch != after.epoch { restarted.append(after.key.installID) }
             moveToken(from: before, to: after)
             owners.add(from: before, to: after)
         }
@@ -85,7 +88,7 @@ struct RegistrationWrite {
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             delta.statement(in: app),
             inserted.isEmpty ? nil : orderCheck,
-        ].compactMap(\.self)
+        ].compactMap(\.self) + EndedEpochs.statements(of: restarted, in: app)
     }
 }
 
@@ -113,7 +116,7 @@ extension RegistrationWrite {
     private var release: PostgresStatement {
         PostgresStatement(
             RegistrationStatements.release, app.rawValue, released.map(\.key.installID.rawValue),
-            released.map(\.generation), released.map(\.stateChangedAt.postgres))
+            released.map(\.generation), released.map(\.epoch), released.map(\.stateChangedAt.postgres))
     }
 
     private var markReplaced: PostgresStatement {

@@ -104,6 +104,6 @@ struct BindingEnds {
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             delta.statement(in: app),
             signOuts.isEmpty ? nil : GuardStatements.remember(signOuts, in: app, at: moment.time),
-        ].compactMap(\.self)
+        ].compactMap(\.self) + EndedEpochs.statements(of: changed.map(\.key.installID), in: app)
     }
 }

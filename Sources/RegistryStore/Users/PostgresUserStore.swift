@@ -1,6 +1,7 @@
 import Crypto
 import PostgresClient
 import PushRegistry
+import Receipts
 
 /// Users in PostgreSQL. One lives on each event loop.
 public struct PostgresUserStore: UserStore {
@@ -59,6 +60,8 @@ public struct PostgresUserStore: UserStore {
         return Erasure.Receipt(
             installations: batches.reduce(0) { $0 + $1.installations },
             snapshots: batches.reduce(0) { $0 + $1.snapshots }, events: batches.reduce(0) { $0 + $1.events },
+            receipts: batches.reduce(0) { $0 + $1.receipts }, targets: batches.reduce(0) { $0 + $1.targets },
+            notifications: batches.reduce(0) { $0 + $1.notifications },
             erasedAt: batches[0].erasedAt)
     }
 
@@ -196,11 +199,12 @@ extension PostgresUserStore {
         let stored = try results[2].map { try InstallationColumns.decode($0) }
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
-        let removal = ErasureBatch(erasure, stored, seen: seen, registrant: registrant, at: moment)
+        let removal = ErasureBatch(
+            erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment)
         let removed = try await transaction.commit(after: removal.statements)
         EventMeters.count(removal.events)
         let isLast = seen.count < Int(limit)
-        return (removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
+        return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
     }
 }
 
@@ -210,16 +214,21 @@ private struct ErasureBatch {
     let stored: [StoredInstallation]
     let seen: [InstallID]
     let registrant: Int64
+    /// Whether it is the erasure's first transaction, which removes what names the user alone.
+    let isFirst: Bool
     let moment: Moment
     let events: [TokenEvent]
 
     init(
-        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, at moment: Moment
+        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, isFirst: Bool,
+        at moment: Moment
     ) {
         (self.erasure, self.stored, self.seen) = (erasure, stored, seen)
-        (self.registrant, self.moment) = (registrant, moment)
+        (self.registrant, self.isFirst, self.moment) = (registrant, isFirst, moment)
         events = stored.map { erasure.event(removing: $0.installation, at: moment.time) }
     }
+
+    private var removed: [InstallID] { stored.map(\.installation.key.installID) }
 
     /// The counted ones first, in the order in which `receipt` reads them.
     var statements: [PostgresStatement] {
@@ -231,8 +240,8 @@ private struct ErasureBatch {
             [
                 PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
-            ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
-        return counted
+            ] + InstallationStatements.delete(removed, in: app).reversed()
+        return counted + EndedEpochs.statements(of: removed, in: app) + receipts
             + [
                 PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
@@ -242,11 +251,34 @@ private struct ErasureBatch {
             ].compactMap(\.self)
     }
 
+    /// The receipts of the installations that go, and the targets by the user.
+    private var receipts: [PostgresStatement] {
+        let app = erasure.app.rawValue
+        let hasher = InstallationHasher(erasure.identityKey)
+        let hashes = stored.map { hasher.hash($0.installation.key.installID).rawValue }
+        return [
+            hashes.isEmpty ? nil : PostgresStatement(ReceiptStatements.eraseInstallations, app, hashes),
+            isFirst ? PostgresStatement(ReceiptStatements.eraseUser, app, erasure.userID.rawValue) : nil,
+        ].compactMap(\.self)
+    }
+
     /// An installation that goes has its present snapshot in its own row.
-    func receipt(_ results: [PostgresResult]) -> Erasure.Receipt {
-        Erasure.Receipt(
+    func receipt(_ results: [PostgresResult]) throws -> Erasure.Receipt {
+        let erased = results[receiptsStart..<receiptsStart + receipts.count]
+        return Erasure.Receipt(
             installations: stored.count,
             snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
-            events: results[1].affectedRows, erasedAt: moment.time)
+            events: results[1].affectedRows, receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
+            targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) },
+            notifications: stored.isEmpty ? 0 : results[epochsStart + EndedEpochs.waitingIndex].affectedRows,
+            erasedAt: moment.time)
+    }
+
+    /// The results of the ended epochs come after those of the counted statements.
+    private var epochsStart: Int { 2 + InstallationStatements.delete(removed, in: erasure.app).count }
+
+    /// The results of `receipts` come after those of the ended epochs.
+    private var receiptsStart: Int {
+        epochsStart + EndedEpochs.statements(of: removed, in: erasure.app).count
     }
 }

@@ -29,7 +29,8 @@ public struct Invariant: Sendable {
     static let examplesMax: Int64 = 5
 
     /// All that holds of the data so far.
-    public static let all = installations + history + sessions + rollUp + cleanUp + schema
+    public static let all =
+        installations + history + sessions + notifications + rollUp + cleanUp + messages + schema
 }
 
 // MARK: - Installations
@@ -95,6 +96,7 @@ extension Invariant {
             """
             SELECT app_id || '/' || install_id FROM installation
             WHERE generation < registration_generation OR registration_generation <= 0 OR revision < 1
+                OR epoch NOT BETWEEN 1 AND generation
             """),
         Invariant(
             "times", "R2",

@@ -20,6 +20,8 @@ public final class RegistryService: Sendable {
             environment: [
                 "PUSH_REGISTRY_DATABASE_URL": databaseURL, "PUSH_REGISTRY_ADMIN_KEY": adminKey,
                 "PUSH_REGISTRY_LOG_LEVEL": "debug",
+                // All tests have one address.
+                "PUSH_REGISTRY_RECEIPT_RATE": "0",
             ].merging(environment) { $1 }, socket: socket)
         do {
             let port = try await port(of: command)

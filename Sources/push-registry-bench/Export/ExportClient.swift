@@ -9,6 +9,8 @@ struct ExportClient: Sendable {
     let port: UInt16
     let app: String
     let key: String
+    /// Of which receipts are exported.
+    var message: String?
 
     /// Exports all active installations, on a new thread.
     ///
@@ -65,7 +67,8 @@ struct ExportClient: Sendable {
     }
 
     private func request(_ format: String) -> [UInt8] {
-        let body = #"{"filter": {}, "include": "active", "format": "\#(format)"}"#
+        let receipts = message.map { #", "message": "\#($0)""# } ?? ""
+        let body = #"{"filter": {}, "include": "active", "format": "\#(format)"\#(receipts)}"#
         return Array(
             """
             POST /v1/apps/\(app)/audience/export HTTP/1.1\r

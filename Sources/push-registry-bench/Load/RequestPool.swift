@@ -64,6 +64,18 @@ struct RegistrationWriter: Sendable {
         request("POST", "/installations/\(installation.installID)/logout", [], for: installation.owner)
     }
 
+    func post(to installation: FleetInstallation) -> [UInt8] {
+        let body = """
+            {"to":{"installId":"\(installation.installID)"},"payload":{"title":"Your order has left","order":1042,\
+            "url":"https://shop.example.com/orders/1042"},"ttl":"P3D"}
+            """
+        return request("POST", "/notifications", Array(body.utf8), for: nil)
+    }
+
+    func fetch(of installation: FleetInstallation) -> [UInt8] {
+        request("GET", "/installations/\(installation.installID)/notifications?after=0", [], for: nil)
+    }
+
     func erasure(of user: UserID) -> [UInt8] {
         request("DELETE", "/users/\(user)", [], for: nil)
     }

@@ -7,13 +7,16 @@ enum ResponseScanner {
         let outcome: Outcome
     }
 
-    /// The member `status` in the response to a registration or logout.
+    /// The member `status` in the response to a registration or logout, or what a list of notifications has.
     enum Outcome: Int, CaseIterable {
-        case none, unchanged, updated, created, loggedOut
+        case none, unchanged, updated, created, loggedOut, posted, nothingMissed
     }
 
     private static let lengthField = Array("content-length:".utf8)
     private static let statusMember = Array("\"status\":\"".utf8)
+    private static let posted = Array("{\"notifications\":[{".utf8)
+    private static let nothingMissed = Array(",\"notifications\":[],".utf8)
+    private static let epochMember = Array("{\"epoch\":\"".utf8)
 
     /// Nil while the response is incomplete.
     static func scan(_ bytes: UnsafeRawBufferPointer) -> Response? {
@@ -53,6 +56,12 @@ enum ResponseScanner {
 
     private static func outcome(_ bytes: UnsafeRawBufferPointer, _ body: Range<Int>) -> Outcome {
         guard body.count > statusMember.count + 2 else { return .none }
+        if body.count > posted.count, matches(bytes, body.lowerBound, posted) { return .posted }
+        if matches(bytes, body.lowerBound, epochMember) {
+            let rest = body.dropFirst(epochMember.count).prefix { bytes[$0] != UInt8(ascii: "\"") }.endIndex + 1
+            let isEmpty = rest + nothingMissed.count <= body.upperBound && matches(bytes, rest, nothingMissed)
+            return isEmpty ? .nothingMissed : .none
+        }
         for start in body.lowerBound..<body.upperBound - statusMember.count - 2 {
             guard bytes[start] == UInt8(ascii: "\""), bytes[start + 1] == UInt8(ascii: "s") else { continue }
             guard matches(bytes, start, statusMember) else { continue }

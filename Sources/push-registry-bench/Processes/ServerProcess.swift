@@ -17,14 +17,16 @@ struct ServerProcess: Sendable {
     /// - Parameters:
     ///   - log: the file for its log.
     ///   - writesAccessLog: whether it logs each request, as it does by default.
+    ///   - more: further variables of its environment.
     static func with<Value: Sendable>(
         _ binary: Binary, database: String, log: URL, writesAccessLog: Bool = true,
-        _ body: (ServerProcess) async throws -> Value
+        environment more: [String: String] = [:], _ body: (ServerProcess) async throws -> Value
     ) async throws -> Value {
         let port = try Loopback.freePort()
         let start = ContinuousClock.now
         return try await binary.with(
-            ["serve"], environment: environment(port: port, database: database, writesAccessLog), log: log
+            ["serve"], environment: environment(port: port, database: database, writesAccessLog).merging(more) { $1 },
+            log: log
         ) { processID in
             let usage = ProcessUsage(processID: processID)
             try await waitUntilReady(usage, port: port, log: log)

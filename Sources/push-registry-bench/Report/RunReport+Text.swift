@@ -30,7 +30,7 @@ extension RunReport {
         case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
         case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
         case .feedback, .feedbackAgain: feedbackCells(row)
-        case .unchanged, .changed, .first, .takeover, .ownerChange, .logout, .healthz: rateCells(row)
+        case .unchanged, .changed, .first, .takeover, .ownerChange, .logout, .post, .fetch, .healthz: rateCells(row)
         case .engine: nil
         }
     }
@@ -85,8 +85,8 @@ extension RunReport {
                 + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
                 + "both sides and the load generator share.",
-            "The other side is pgbench; for takeovers, changes of owner and logouts it is the service itself with "
-                + "changed registrations. Feedback is counted in items, \(RowRequests.feedbackItems) per call.",
+            "The other side is pgbench; for takeovers, changes of owner, logouts and posts it is the service itself "
+                + "with changed registrations, for fetches with unchanged ones. Feedback is counted in items, \(RowRequests.feedbackItems) per call.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The "
                 + "service's access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone "
                 + "has none.",

@@ -65,6 +65,12 @@ struct RowBenchmark {
             let logouts = pools.logouts(round: round, of: options.rounds)
             report.add(try await load(server, logouts, expecting: .loggedOut), to: .logout)
         }
+        if options.wants(.post) {
+            report.add(try await load(server, pools.posts, expecting: .posted), to: .post)
+        }
+        if options.wants(.fetch) {
+            report.add(try await load(server, pools.fetches, expecting: .nothingMissed), to: .fetch)
+        }
         if options.wants(.feedback) || options.wants(.feedbackAgain) {
             let load = FeedbackLoad(port: server.port, calls: pools.feedback(round: round, of: options.rounds))
             report.add(try await loadFeedback(server, load, expecting: ["suspect", "unregistered"]), to: .feedback)
@@ -78,7 +84,7 @@ struct RowBenchmark {
         if options.wants(.unchanged) || options.wants(.changed) {
             report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
         }
-        if options.wants(.unchanged) {
+        if options.wants(.unchanged) || options.rows.contains(where: \.isComparedToUnchanged) {
             report.add(try await load(server, pools.unchanged, expecting: .unchanged), to: .unchanged)
         }
         if options.wants(.changed) || options.rows.contains(where: \.isComparedToChanged) {

@@ -8,6 +8,9 @@ struct RowRequests {
 
     let unchanged: RequestSequence
     let changed: RequestSequence
+    /// To installations that allow pushes, at random: what waits for them grows.
+    let posts: RequestSequence
+    let fetches: RequestSequence
     let healthz = RequestSequence(
         RequestPool([Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)]), .random)
     private let fleet: Fleet
@@ -26,11 +29,20 @@ struct RowRequests {
         let step = fleet.count / count
         let numbers = (0..<count).lazy.map { $0 * step }
         unchanged = RequestSequence(
-            RequestPool(rows.contains(.unchanged) ? numbers.map { writer.request(fleet[$0]) } : []), .random)
+            RequestPool(
+                rows.contains { $0 == .unchanged || $0.isComparedToUnchanged }
+                    ? numbers.map { writer.request(fleet[$0]) } : []), .random)
         let twice = numbers.flatMap { number in
             let installation = fleet[number + step / 2]
             return [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
         }
+        posts = RequestSequence(
+            RequestPool(
+                rows.contains(.post)
+                    ? numbers.map { fleet[$0 + 3] }.filter { $0.settings.authorizationStatus == .authorized }
+                        .map(writer.post) : []), .random)
+        fetches = RequestSequence(
+            RequestPool(rows.contains(.fetch) ? numbers.map { writer.fetch(of: fleet[$0]) } : []), .random)
         let wantsChanged = rows.contains { $0 == .changed || $0.isComparedToChanged }
         changed = RequestSequence(RequestPool(wantsChanged ? Array(twice) : []), .alternating)
         (self.fleet, self.writer, self.count, self.step) = (fleet, writer, count, step)

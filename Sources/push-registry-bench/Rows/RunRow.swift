@@ -2,7 +2,9 @@ import ArgumentParser
 
 /// The rows that can be measured.
 enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, takeover, ownerChange, logout, feedback, feedbackAgain, healthz, start, idle, engine
+    case unchanged, changed, first, takeover, ownerChange, logout, post, fetch, feedback, feedbackAgain, healthz, start,
+        idle
+    case engine
 
     var title: String {
         switch self {
@@ -12,6 +14,8 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .takeover: "takeover of a token"
         case .ownerChange: "change of an installation's owner"
         case .logout: "logout"
+        case .post: "post of a notification to one phone"
+        case .fetch: "fetch, nothing missed"
         case .feedback: "feedback, items that change"
         case .feedbackAgain: "feedback, items that are known"
         case .healthz: "GET /healthz"
@@ -21,14 +25,16 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         }
     }
 
-    /// The target ratio of the service's requests per second to the other side's: pgbench's, or its own with changed
-    /// registrations.
+    /// The target ratio of the service's requests per second to the other side's: pgbench's, or its own with changed or
+    /// unchanged registrations.
     var ratioMin: Double? {
         switch self {
         case .unchanged: 4
         case .changed: 2
         case .first: 1.5
-        case .takeover, .ownerChange, .logout: 0.8
+        case .takeover, .ownerChange, .logout, .post: 0.8
+        // 1.2 times the cost of an unchanged registration.
+        case .fetch: 0.83
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
         }
     }
@@ -39,7 +45,10 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
     var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
 
     /// Whether the other side is changed registrations.
-    var isComparedToChanged: Bool { self == .takeover || self == .ownerChange || self == .logout }
+    var isComparedToChanged: Bool { [.takeover, .ownerChange, .logout, .post].contains(self) }
+
+    /// Whether the other side is unchanged registrations.
+    var isComparedToUnchanged: Bool { self == .fetch }
 }
 
 /// Rows on the command line: `--rows takeover logout`, or `--rows takeover,logout`.

@@ -13,13 +13,16 @@ struct ConfigCommand: AsyncParsableCommand {
     @OptionGroup var serving: ServingOptions
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
     @OptionGroup(title: "Sizes") var sizes: SizeOptions
+    @OptionGroup(title: "Receipts") var receipts: ReceiptOptions
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
     @OptionGroup(title: "Key sets") var keySets: KeySetOptions
     @OptionGroup(title: "Night job") var cleanUp: CleanUpOptions
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let groups = [connections.flags, sizes.flags, audiences.flags, keySets.flags, cleanUp.flags]
+        let groups = [
+            connections.flags, sizes.flags, receipts.flags, audiences.flags, keySets.flags, cleanUp.flags,
+        ]
         let reader = try common.reader(groups.reduce(serving.flags) { $0.merging($1) { own, _ in own } })
         // Validates all values.
         _ = try Settings(reader)

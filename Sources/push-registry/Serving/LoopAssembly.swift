@@ -4,6 +4,7 @@ import Logging
 import Migrations
 import PostgresClient
 import PushRegistry
+import Receipts
 import RegistryAPI
 import RegistryStore
 import ServiceLifecycle
@@ -45,8 +46,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let postgres: PostgresClient
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
+        let notifications: PostgresNotificationStore
         let feedback: PostgresFeedbackStore
         let events: PostgresEventStore
+        let messages: PostgresMessageStore
         let directory: PostgresAppDirectory
         /// Audience queries have their own connections, so that they never block registrations.
         let audiencePostgres: PostgresClient
@@ -61,7 +64,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let keySets: ProviderKeySets
-    private let limits = CallLimits()
+    private let limits: CallLimits
+    private let receiptKeys = ReceiptKeys()
     private let bodyLimits: BodyLimits
     private let shutdown: ShutdownFlag
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
@@ -77,7 +81,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
 
     init(
         _ database: Database, _ sessions: ServiceSessions, _ audiences: AudienceSettings,
-        _ bodyLimits: BodyLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
+        _ bodyLimits: BodyLimits, limits: CallLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
         shutdown: ShutdownFlag, metrics: PrometheusRegistry, logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
@@ -94,8 +98,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
-                users: PostgresUserStore(resources),
+                users: PostgresUserStore(resources), notifications: PostgresNotificationStore(resources),
                 feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(resources),
+                messages: PostgresMessageStore(resources),
                 directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
@@ -107,6 +112,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.admin = admin
         self.keySets = keySets
         self.bodyLimits = bodyLimits
+        self.limits = limits
         self.shutdown = shutdown
         self.metrics = metrics
         self.makeAccessLog = makeAccessLog
@@ -129,10 +135,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
             preconditionFailure("\(loop.name) is not a loop of this server")
         }
         let service = RegistryService(
-            installations: parts.installations, users: parts.users, feedback: parts.feedback,
-            events: parts.events, audiences: parts.audiences,
+            installations: parts.installations, users: parts.users, notifications: parts.notifications,
+            feedback: parts.feedback, events: parts.events, messages: parts.messages, audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, keySets: keySets, limits: limits, bodyLimits: bodyLimits,
+            links: links, keySets: keySets, limits: limits, receiptKeys: receiptKeys, bodyLimits: bodyLimits,
             apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
@@ -172,13 +178,17 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.audiencePostgres.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.installations.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.users.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.notifications.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.messages.run() }
                 }
                 group.addTask { await folding.run() }
                 group.addTask { await RollUpFolder(postgres: folding).run() }
+                group.addTask { await MessageFolder(postgres: folding).run() }
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await clock.run(on: folding) }
                 group.addTask { await keyUses.run(on: folding) }
+                group.addTask { await SigningKeyRotation(postgres: folding).run() }
                 group.addTask { await keySets.run() }
                 group.addTask { await makePartitions() }
             }

@@ -31,6 +31,41 @@ enum MetricDescriptions {
                 prefix: "logout_batch_splits_total", help: "Batches of logouts that were repeated one by one."),
             MetricDescription(
                 prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
+            MetricDescription(prefix: "receipts_total", help: "Receipts that were reported, by result."),
+            MetricDescription(
+                prefix: "receipt_batch_size", help: "Calls with counts of messages that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "receipt_batch_splits_total", help: "Batches of such calls that were repeated one by one."),
+            MetricDescription(
+                prefix: "receipt_refused_total", help: "Such calls refused: the queue was full, or the wait too long."),
+            MetricDescription(
+                prefix: "message_fold_failures_total",
+                help: "Failed rounds of folding the sums of messages; they are repeated."),
+            MetricDescription(
+                prefix: "notifications_total",
+                help: "Notifications that this process stored, by result: stored, repeated (the same dedupId), dropped "
+                    + "(too many waited)."),
+            MetricDescription(
+                prefix: "notification_batch_size", help: "Posts of notifications that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "notification_batch_splits_total",
+                help: "Batches of posts of notifications that were repeated one by one."),
+            MetricDescription(
+                prefix: "notification_refused_total",
+                help: "Posts of notifications refused: the queue was full, or the wait too long."),
+            MetricDescription(
+                prefix: "notification_fetch_batch_size",
+                help:
+                    "Fetches of notifications that shared a round trip, by stage: lookUp or write (acknowledgements).",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "notification_fetch_batch_splits_total",
+                help: "Batches of acknowledgements that were repeated one by one."),
+            MetricDescription(
+                prefix: "notification_fetch_refused_total",
+                help: "Fetches of notifications refused: the queue was full, or the service was stopping."),
             MetricDescription(
                 prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),

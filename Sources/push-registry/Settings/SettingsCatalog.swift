@@ -57,6 +57,8 @@ enum SettingsCatalog {
         SettingEntry(name: "headerMax", flag: "--header-max", standard: "32KiB"),
         SettingEntry(name: "headerFieldsMax", flag: "--header-fields-max", standard: "100"),
         SettingEntry(name: "registrationMax", flag: "--registration-max", standard: "64KiB"),
+        SettingEntry(name: "receiptRate", flag: "--receipt-rate", standard: "50"),
+        SettingEntry(name: "receiptBurst", flag: "--receipt-burst", standard: "500"),
         SettingEntry(name: "feedbackMax", flag: "--feedback-max", standard: "8MiB"),
     ]
 

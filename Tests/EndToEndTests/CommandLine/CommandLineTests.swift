@@ -22,7 +22,7 @@ struct CommandLineTests {
         [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "policy"],
         ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
         ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
-        ["import"], ["config"], ["healthcheck"],
+        ["messages"], ["import"], ["config"], ["healthcheck"],
         ["segment", "count"], ["segment", "breakdown"],
         ["segment", "export"],
     ])

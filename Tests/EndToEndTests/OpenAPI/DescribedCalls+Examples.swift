@@ -5,9 +5,12 @@ extension DescribedCalls {
     /// All operations, in an order in which the resources of each one exist.
     static let order = [
         "putApp", "patchApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots",
-        "listHistory",
+        "postNotification", "listNotifications",
+        "listHistory", "putMessage",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
+        "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
+        "listUndelivered",
         "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteInstallation",
         "eraseUser",
         "createKey", "listKeys", "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription", "getErrors",

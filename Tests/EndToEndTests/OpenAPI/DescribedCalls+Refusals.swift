@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -65,12 +66,14 @@ extension DescribedCalls {
 
     /// Faults that depend on the stored data.
     func refuseByState() async throws {
-        for id in ["getInstallation", "listSnapshots", "listHistory", "logOutInstallation"] {
+        for id in ["getInstallation", "listSnapshots", "listHistory", "logOutInstallation", "listNotifications"] {
             expect(404, try await call(id, path: ["installId": "nobody"]), id)
         }
         let registration = try #require(try body(of: "registerInstallation"))
         let owned = [("X-User-Id", "bob"), ("X-Session-Id", "s-1")]
         expect(201, try await call("registerInstallation", registration, fields: owned), "registration")
+        expect(410, try await call("listNotifications", query: "epoch=another"), "notifications of another epoch")
+        try await refuseNotificationOfExpiredMessage()
         expect(404, try await call("deleteInstallation", by: .role(.client)), "another's installation")
         let stale = [("If-Match", "\"1\"")]
         expect(412, try await call("registerInstallation", registration, fields: owned + stale), "stale registration")
@@ -85,6 +88,19 @@ extension DescribedCalls {
             let response = try await call(id, try body(of: id), query: "after=\(elsewhere)")
             expect(410, response, "\(id) from a cursor of another database")
         }
+    }
+
+    private func refuseNotificationOfExpiredMessage() async throws {
+        let sender = RegistryApp.Credential.role(.sender)
+        let message = try await call("putMessage", [:], path: ["message": "expired"], by: sender)
+        expect(201, message, "message")
+        _ = try await app.database.rows(
+            """
+            UPDATE message SET created_at = created_at - interval '8 days', expires_at = expires_at - interval '8 days'
+            WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
+            """)
+        let post: JSON = ["to": ["userId": "alice"], "payload": 1, "message": "expired"]
+        expect(409, try await call("postNotification", post, by: sender), "notification of an expired message")
     }
 
     func refuseInAdministrationAndAudiences() async throws {
@@ -111,6 +127,26 @@ extension DescribedCalls {
         try await putSegment(Self.tooLongAName, ["filter": [:]], 400)
         expect(404, try await call("getSegment", path: ["name": "nobody"], by: .role(.marketing)), "unknown segment")
         expect(409, try await call("deleteSegment", path: ["name": "base"], by: .role(.marketing)), "segment in use")
+        try await refuseInMessages()
+    }
+
+    private func refuseInMessages() async throws {
+        expect(201, try await call("putMessage", [:], path: ["message": "plain"]), "message")
+        for id in ["getMessage", "breakDownMessage", "getTimeline", "listUndelivered", "sendAccepted"] {
+            let response = try await call(id, try body(of: id), path: ["message": "nobody"], by: Self.admin)
+            expect(404, response, "\(id) of an unknown message")
+        }
+        let plain = ["message": "plain"]
+        expect(400, try await call("getTimeline", path: plain, query: "interval=PT1S", by: Self.admin), "interval")
+        expect(400, try await call("listUndelivered", path: plain, query: "cursor=x", by: Self.admin), "cursor")
+        expect(409, try await call("listUndelivered", path: plain), "targets of a message without a record")
+        let noEncoding = [("Accept-Encoding", "identity;q=0, *;q=0")]
+        expect(201, try await call("putMessage", ["record": true], path: ["message": "recorded"]), "message")
+        let recorded = ["message": "recorded"]
+        expect(406, try await call("listUndelivered", path: recorded, fields: noEncoding), "encoding")
+        expect(400, try await call("sendReceipts", ["receipts": []], by: .none), "no receipts")
+        let many = JSON.array([JSON](repeating: [:], count: 101))
+        expect(413, try await call("sendReceipts", ["receipts": many], by: .none), "101 receipts")
     }
 
     private func putSegment(_ name: String, _ body: JSON, _ status: Int) async throws {

@@ -157,7 +157,7 @@ extension Installation {
         return Installation(
             key: key, provider: .apns, tokenSHA256: [1], keys: nil, owner: user.map { .of($0, session) },
             credentialIssuedAt: credentialIssuedAt.flatMap { Timestamp(seconds: $0) }, state: state, generation: 7,
-            registrationGeneration: 7, probablyReplacedBy: nil, createdAt: then, registeredAt: then, lastSeenAt: then,
-            stateChangedAt: then, snapshotDigest: [], fingerprint: nil)
+            registrationGeneration: 7, epoch: 7, probablyReplacedBy: nil, createdAt: then, registeredAt: then,
+            lastSeenAt: then, stateChangedAt: then, snapshotDigest: [], fingerprint: nil)
     }
 }

@@ -5,6 +5,7 @@ import Logging
 import OpenAPIDocument
 import PostgresClient
 import PushRegistry
+import Receipts
 import RegistryStore
 import RegistryTestSupport
 import Testing
@@ -29,11 +30,14 @@ struct DescribedRoutesTests {
         let resources = LoopResources(postgres: postgres, clock: RegistryClock())
         return RegistryAPI.RegistryService(
             installations: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
+            notifications: PostgresNotificationStore(resources),
             feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(resources),
+            messages: PostgresMessageStore(resources),
             audiences: PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()),
             segments: PostgresSegmentStore(postgres: postgres), directory: PostgresAppDirectory(postgres: postgres),
             admin: try #require(AdminKey("an admin key of the tests")), links: try TimeZoneLinks(),
             keySets: ProviderKeySets(NoKeySets(), logger: logger), limits: CallLimits(),
+            receiptKeys: ReceiptKeys(),
             apiDescription: APIDescription(version: "1"), errorPage: ErrorPage(), keyUses: KeyUseLog(),
             readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: { [] },

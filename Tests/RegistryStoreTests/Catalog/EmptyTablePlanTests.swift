@@ -67,11 +67,11 @@ struct EmptyTablePlanTests {
 
     private static let fill = """
         INSERT INTO installation (app_id, install_id, provider, token, token_sha256, user_id, session_id, state,
-            generation, registration_generation, revision, created_at, registered_at, last_seen_at, state_changed_at,
-            snapshot_at, cell, registration_digest, snapshot_digest, settings, keychain_id, device_model, system_name,
-            system_version, locale, languages, time_zone_id, time_zone_offset)
-        SELECT 1, n, 'apns', n, user_digest(n), n, n, 'active', 1, 1, 1, now(), now(), now(), now(), now(), 1, '', '',
-            0, n, '', '', '', '', '{}', '', 0
+            generation, registration_generation, epoch, revision, created_at, registered_at, last_seen_at,
+            state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, settings, keychain_id,
+            device_model, system_name, system_version, locale, languages, time_zone_id, time_zone_offset)
+        SELECT 1, n, 'apns', n, user_digest(n), n, n, 'active', 1, 1, 1, 1, now(), now(), now(), now(), now(), 1, '',
+            '', 0, n, '', '', '', '', '{}', '', 0
         FROM (SELECT number::text FROM generate_series(1, 5000) AS number) AS row (n);
         INSERT INTO token_holder SELECT 1, 'apns', user_digest(n::text), n::text FROM generate_series(1, 5000) AS n;
         INSERT INTO installation_owner SELECT 1, n::text, n::text, n::text FROM generate_series(1, 5000) AS n;

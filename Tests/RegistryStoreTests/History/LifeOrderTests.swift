@@ -58,12 +58,12 @@ struct LifeOrderTests {
 
     private static func insert(_ installID: String) -> PostgresStatement {
         """
-        INSERT INTO installation (app_id, install_id, provider, state, generation, registration_generation, revision,
-            created_at, registered_at, last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
+        INSERT INTO installation (app_id, install_id, provider, state, generation, registration_generation, epoch,
+            revision, created_at, registered_at, last_seen_at, state_changed_at, snapshot_at, cell, registration_digest,
             snapshot_digest, settings, device_model, system_name, system_version, locale, languages, time_zone_id,
             time_zone_offset)
-        SELECT 1, \(installID), 'apns', 'superseded', 1, 1, 1, now(), now(), now(), now(), now(), 1, '', '', 0, '', '',
-            '', '', '{}', '', 0
+        SELECT 1, \(installID), 'apns', 'superseded', 1, 1, 1, 1, now(), now(), now(), now(), now(), 1, '', '', 0, '',
+            '', '', '', '{}', '', 0
         """
     }
 }

@@ -102,11 +102,11 @@ struct RollUpExpiryTests {
 
     private static let fleet = """
         INSERT INTO installation (app_id, install_id, provider, token, token_sha256, user_id, session_id,
-            session_expires_at, state, generation, registration_generation, revision, created_at, registered_at,
+            session_expires_at, state, generation, registration_generation, epoch, revision, created_at, registered_at,
             last_seen_at, state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, settings,
             device_model, system_name, system_version, locale, languages, time_zone_id, time_zone_offset)
         SELECT (SELECT id FROM app), 'i' || n, 'fcm', 't' || n, sha256(n::text::bytea), 'u' || n, 's' || n,
-            now() + interval '1 hour' + (n % 2) * n * interval '1 ms', 'active', 1, 1, 1, now(), now(), now(), now(),
+            now() + interval '1 hour' + (n % 2) * n * interval '1 ms', 'active', 1, 1, 1, 1, now(), now(), now(), now(),
             now(), 0, '', '', 2, 'x', 'Android', (n % 10)::text, 'l' || n % 200, '{}', 'Europe/Berlin', 3600
         FROM generate_series(1, 200000) AS n
         """

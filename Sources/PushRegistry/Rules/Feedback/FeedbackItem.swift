@@ -14,10 +14,14 @@ public struct FeedbackItem: Hashable, Sendable {
     public let generation: Int64?
     /// Whether the table has a verdict for the reason. Without one, the item changes nothing.
     public let canMatter: Bool
+    /// The message of the push.
+    public let message: MessageName?
+    /// The receipt that was handed out with the token.
+    public let receipt: String?
 
     public init(
         installID: InstallID?, provider: Provider?, addresses: [TokenAddress], reason: String, at: Timestamp? = nil,
-        generation: Int64? = nil
+        generation: Int64? = nil, message: MessageName? = nil, receipt: String? = nil
     ) {
         precondition(installID != nil || !addresses.isEmpty, "feedback is about a token or an installation")
         self.installID = installID
@@ -26,6 +30,8 @@ public struct FeedbackItem: Hashable, Sendable {
         self.reason = reason
         self.at = at
         self.generation = generation
+        self.message = message
+        self.receipt = receipt
         canMatter = provider.map { VerdictTable.verdict(on: reason, by: $0) != nil } ?? VerdictTable.names(reason)
     }
 }

@@ -9,8 +9,14 @@ public struct Erasure: Sendable {
     /// The caller's role and key id, never the user.
     public let actor: String
 
-    public init(app: AppNumber, userID: UserID, actor: String) {
+    /// By which the app's receipts name installations.
+    public let identityKey: AppIdentityKey
+
+    public init(
+        app: AppNumber, userID: UserID, actor: String, identityKey: AppIdentityKey = AppIdentityKey(bytes: [])
+    ) {
         self.app = app
+        self.identityKey = identityKey
         self.userID = userID
         self.actor = actor
     }
@@ -28,12 +34,24 @@ public struct Erasure: Sendable {
         public let snapshots: Int
         /// Events from which the user was removed.
         public let events: Int
+        /// Receipts of the user's installations that lost everything but the fact that they were counted.
+        public let receipts: Int
+        /// Targets of messages that were forgotten.
+        public let targets: Int
+        /// Notifications that waited for the user's installations.
+        public let notifications: Int
         public let erasedAt: Timestamp
 
-        public init(installations: Int, snapshots: Int, events: Int, erasedAt: Timestamp) {
+        public init(
+            installations: Int, snapshots: Int, events: Int, receipts: Int = 0, targets: Int = 0,
+            notifications: Int = 0, erasedAt: Timestamp
+        ) {
             self.installations = installations
             self.snapshots = snapshots
             self.events = events
+            self.receipts = receipts
+            self.targets = targets
+            self.notifications = notifications
             self.erasedAt = erasedAt
         }
     }

@@ -161,6 +161,7 @@ extension Installation {
         after.owner = nil
         after.credentialIssuedAt = nil
         after.generation += 1
+        after.beginEpoch()
         if state == .active, !keepingActive {
             after.state = .loggedOut
             after.stateChangedAt = notBefore(now)

@@ -15,14 +15,16 @@ extension RegistryService {
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
             let body = try AudienceBody.parse(
-                bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe"]
+                bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe", "message"]
             ) { root in
                 try ExportOptions(root, names, call.caller)
             }
             let (audience, options) = (try await audience(body, of: call.app), body.options)
+            var message: HandedOutMessage?
+            if let reference = options.message { message = try await handedOut(reference, by: call) }
             let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
             let encoder = ExportEncoder(
-                options.fields, options.format, names, ids: ids, isSpreadsheetSafe: options.isSpreadsheetSafe)
+                options.fields, options.format, names, ids: ids, message: message, isSpreadsheetSafe: options.isSpreadsheetSafe)
             let slot = try await audiences.makeExportSlot()
             audit.read("audience export begun", options.metadata, by: call, in: request)
             return ServerResponse(
@@ -45,16 +47,32 @@ extension RegistryService {
         _ audience: Audience, _ encoder: ExportEncoder, after: InstallID?, to writer: ResponseBodyWriter
     ) async throws -> Int {
         var count = 0
-        try await writer.write(encoder.header)
-        try await audiences.export(audience, encoder.columns, after: after) { rows in
-            try await writer.write(try encoder.encode(rows))
-            count += rows.count
+        var batch = HandedOutMessage.Batch()
+        do {
+            try await writer.write(encoder.header)
+            try await audiences.export(audience, encoder.columns, after: after) { rows in
+                let bytes = try encoder.encode(rows, &batch)
+                // Targets are remembered before their rows leave. Rows are counted many at a time.
+                if let message = encoder.message, !batch.targets.isEmpty || batch.rows >= Self.countedRows {
+                    try await self.count(&batch, of: message)
+                }
+                try await writer.write(bytes)
+                count += rows.count
+            }
+        } catch {
+            // What was written is counted, though the client is gone.
+            if let message = encoder.message { try? await self.count(&batch, of: message) }
+            throw error
         }
+        if let message = encoder.message { try await self.count(&batch, of: message) }
         return count
     }
+
+    /// Rows of an export that are counted at once.
+    private static let countedRows = 100_000
 }
 
-/// The members `format`, `fields`, `after` and `spreadsheetSafe`.
+/// The members `format`, `fields`, `after`, `spreadsheetSafe` and `message`.
 struct ExportOptions: Sendable {
     let format: ExportFormat
     let fields: [ExportField]
@@ -62,11 +80,13 @@ struct ExportOptions: Sendable {
     /// Whether the CSV is safe to open in a spreadsheet: any client can set the carrier and the device model. True by
     /// default for marketing, false for senders, whose programs need every byte unchanged.
     let isSpreadsheetSafe: Bool
+    let message: MessageReference?
 
     /// Nil after a fault.
     ///
     /// - Throws: 403 for fields that the caller's role must not see.
     init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
+        message = try MessageReference(root, caller)
         let format = Self.format(root)
         let after = root.cursor("after", names)
         let fields = try Self.fields(root, format ?? .ndjson, caller)
@@ -120,6 +140,10 @@ struct ExportOptions: Sendable {
     }
 
     var metadata: Logger.Metadata {
-        ["format": "\(format.rawValue)", "fields": "\(fields.map(\.name).joined(separator: ","))"]
+        var metadata: Logger.Metadata = [
+            "format": "\(format.rawValue)", "fields": "\(fields.map(\.name).joined(separator: ","))",
+        ]
+        if let name = message?.name { metadata["message"] = "\(name)" }
+        return metadata
     }
 }

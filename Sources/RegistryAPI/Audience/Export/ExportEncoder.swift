@@ -10,6 +10,7 @@ struct ExportEncoder: Sendable {
         case keys
         case id
         case cursor
+        case receipt
     }
 
     /// A field of a row. It holds no references, since every row copies it.
@@ -26,6 +27,9 @@ struct ExportEncoder: Sendable {
     private let isSpreadsheetSafe: Bool
     private let names: InstallationNames
     private let ids: OpaqueNames?
+    let message: HandedOutMessage?
+    /// The cells of a row from which its receipt is sealed.
+    private let receiptCells: (installation: Int, cell: Int, user: Int?)
     private let cursorStart: [UInt8]
     private let parts: [Part]
     private let prefixes: [UInt8]
@@ -34,18 +38,24 @@ struct ExportEncoder: Sendable {
     /// - Parameters:
     ///   - fields: in CSV, the cursor moves to the end.
     ///   - ids: required for the field `id`.
+    ///   - message: the message whose receipts stand before the cursor, if there is one.
     ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe.
     init(
         _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil,
-        isSpreadsheetSafe: Bool = false
+        message: HandedOutMessage? = nil, isSpreadsheetSafe: Bool = false
     ) {
         self.format = format
         self.isSpreadsheetSafe = isSpreadsheetSafe && format == .csv
         self.names = names
         self.ids = ids
         cursorStart = names.cursorStart
-        self.fields = format == .csv ? fields.filter { $0 != .cursor } + fields.filter { $0 == .cursor } : fields
+        self.message = message
+        self.fields = Self.ordered(fields, format, receipt: message?.message.content.isRecorded)
         columns = Self.columns(of: self.fields)
+        receiptCells = (
+            columns.firstIndex(of: .installID) ?? 0, columns.firstIndex(of: .cell) ?? 0,
+            columns.firstIndex(of: .userID)
+        )
         var prefixes: [UInt8] = []
         var parts: [Part] = []
         for field in self.fields {
@@ -55,6 +65,17 @@ struct ExportEncoder: Sendable {
         }
         (self.prefixes, self.parts) = (prefixes, parts)
         end = Array((format == .csv ? "\r\n" : "}\n").utf8)
+    }
+
+    /// - Parameter isRecorded: of the message; nil without one.
+    private static func ordered(
+        _ fields: [ExportField], _ format: ExportFormat, receipt isRecorded: Bool?
+    ) -> [ExportField] {
+        var fields = format == .csv ? fields.filter { $0 != .cursor } + fields.filter { $0 == .cursor } : fields
+        if let isRecorded {
+            fields.insert(.receipt(isRecorded: isRecorded), at: fields.firstIndex(of: .cursor) ?? fields.endIndex)
+        }
+        return fields
     }
 
     /// The columns of the fields, without duplicates.
@@ -76,6 +97,7 @@ struct ExportEncoder: Sendable {
             case .keys: .keys
             case .id: .id
             case .cursor: .cursor
+            case .receipt: .receipt
             }
         return Part(prefix: prefix, content: content, cell: columns.firstIndex(of: field.columns[0]) ?? 0)
     }
@@ -89,13 +111,25 @@ struct ExportEncoder: Sendable {
     ///
     /// - Throws: `StoreError.failed` if an id or a cursor cannot be created.
     func encode(_ rows: ExportRows) throws(StoreError) -> [UInt8] {
+        var batch = HandedOutMessage.Batch()
+        return try encode(rows, &batch)
+    }
+
+    /// The rows as text, one line each. Those with a receipt are added to the batch.
+    ///
+    /// - Throws: `StoreError.failed` if an id, a cursor or a receipt cannot be created.
+    func encode(_ rows: ExportRows, _ batch: inout HandedOutMessage.Batch) throws(StoreError) -> [UInt8] {
         var (bytes, isComplete) = ([UInt8](), true)
         bytes.reserveCapacity(rows.bytes.count + rows.count * (prefixes.count + Self.spareBytesPerRow))
         prefixes.withUnsafeBytes { prefixes in
             rows.withEachRow { content, cells in
                 for part in parts {
                     bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: prefixes[part.prefix]))
-                    append(part, content, cells, to: &bytes, &isComplete)
+                    if case .receipt = part.content {
+                        appendReceipt(content, cells, to: &bytes, &batch, &isComplete)
+                    } else {
+                        append(part, content, cells, to: &bytes, &isComplete)
+                    }
                 }
                 bytes.append(contentsOf: end)
             }
@@ -105,7 +139,7 @@ struct ExportEncoder: Sendable {
     }
 
     /// Space for quotes and a cursor, so that the buffer rarely grows.
-    private static let spareBytesPerRow = 64
+    private static let spareBytesPerRow = 160
 
     private func append(
         _ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8], _ isComplete: inout Bool
@@ -118,6 +152,7 @@ struct ExportEncoder: Sendable {
         case .keys: appendKeys(cell, cells[part.cell + 1], content, to: &bytes)
         case .id: cell.withBytes(of: content) { id in appendID(id, to: &bytes, &isComplete) }
         case .cursor: cell.withBytes(of: content) { id in appendCursor(id, to: &bytes, &isComplete) }
+        case .receipt: break
         }
     }
 
@@ -201,5 +236,28 @@ extension ExportEncoder {
             }
             cursor.withUnsafeBytes { append($0, to: &bytes) }
         }
+    }
+
+    private func appendReceipt(
+        _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8], _ batch: inout HandedOutMessage.Batch,
+        _ isComplete: inout Bool
+    ) {
+        var number: Int64 = 0
+        cells[receiptCells.cell].withBytes(of: content) { number = Self.integer($0) }
+        let userID = Self.text(receiptCells.user.map { cells[$0] }, content)
+        cells[receiptCells.installation].withBytes(of: content) { installID in
+            guard let receipt = try? message?.receipt(of: installID, in: number, user: userID, &batch) else {
+                isComplete = false
+                return
+            }
+            receipt.withUnsafeBytes { append($0, to: &bytes) }
+        }
+    }
+
+    private static func text(_ cell: ExportRows.Cell?, _ content: RawSpan) -> String? {
+        guard let cell, cell.count >= 0 else { return nil }
+        var text = ""
+        cell.withBytes(of: content) { text = String(decoding: $0, as: UTF8.self) }
+        return text
     }
 }

@@ -8,6 +8,8 @@ enum ExportField: Hashable, Sendable {
     /// The opaque id that marketing gets.
     case id
     case cursor
+    /// Of a message; never named in `fields`.
+    case receipt(isRecorded: Bool)
 
     /// `userId` is `.column(.userID)`: it identifies a person.
     private static let all: [ExportField] =
@@ -40,10 +42,12 @@ enum ExportField: Hashable, Sendable {
         case .column(.sessionExpiresAt): "sessionExpiresAt"
         case .column(.p256dh): "p256dh"
         case .column(.auth): "auth"
+        case .column(.cell): "cell"
         case .keys: "keys"
         case .column(.field(let field)): field.rawValue
         case .id: "id"
         case .cursor: "cursor"
+        case .receipt: "receipt"
         }
     }
 
@@ -53,6 +57,7 @@ enum ExportField: Hashable, Sendable {
         case .column(let column): [column]
         case .keys: [.p256dh, .auth]
         case .id, .cursor: [.installID]
+        case .receipt(let isRecorded): [.installID, .cell] + (isRecorded ? [.userID] : [])
         }
     }
 
@@ -60,7 +65,7 @@ enum ExportField: Hashable, Sendable {
     var isForSenders: Bool {
         switch self {
         case .id, .cursor, .column(.field): false
-        case .keys, .column: true
+        case .keys, .column, .receipt: true
         }
     }
 

@@ -101,6 +101,7 @@ enum CleanUpUndoStatements {
             UPDATE installation i
             SET state = c.previous_state, generation = i.generation + 1, revision = i.revision + 1,
                 state_changed_at = CASE WHEN i.state = c.previous_state THEN i.state_changed_at ELSE \(sql: time) END,
+                epoch = CASE WHEN c.step = 'sessionEnded' THEN i.generation + 1 ELSE i.epoch END,
                 token = coalesce(c.token, i.token), token_sha256 = coalesce(c.token_sha256, i.token_sha256),
                 p256dh = coalesce(c.p256dh, i.p256dh), auth = coalesce(c.auth, i.auth),
                 user_id = coalesce(c.user_id, i.user_id), session_id = coalesce(c.session_id, i.session_id),

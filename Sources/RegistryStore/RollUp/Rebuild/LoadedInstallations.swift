@@ -18,8 +18,8 @@ package struct LoadedInstallations {
     /// The columns of `installation` that `bind` binds, for COPY in binary form.
     package static let columns: PostgresSQL = """
         app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id, session_id, session_expires_at, \
-        registrant, state, generation, registration_generation, revision, created_at, registered_at, last_seen_at, \
-        state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, \
+        registrant, state, generation, registration_generation, epoch, revision, created_at, registered_at, \
+        last_seen_at, state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, \
         \(sql: SnapshotColumns.batch.list.names)
         """
 
@@ -41,6 +41,7 @@ package struct LoadedInstallations {
         binds.bind(installation.state.rawValue)
         binds.bind(installation.generation)
         binds.bind(installation.registrationGeneration)
+        binds.bind(installation.epoch)
         binds.bind(installation.generation)
         binds.bind(installation.createdAt.postgres)
         binds.bind(installation.registeredAt.postgres)

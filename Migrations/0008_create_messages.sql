@@ -1,0 +1,126 @@
+-- Messages (campaigns and single pushes), the receipts of installations that got them, and their sums.
+--
+-- A message's number is the hundredth of a second since 1970 in which it was created, or the next free one of its app.
+-- So the numbers are in the order of time, a restored dump gives none of them again, and the tables below are
+-- partitioned by them: everything about a message is in one partition of each table, and is purged with it.
+
+CREATE TABLE message (
+    app_id integer NOT NULL,
+    number bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    title text,
+    -- An array of pairs: name and value.
+    labels json NOT NULL,
+    created_at timestamptz NOT NULL,
+    -- No receipt is handed out from then on, and none counts.
+    expires_at timestamptz NOT NULL,
+    -- The latest expires_at that the message ever had: a receipt that was handed out before may be valid until then.
+    receipts_until timestamptz NOT NULL,
+    -- Whether the installations are remembered that the message is handed out for.
+    is_recorded boolean NOT NULL,
+    PRIMARY KEY (app_id, number),
+    UNIQUE (app_id, name)
+);
+
+-- What happened to a message at one installation. The key makes every event count once, from wherever it comes.
+CREATE TABLE receipt (
+    app_id integer NOT NULL,
+    message bigint NOT NULL,
+    -- 64 bits of a keyed hash of the installation's id.
+    installation bigint NOT NULL,
+    -- A sum of 1 targeted, 2 accepted, 4 failed, 8 delivered, 16 opened, 32 dismissed.
+    events smallint NOT NULL,
+    -- The part of events that the last write added. That write returns it, so that each event is counted by one write.
+    added smallint NOT NULL,
+    -- NULL after an erasure.
+    cell bigint,
+    -- Of a recorded target: the installation, and its user when the message was handed out. NULL after an erasure.
+    install_id text COLLATE "C",
+    user_id text COLLATE "C",
+    handed_out_at timestamptz,
+    PRIMARY KEY (app_id, installation, message)
+) PARTITION BY RANGE (message);
+CREATE INDEX receipt_target ON receipt (app_id, message, installation) WHERE handed_out_at IS NOT NULL;
+CREATE INDEX receipt_user ON receipt (app_id, user_id) WHERE user_id IS NOT NULL;
+
+-- The changes of one transaction, summed by cell and minute. A background task folds them into the sums; a reader adds
+-- both in one statement.
+CREATE TABLE message_delta (
+    app_id integer NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    message bigint NOT NULL,
+    cell bigint NOT NULL,
+    -- When it happened. NULL: not by time.
+    minute timestamptz,
+    targeted integer NOT NULL,
+    accepted integer NOT NULL,
+    failed integer NOT NULL,
+    delivered integer NOT NULL,
+    opened integer NOT NULL,
+    dismissed integer NOT NULL,
+    PRIMARY KEY (app_id, id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX message_delta_message ON message_delta (app_id, message);
+
+CREATE TABLE message_sum (
+    app_id integer NOT NULL,
+    message bigint NOT NULL,
+    cell bigint NOT NULL,
+    targeted bigint NOT NULL,
+    accepted bigint NOT NULL,
+    failed bigint NOT NULL,
+    delivered bigint NOT NULL,
+    opened bigint NOT NULL,
+    dismissed bigint NOT NULL,
+    PRIMARY KEY (app_id, message, cell)
+) PARTITION BY RANGE (message);
+
+CREATE TABLE message_minute (
+    app_id integer NOT NULL,
+    message bigint NOT NULL,
+    minute timestamptz NOT NULL,
+    delivered bigint NOT NULL,
+    opened bigint NOT NULL,
+    dismissed bigint NOT NULL,
+    PRIMARY KEY (app_id, message, minute)
+) PARTITION BY RANGE (message);
+
+CREATE TABLE receipt_default PARTITION OF receipt DEFAULT;
+CREATE TABLE message_sum_default PARTITION OF message_sum DEFAULT;
+CREATE TABLE message_minute_default PARTITION OF message_minute DEFAULT;
+
+-- The number of a message that is created then.
+CREATE FUNCTION message_number(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+    'SELECT floor(extract(epoch FROM at) * 100)::bigint';
+
+-- The partitions of this time and of some weeks ahead that do not exist: receipts by week, sums by month.
+CREATE FUNCTION missing_message_partitions(ahead interval) RETURNS TABLE (parent text, first_day date, end_day date)
+LANGUAGE sql STABLE AS $$
+    WITH bounds AS (
+        SELECT greatest(clock_timestamp(), latest) AT TIME ZONE 'UTC' AS now FROM registry_clock
+    ), wanted AS (
+        SELECT 'receipt' AS parent, w::date AS first_day, (w + interval '7 days')::date AS end_day
+        FROM bounds, generate_series(date_trunc('week', now), now + ahead, '7 days') AS w
+        UNION ALL
+        SELECT p.parent, m::date, (m + interval '1 month')::date
+        FROM bounds, generate_series(date_trunc('month', now), now + ahead, '1 month') AS m,
+            (VALUES ('message_sum'), ('message_minute')) AS p (parent)
+    )
+    SELECT parent, first_day, end_day FROM wanted
+    WHERE to_regclass(parent || to_char(first_day, '_YYYY_MM_DD')) IS NULL
+    ORDER BY 1, 2
+$$;
+
+-- Creates the partition of a week or month. False if the default partition has rows of it already, where they stay.
+CREATE FUNCTION make_message_partition(parent text, first_day date, end_day date) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)',
+        parent || to_char(first_day, '_YYYY_MM_DD'), parent,
+        message_number(first_day::timestamp AT TIME ZONE 'UTC'), message_number(end_day::timestamp AT TIME ZONE 'UTC'));
+    RETURN true;
+EXCEPTION WHEN check_violation THEN
+    RETURN false;
+END
+$$;
+
+SELECT make_message_partition(parent, first_day, end_day) FROM missing_message_partitions('60 days');

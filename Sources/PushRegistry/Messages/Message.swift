@@ -1,0 +1,53 @@
+/// A campaign, or one transactional push.
+public struct Message: Hashable, Sendable {
+    public let number: MessageNumber
+    public let name: MessageName
+    public let content: MessageContent
+    public let createdAt: Timestamp
+
+    public init(number: MessageNumber, name: MessageName, content: MessageContent, createdAt: Timestamp) {
+        self.number = number
+        self.name = name
+        self.content = content
+        self.createdAt = createdAt
+    }
+
+    /// No receipt is handed out from then on, and none counts.
+    public var expiresAt: Timestamp { createdAt.advanced(by: content.expiresIn) }
+
+    public func isExpired(at time: Timestamp) -> Bool { time >= expiresAt }
+}
+
+/// What a client says about a message.
+public struct MessageContent: Hashable, Sendable {
+    public static let labelsMax = 32
+    public static let labelScalarsMax = 128
+    public static let standardExpiry = ISO8601Duration.days(7)
+
+    public let title: String?
+    /// In the order in which they were sent.
+    public let labels: [Label]
+    public let expiresIn: ISO8601Duration
+    /// Whether the installations are remembered that the message is handed out for.
+    public let isRecorded: Bool
+
+    public struct Label: Hashable, Sendable {
+        public let name: String
+        public let value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public init(
+        title: String? = nil, labels: [Label] = [], expiresIn: ISO8601Duration = standardExpiry,
+        isRecorded: Bool = false
+    ) {
+        self.title = title
+        self.labels = labels
+        self.expiresIn = expiresIn
+        self.isRecorded = isRecorded
+    }
+}

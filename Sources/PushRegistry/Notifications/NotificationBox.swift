@@ -1,0 +1,102 @@
+/// What waits for one installation in its present epoch, and the rules by which a post changes it (fine print 60, 61,
+/// 63, 80, 103).
+///
+/// A value without I/O: a store loads the boxes that a batch of posts concerns under the locks of their counters,
+/// applies the posts one after another, and writes the changes.
+public struct NotificationBox: Sendable {
+    /// A notification that waits or has expired.
+    public struct Waiting: Hashable, Sendable {
+        public let number: Int64
+        public let expiresAt: Timestamp
+        public let collapseID: String?
+
+        public init(number: Int64, expiresAt: Timestamp, collapseID: String?) {
+            self.number = number
+            self.expiresAt = expiresAt
+            self.collapseID = collapseID
+        }
+    }
+
+    /// The numbers of a post with a dedup id.
+    public struct Remembered: Hashable, Sendable {
+        public let issued: IssuedNumber
+        public let expiresAt: Timestamp
+
+        public init(_ issued: IssuedNumber, expiresAt: Timestamp) {
+            self.issued = issued
+            self.expiresAt = expiresAt
+        }
+    }
+
+    /// The highest number that was given out in the epoch.
+    public private(set) var last: Int64
+    /// The highest number that was dropped because too many waited.
+    public private(set) var dropped: Int64
+    /// In the order of their numbers.
+    private var waiting: [Waiting]
+    private var remembered: [String: Remembered]
+
+    // MARK: What is to be written
+
+    /// Notifications to insert, with the index of their post in the batch.
+    public private(set) var added: [(waiting: Waiting, post: Int)] = []
+    /// Numbers of stored notifications to delete: replaced, dropped or expired.
+    public private(set) var removed: [Int64] = []
+    public private(set) var newlyRemembered: [String: Remembered] = [:]
+    /// How many notifications were dropped because too many waited.
+    public private(set) var dropCount = 0
+
+    /// - Parameters:
+    ///   - waiting: all stored notifications of the installation, in the order of their numbers.
+    ///   - remembered: by dedup id; complete for the posts that will be applied.
+    public init(last: Int64, dropped: Int64, waiting: [Waiting], remembered: [String: Remembered]) {
+        (self.last, self.dropped) = (last, dropped)
+        (self.waiting, self.remembered) = (waiting, remembered)
+    }
+
+    public var isChanged: Bool { !added.isEmpty || !removed.isEmpty || !newlyRemembered.isEmpty }
+
+    /// Gives a post the next number, unless its dedup id is remembered: then it gets the same numbers again and nothing
+    /// changes.
+    ///
+    /// - Parameters:
+    ///   - index: of the post in its batch.
+    ///   - seal: makes the receipt of a new number.
+    public mutating func store<Failure: Error>(
+        _ post: NotificationPost, index: Int, at now: Timestamp, sealing seal: () throws(Failure) -> String? = { nil }
+    ) throws(Failure) -> IssuedNumber {
+        if let dedupID = post.dedupID, let known = remembered[dedupID], known.expiresAt > now { return known.issued }
+        remove { $0.expiresAt <= now }
+        if let collapseID = post.collapseID { remove { $0.collapseID == collapseID } }
+        drop(waiting.count + 1 - post.waitingMax)
+        let issued = IssuedNumber(number: last + 1, previous: waiting.last?.number ?? 0, receipt: try seal())
+        let new = Waiting(
+            number: issued.number, expiresAt: now.advanced(by: post.timeToLive), collapseID: post.collapseID)
+        last = new.number
+        waiting.append(new)
+        added.append((new, index))
+        if let dedupID = post.dedupID {
+            remembered[dedupID] = Remembered(issued, expiresAt: new.expiresAt)
+            newlyRemembered[dedupID] = remembered[dedupID]
+        }
+        return issued
+    }
+
+    /// The oldest ones go first, so all that wait are above `dropped`.
+    private mutating func drop(_ count: Int) {
+        guard count > 0, let highest = waiting.prefix(count).last?.number else { return }
+        dropped = highest
+        dropCount += min(count, waiting.count)
+        remove { $0.number <= highest }
+    }
+
+    private mutating func remove(where isGone: (Waiting) -> Bool) {
+        let gone = waiting.filter(isGone).map(\.number)
+        guard !gone.isEmpty else { return }
+        waiting.removeAll(where: isGone)
+        // What the same batch added is not stored yet.
+        let unstored = Set(added.map(\.waiting.number)).intersection(gone)
+        added.removeAll { unstored.contains($0.waiting.number) }
+        removed += gone.filter { !unstored.contains($0) }
+    }
+}

@@ -1,0 +1,125 @@
+/// A notification to store, `POST …/notifications` (fine print 60, 80, 81, 84, 102).
+public struct NotificationPost: Sendable {
+    /// The installations to store it for, as far as they are reachable.
+    public enum Addressee: Hashable, Sendable {
+        /// One installation. If `ifAt` names another generation than the current one, it is left out: the owner may
+        /// have changed since the sender looked the installation up.
+        case installation(InstallID, ifAt: Int64?)
+        /// All installations of these users. Each user occurs once.
+        case users([UserID])
+    }
+
+    public let app: AppNumber
+    public let addressee: Addressee
+    /// JSON, byte for byte as the sender sent it.
+    public let payload: String
+    public let timeToLive: ISO8601Duration
+    public let collapseID: String?
+    public let dedupID: String?
+    /// The message that the notification belongs to, and which counts its installations.
+    public let message: SealedMessage?
+    /// How many notifications may wait for one installation.
+    public let waitingMax: Int
+
+    public init(
+        to addressee: Addressee, of app: App, payload: String, timeToLive: ISO8601Duration = standardTimeToLive,
+        collapseID: String? = nil, dedupID: String? = nil, message: SealedMessage? = nil
+    ) {
+        self.app = app.number
+        self.addressee = addressee
+        self.payload = payload
+        self.timeToLive = timeToLive
+        self.collapseID = collapseID
+        self.dedupID = dedupID
+        self.message = message
+        waitingMax = app.policy.notificationsMax
+    }
+
+    /// What APNs carries in one push.
+    public static let payloadBytesMax = 4_096
+    /// Users of one call.
+    public static let usersMax = 100
+    /// Installations of one call: a user may have many, such as a kiosk's.
+    public static let installationsMax = 10_000
+    /// Characters of a collapse id or a dedup id.
+    public static let nameScalarsMax = 64
+    public static let standardTimeToLive = ISO8601Duration.days(3)
+    /// The longest time that FCM keeps a push.
+    public static let timeToLiveMax = ISO8601Duration.days(28)
+}
+
+/// A message with what seals its receipts.
+public struct SealedMessage: Sendable {
+    public let message: Message
+    public let sealer: any ReceiptSealing
+
+    public init(_ message: Message, sealer: any ReceiptSealing) {
+        self.message = message
+        self.sealer = sealer
+    }
+}
+
+/// Seals the receipts of one message.
+public protocol ReceiptSealing: Sendable {
+    /// A new receipt of an installation, which is counted in this cell.
+    ///
+    /// - Throws: `StoreError.failed`.
+    func seal(_ installID: InstallID, in cell: Int64) throws(StoreError) -> String
+
+    func hash(_ installID: InstallID) -> InstallationHash
+}
+
+/// A notification that was stored for one installation, with what the sender needs to push it now.
+public struct PostedNotification: Sendable {
+    public let target: NotificationTarget
+    public let issued: IssuedNumber
+
+    public init(target: NotificationTarget, issued: IssuedNumber) {
+        self.target = target
+        self.issued = issued
+    }
+}
+
+/// An installation of an addressee, at the time of the post.
+public struct NotificationTarget: Sendable {
+    public let installID: InstallID
+    public let token: Token
+    public let keys: WebPushKeys?
+    public let epoch: Int64
+    public let userID: UserID?
+    /// The row of the roll-up that counts it.
+    public let cell: Int64
+
+    public init(
+        installID: InstallID, token: Token, keys: WebPushKeys?, epoch: Int64, userID: UserID?, cell: Int64
+    ) {
+        self.installID = installID
+        self.token = token
+        self.keys = keys
+        self.epoch = epoch
+        self.userID = userID
+        self.cell = cell
+    }
+}
+
+/// The number of a notification.
+public struct IssuedNumber: Hashable, Sendable {
+    public let number: Int64
+    /// The highest lower number that still waits; 0 if there is none. A client that has not seen it fetches.
+    public let previous: Int64
+    /// The receipt to put into the push, if the notification belongs to a message.
+    public let receipt: String?
+
+    public init(number: Int64, previous: Int64, receipt: String? = nil) {
+        self.number = number
+        self.previous = previous
+        self.receipt = receipt
+    }
+}
+
+/// Why a notification was not stored. Nothing was changed.
+public enum NotificationRefusal: Error, Hashable, Sendable {
+    case unknownInstallation
+    /// The addressee has more than `NotificationPost.installationsMax` installations.
+    case tooManyInstallations
+}

@@ -1,0 +1,25 @@
+/// A key of an app that signs what the service hands out and reads back later. It is never used itself: each purpose
+/// derives a key of its own from it.
+public struct AppSigningKey: Hashable, Sendable, Redacted {
+    /// 1 and up, within its app. A signed value names it.
+    public let number: Int16
+    /// 32 random bytes.
+    public let key: [UInt8]
+    public let createdAt: Timestamp
+
+    public init(number: Int16, key: [UInt8], createdAt: Timestamp) {
+        self.number = number
+        self.key = key
+        self.createdAt = createdAt
+    }
+}
+
+/// A key of an app that is never replaced. It is never used itself, either.
+public struct AppIdentityKey: Hashable, Sendable, Redacted {
+    /// 32 random bytes.
+    public let bytes: [UInt8]
+
+    public init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,152 @@
+/// Stores messages, and counts what becomes of them. A result is durable (R15).
+///
+/// - Throws: every call throws `StoreError`.
+public protocol MessageStore: Sendable {
+    /// Creates the message or replaces its content. Its number and the time of its creation stay.
+    func put(
+        _ name: MessageName, _ content: MessageContent, in app: AppNumber, at now: Timestamp
+    ) async throws -> (message: Message, isNew: Bool)
+
+    func message(_ name: MessageName, of app: AppNumber) async throws -> Message?
+
+    /// The messages with these names; unknown ones are missing.
+    func messages(named names: [MessageName], of app: AppNumber) async throws -> [MessageName: Message]
+
+    /// The newest first.
+    ///
+    /// - Parameter before: the last one of the previous page.
+    func messages(of app: AppNumber, before: MessageNumber?, limit: Int) async throws -> [Message]
+
+    /// Counts events of receipts, each once for an installation.
+    ///
+    /// - Returns: for each report whether it is the first of its event.
+    func count(_ reports: [ReceiptReport], of app: AppNumber) async throws -> [Bool]
+
+    /// Counts rows that were handed out, by cell.
+    func count(_ handedOut: [Int64: Int], for message: MessageNumber, of app: AppNumber) async throws
+
+    /// Counts installations as targeted, each once, and remembers them if the message is recorded.
+    func target(_ targets: [MessageTarget], for message: Message, of app: AppNumber, at now: Timestamp) async throws
+
+    /// Counts an event of installations that are remembered as targets.
+    func count(
+        _ event: MessageEvents, at remembered: [InstallationHash], for message: MessageNumber, of app: AppNumber
+    ) async throws -> [RememberedOutcome]
+
+    /// The present cells of installations: of those that hold the addresses, and of those with the ids.
+    func cells(
+        ofHolders addresses: [TokenAddress], and ids: [InstallID], in app: AppNumber
+    ) async throws -> InstallationCells
+
+    func counts(of message: MessageNumber, in app: AppNumber) async throws -> (asOf: Timestamp, counts: MessageCounts)
+
+    /// All groups, the largest first.
+    ///
+    /// - Parameter fields: of the roll-up; at least one.
+    func groups(
+        of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
+    ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group])
+
+    /// What happened in each bucket.
+    func timeline(
+        of message: MessageNumber, in buckets: TimelineBuckets, in app: AppNumber
+    ) async throws -> (asOf: Timestamp, counts: [MessageCounts])
+
+    /// Remembered targets without a delivery, in the order of their hashes.
+    ///
+    /// - Parameters:
+    ///   - handedOutUntil: later ones are left out.
+    ///   - after: the last one of the previous page.
+    func undelivered(
+        _ message: MessageNumber, of app: AppNumber, handedOutUntil: Timestamp, after: InstallationHash?, limit: Int
+    ) async throws -> [UndeliveredTarget]
+}
+
+/// An event that a receipt proves.
+public struct ReceiptReport: Hashable, Sendable {
+    public let message: MessageNumber
+    public let installation: InstallationHash
+    public let cell: Int64
+    /// One event.
+    public let event: MessageEvents
+    /// When it happened, of an event with a time.
+    public let at: Timestamp?
+
+    public init(_ receipt: ReceiptContent, _ event: MessageEvents, at time: Timestamp?) {
+        self.init(
+            message: receipt.message, installation: receipt.installation, cell: receipt.cell, event: event, at: time)
+    }
+
+    public init(
+        message: MessageNumber, installation: InstallationHash, cell: Int64, event: MessageEvents, at time: Timestamp?
+    ) {
+        self.message = message
+        self.installation = installation
+        self.cell = cell
+        self.event = event
+        at = time
+    }
+}
+
+/// An installation for which a message is handed out.
+public struct MessageTarget: Hashable, Sendable {
+    public let installation: InstallationHash
+    public let cell: Int64
+    public let installID: String
+    public let userID: String?
+
+    public init(installation: InstallationHash, cell: Int64, installID: String, userID: String?) {
+        self.installation = installation
+        self.cell = cell
+        self.installID = installID
+        self.userID = userID
+    }
+}
+
+/// What a report about an installation without a receipt comes to.
+public enum RememberedOutcome: Hashable, Sendable {
+    case counted
+    case duplicate
+    /// The installation is no remembered target of the message.
+    case unknown
+}
+
+/// Where installations are counted now.
+public struct InstallationCells: Sendable {
+    public struct Place: Hashable, Sendable {
+        public let installID: InstallID
+        public let provider: Provider
+        public let cell: Int64
+
+        public init(installID: InstallID, provider: Provider, cell: Int64) {
+            self.installID = installID
+            self.provider = provider
+            self.cell = cell
+        }
+    }
+
+    public let holders: [TokenAddress: Place]
+    public let named: [InstallID: Place]
+
+    public init(holders: [TokenAddress: Place], named: [InstallID: Place]) {
+        self.holders = holders
+        self.named = named
+    }
+}
+
+/// A remembered target that has not reported a delivery.
+public struct UndeliveredTarget: Hashable, Sendable {
+    public let installation: InstallationHash
+    public let installID: String
+    /// The user when the message was handed out.
+    public let userID: String?
+    /// The installation's present state; nil if it is deleted.
+    public let state: String?
+
+    public init(installation: InstallationHash, installID: String, userID: String?, state: String?) {
+        self.installation = installation
+        self.installID = installID
+        self.userID = userID
+        self.state = state
+    }
+}

@@ -1,0 +1,95 @@
+import ByteText
+import Crypto
+import Foundation
+import PushRegistry
+
+/// The public names of an epoch of an installation (fine print 61, 64, 107): the text by which clients and pushes name
+/// it, and the key that fetches its notifications. Neither is stored, and neither reveals the generation.
+///
+/// Both are halves of one HMAC-SHA256 over the database's epoch, the installation and the generation at which the epoch
+/// began. A restored dump is another database, so it begins new epochs. Both name the signing key.
+struct EpochNames {
+    let epoch: String
+    let deliveryKey: DeliveryKey
+
+    /// A new signing key is used for epochs that begin at least this much later: by then every service has read it, so
+    /// an epoch keeps its names.
+    private static let keyRipeningSeconds: Int64 = 3_600
+    private static let purpose = Array("epoch and delivery key".utf8)
+    /// 160 bits for the secret, 80 for the name.
+    private static let secretBytes = 20
+    private static let nameBytes = 10
+
+    /// The names that an epoch has for as long as it lasts.
+    ///
+    /// - Throws: `StoreError.failed` if the app has no signing key.
+    init(of epoch: Int64, on installID: InstallID, in call: AppCall) throws(StoreError) {
+        try self.init(of: epoch, on: installID, app: call.app, directory: call.directory)
+    }
+
+    init(
+        of epoch: Int64, on installID: InstallID, app: App, directory: DirectorySnapshot
+    ) throws(StoreError) {
+        // A generation begins as the microsecond of the creation, and grows by one with each change.
+        let begun = Timestamp(microseconds: epoch - Self.keyRipeningSeconds * 1_000_000)
+        guard let key = app.signingKeys.last(where: { $0.createdAt <= begun }) ?? app.signingKeys.first else {
+            throw .failed("the app has no signing key")
+        }
+        self.init(of: epoch, on: installID, signedBy: key, database: directory.databaseEpoch)
+    }
+
+    /// The names by a key that a client's value names.
+    init(of epoch: Int64, on installID: InstallID, signedBy key: AppSigningKey, database: String) {
+        var message = Array(database.utf8)
+        message.append(0)
+        message += installID.rawValue.utf8
+        message.append(0)
+        withUnsafeBytes(of: epoch.bigEndian) { message += $0 }
+        let own = HMAC<SHA256>.authenticationCode(for: Self.purpose, using: SymmetricKey(data: key.key))
+        let digest = Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: own)))
+        let number = withUnsafeBytes(of: key.number.bigEndian) { Array($0) }
+        self.epoch = String(base64URL: number + digest.suffix(Self.nameBytes))
+        deliveryKey = DeliveryKey(number: key.number, secret: Array(digest.prefix(Self.secretBytes)))
+    }
+}
+
+/// The credential of an extension that runs without the user's sign-in: `prd_<key number and secret>`. It does not
+/// print; `text` is only for the response of a registration.
+struct DeliveryKey {
+    private static let prefix = "prd_"
+    /// Longer texts are not parsed.
+    private static let charactersMax = 64
+
+    /// Of the signing key.
+    let number: Int16
+    private let secret: [UInt8]
+
+    init(number: Int16, secret: [UInt8]) {
+        self.number = number
+        self.secret = secret
+    }
+
+    /// Nil if the text does not have the form of a delivery key.
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.charactersMax, text.hasPrefix(Self.prefix),
+            let bytes = Base64URL(String(text.dropFirst(Self.prefix.count)))?.bytes, bytes.count > 2
+        else { return nil }
+        number = Int16(bytes[0]) << 8 | Int16(bytes[1])
+        secret = Array(bytes.dropFirst(2))
+    }
+
+    var text: String {
+        let number = withUnsafeBytes(of: number.bigEndian) { Array($0) }
+        return Self.prefix + String(base64URL: number + secret)
+    }
+
+    /// Compares in constant time. It compares digests, so that not even the length leaks.
+    func matches(_ other: DeliveryKey) -> Bool {
+        SHA256.hash(data: secret) == SHA256.hash(data: other.secret)
+    }
+}
+
+extension DeliveryKey: CustomStringConvertible, CustomReflectable {
+    var description: String { "‹delivery key›" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

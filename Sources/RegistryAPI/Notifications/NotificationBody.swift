@@ -1,0 +1,105 @@
+import PushRegistry
+import StrictJSON
+
+/// The body of `POST /v1/apps/{app}/notifications`.
+struct NotificationBody {
+    let addressee: NotificationPost.Addressee
+    /// As it was sent, byte for byte.
+    let payload: String
+    let timeToLive: ISO8601Duration
+    let collapseID: String?
+    let dedupID: String?
+    let message: MessageReference?
+
+    /// - Throws: every fault of the body.
+    init(_ body: [UInt8]) throws {
+        let document = try JSONDocument(body)
+        let root = document.root.object()
+        let addressee = root?.object("to", .required)?.addressee()
+        let payload = root?.payload()
+        let timeToLive = root?.timeToLive()
+        let collapseID = root?.name("collapseId")
+        let dedupID = root?.name("dedupId")
+        let message = root?.value("message")?.text()
+        try document.check()
+        guard let addressee, let payload else {
+            throw StoreError.failed("a notification lacks a value and a fault")
+        }
+        self.addressee = addressee
+        self.payload = payload
+        self.timeToLive = timeToLive ?? NotificationPost.standardTimeToLive
+        self.collapseID = collapseID
+        self.dedupID = dedupID
+        self.message = message.map { MessageReference($0) }
+    }
+}
+
+extension JSONObject {
+    /// `{installId, generation?}`, `{userId}` or `{userIds}`; nil after a fault.
+    fileprivate func addressee() -> NotificationPost.Addressee? {
+        let (install, user, users) = (self.value("installId"), self.value("userId"), self.value("userIds"))
+        let generation = self.value("generation")
+        guard [install, user, users].compactMap(\.self).count == 1 else {
+            self.value.refuse(.ambiguousAddressee, "This must have exactly one of installId, userId and userIds.")
+            return nil
+        }
+        if let generation, install == nil {
+            generation.refuse(.ambiguousAddressee, "A generation requires installId.")
+            return nil
+        }
+        if let install {
+            let text = install.string(scalarsMax: Device.textScalarsMax)
+            let id = text.flatMap { text in install.parsed { () throws(InvalidValue) in try InstallID(text) } }
+            let wanted = generation?.integer(in: 0...Int64.max)
+            guard let id, generation == nil || wanted != nil else { return nil }
+            return .installation(id, ifAt: wanted)
+        }
+        let named = user.map { [$0] } ?? users?.array(elementsMax: NotificationPost.usersMax).map { Array($0) }
+        guard let named else { return nil }
+        if named.isEmpty { users?.refuse(.outOfRange, "At least one user is required.") }
+        let ids = named.compactMap { value in
+            value.string(scalarsMax: Device.textScalarsMax).flatMap { text in
+                value.parsed { () throws(InvalidValue) in try UserID(text) }
+            }
+        }
+        var seen = Set<UserID>()
+        return .users(ids.filter { seen.insert($0).inserted })
+    }
+
+    /// Its size counts as it was sent, with its white space.
+    fileprivate func payload() -> String? {
+        guard let value = value("payload", .required) else { return nil }
+        let bytes = value.rawBytes
+        guard bytes.count <= NotificationPost.payloadBytesMax else {
+            value.refuse(.tooLong, "At most \(NotificationPost.payloadBytesMax) bytes are allowed.")
+            return nil
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    fileprivate func timeToLive() -> ISO8601Duration? {
+        guard let value = value("ttl"), let text = value.string(scalarsMax: Device.textScalarsMax),
+            let duration = value.parsed({ () throws(InvalidValue) in try ISO8601Duration(text) })
+        else { return nil }
+        guard duration.seconds > 0, duration <= NotificationPost.timeToLiveMax else {
+            value.refuse(.outOfRange, "This must be above 0 and at most \(NotificationPost.timeToLiveMax).")
+            return nil
+        }
+        return duration
+    }
+
+    fileprivate func name(_ name: StaticString) -> String? {
+        guard let value = value(name), let text = value.string(scalarsMax: NotificationPost.nameScalarsMax) else {
+            return nil
+        }
+        guard !text.isEmpty else {
+            value.refuse(.outOfRange, "This must have at least one character.")
+            return nil
+        }
+        return text
+    }
+}
+
+extension JSONFault.Code {
+    fileprivate static let ambiguousAddressee = JSONFault.Code(rawValue: "ambiguous-addressee")
+}

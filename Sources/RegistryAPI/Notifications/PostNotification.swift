@@ -1,0 +1,65 @@
+// POST /v1/apps/{app}/notifications
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import Receipts
+import StrictJSON
+
+extension ReceiptSealer: ReceiptSealing {}
+
+extension RegistryService {
+    /// A payload, and 100 users of 128 characters, with room to spare.
+    static let notificationBytesMax = 64 * 1024
+
+    var postNotification: Route {
+        Route(.post, Self.appPattern + "/notifications", bodyBytesMax: Self.notificationBytesMax) { request in
+            let call = try await appCall(request, allowing: [.sender, .service])
+            let body = try NotificationBody(request.jsonBody())
+            var message: SealedMessage?
+            if let reference = body.message {
+                let handedOut = try await handedOut(reference, by: call)
+                message = SealedMessage(handedOut.message, sealer: handedOut.sealer)
+            }
+            let post = NotificationPost(
+                to: body.addressee, of: call.app, payload: body.payload, timeToLive: body.timeToLive,
+                collapseID: body.collapseID, dedupID: body.dedupID, message: message)
+            return .json(try text(of: try await notifications.post(post), in: call))
+        }
+    }
+
+    private func text(of posted: [PostedNotification], in call: AppCall) throws(StoreError) -> JSONWriter {
+        let epochs = try posted.map { (one) throws(StoreError) in
+            try EpochNames(of: one.target.epoch, on: one.target.installID, in: call).epoch
+        }
+        var writer = JSONWriter(capacity: 64 + 384 * posted.count)
+        writer.object { writer in
+            writer.name("notifications")
+            writer.array { writer in
+                for (one, epoch) in zip(posted, epochs) { writer.notification(one, epoch: epoch) }
+            }
+        }
+        return writer
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func notification(_ posted: PostedNotification, epoch: String) {
+        object { writer in
+            writer.member("installId", posted.target.installID.rawValue)
+            writer.member("provider", posted.target.token.provider.rawValue)
+            writer.member("token", posted.target.token.text)
+            if let keys = posted.target.keys {
+                writer.name("keys")
+                writer.object { writer in
+                    writer.member("p256dh", keys.p256dh)
+                    writer.member("auth", keys.auth)
+                }
+            }
+            writer.member("number", posted.issued.number)
+            writer.member("previous", posted.issued.previous)
+            writer.member("epoch", epoch)
+            if let receipt = posted.issued.receipt { writer.member("receipt", receipt) }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+// GET /v1/apps/{app}/messages/{message}
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var getMessage: Route {
+        Route(.get, Self.messagePattern) { request in
+            let call = try await appCall(request, allowing: Self.messageRoles)
+            let message = try await message(of: call, in: request)
+            let (asOf, counts) = try await messages.counts(of: message.number, in: call.app.number)
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.about(message)
+                writer.members(counts)
+                writer.member("asOf", asOf.description)
+            }
+            return .json(writer)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import PushRegistry
+import Receipts
+import StrictJSON
+
+/// A message for which installations are handed out, by an export or a list.
+struct HandedOutMessage: Sendable {
+    let message: Message
+    let sealer: ReceiptSealer
+    let app: AppNumber
+
+    /// What is handed out, until it is counted.
+    struct Batch: Sendable {
+        fileprivate var nonces = RandomBytes()
+        /// Rows by cell, of a message that is not recorded.
+        private(set) var cells: [Int64: Int] = [:]
+        /// Of a recorded message.
+        private(set) var targets: [MessageTarget] = []
+        private(set) var rows = 0
+
+        init() {}
+
+        fileprivate mutating func add(_ target: MessageTarget) {
+            targets.append(target)
+            rows += 1
+        }
+
+        fileprivate mutating func add(_ cell: Int64) {
+            cells[cell, default: 0] += 1
+            rows += 1
+        }
+
+        mutating func removeAll() {
+            cells.removeAll(keepingCapacity: true)
+            targets.removeAll(keepingCapacity: true)
+            rows = 0
+        }
+    }
+
+    /// The receipt of an installation, in base64url. It is added to the batch.
+    ///
+    /// - Parameters:
+    ///   - installID: its UTF-8.
+    ///   - userID: remembered for a recorded message.
+    /// - Throws: `StoreError.failed`.
+    func receipt(
+        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, _ batch: inout Batch
+    ) throws(StoreError) -> [UInt8] {
+        let installation = sealer.hash(installID)
+        let receipt = try sealer.seal(installation, in: cell, &batch.nonces)
+        if message.content.isRecorded {
+            batch.add(
+                MessageTarget(
+                    installation: installation, cell: cell, installID: String(decoding: installID, as: UTF8.self),
+                    userID: userID))
+        } else {
+            batch.add(cell)
+        }
+        return receipt
+    }
+}
+
+extension RegistryService {
+    /// The message that a body names, with which receipts are sealed.
+    ///
+    /// - Throws: `JSONFaults` for an unknown one, `APIError.messageExpired`.
+    func handedOut(_ reference: MessageReference, by call: AppCall) async throws -> HandedOutMessage {
+        var found: Message?
+        if let name = reference.name { found = try await messages.message(name, of: call.app.number) }
+        guard let message = found else {
+            throw JSONFaults([
+                JSONFault(pointer: "/message", code: .unknownMessage, detail: "The app has no such message.")
+            ])
+        }
+        guard !message.isExpired(at: .now()) else { throw APIError.messageExpired }
+        guard let sealer = ReceiptSealer(message, of: call.app, receiptKeys) else {
+            throw StoreError.failed("the app has no signing key")
+        }
+        return HandedOutMessage(message: message, sealer: sealer, app: call.app.number)
+    }
+
+    /// Counts a batch, before its rows leave: no rate exceeds 1.
+    func count(_ batch: inout HandedOutMessage.Batch, of message: HandedOutMessage) async throws {
+        defer { batch.removeAll() }
+        if !batch.targets.isEmpty {
+            try await messages.target(batch.targets, for: message.message, of: message.app, at: .now())
+        }
+        try await messages.count(batch.cells, for: message.message.number, of: message.app)
+    }
+}
+
+/// The member `message` of a body that hands out installations.
+struct MessageReference: Sendable {
+    /// Nil for a text that no message can have as its name.
+    let name: MessageName?
+
+    init(_ text: String) {
+        name = try? MessageName(text)
+    }
+
+    /// Nil if the member is absent.
+    ///
+    /// - Throws: 403 for a caller who is no sender: a receipt is for the program that sends the push.
+    init?(_ root: JSONObject, _ caller: Caller) throws(RefusedCall) {
+        guard let text = root.value("message")?.text() else { return nil }
+        guard caller.has(any: [.sender]) else {
+            throw RefusedCall(.forbidden("Receipts require a key with the role sender."), caller)
+        }
+        name = try? MessageName(text)
+    }
+}
+
+extension JSONFault.Code {
+    static let unknownMessage = JSONFault.Code(rawValue: "unknown-message")
+}

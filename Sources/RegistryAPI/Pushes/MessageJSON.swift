@@ -1,0 +1,29 @@
+import PushRegistry
+import StrictJSON
+
+extension JSONWriter {
+    /// The members that a client set, and the times.
+    mutating func about(_ message: Message) {
+        member("message", message.name.rawValue)
+        member("title", message.content.title)
+        name("labels")
+        object { writer in
+            for label in message.content.labels {
+                writer.name(label.name)
+                writer.string(label.value)
+            }
+        }
+        member("record", message.content.isRecorded)
+        member("createdAt", message.createdAt.description)
+        member("expiresAt", message.expiresAt.description)
+    }
+
+    mutating func members(_ counts: MessageCounts) {
+        member("targeted", counts.targeted)
+        member("accepted", counts.accepted)
+        member("failed", counts.failed)
+        member("delivered", counts.delivered)
+        member("opened", counts.opened)
+        member("dismissed", counts.dismissed)
+    }
+}

@@ -1,0 +1,38 @@
+import EventLoop
+public import PostgresClient
+import PushRegistry
+
+/// Gives every app a new signing key from time to time, and deletes keys whose last signed value has expired. Every
+/// service does, at its start and once an hour.
+public struct SigningKeyRotation: Sendable {
+    private static let interval = Duration.seconds(60 * 60)
+    /// The newest key of an app signs for so long.
+    static let signing = ISO8601Duration.days(30)
+    /// A replaced key verifies for so long: the longest `receiptRetention` of a policy.
+    static let verifying = AppPolicy.receiptRetentionMax
+
+    private let postgres: PostgresClient
+
+    public init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    /// Rotates until it is cancelled. A failure is retried in the next round.
+    public func run() async {
+        while !Task.isCancelled {
+            try? await rotate()
+            try? await postgres.loop.sleep(for: Self.interval)
+        }
+    }
+
+    /// Creates and deletes the keys that are due. Services that do so at the same time create one key together.
+    ///
+    /// - Parameter time: nil for the registry's time.
+    /// - Throws: `PostgresError`.
+    func rotate(at time: Timestamp? = nil) async throws {
+        // A statement that changes nothing would make every service read all apps again.
+        let due = try await postgres.execute(SigningKeyStatements.due(at: time))[0]
+        if try due.decode(0) { _ = try await postgres.execute(SigningKeyStatements.create(at: time)) }
+        if try due.decode(1) { _ = try await postgres.execute(SigningKeyStatements.delete(at: time)) }
+    }
+}

@@ -1,0 +1,72 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of the apps' signing keys.
+enum SigningKeyStatements {
+    static let named = [
+        NamedStatement("signingKeys", signingKeys), NamedStatement("due", dueSQL), NamedStatement("create", createSQL),
+        NamedStatement("delete", deleteSQL),
+    ]
+
+    static let signingKeys = PreparedSQL(
+        serving: "Every request after a change of apps or keys: reads the signing keys, the newest last.",
+        "SELECT app_id, number, key, created_at FROM app_signing_key ORDER BY app_id, number")
+
+    static func byApp(_ rows: PostgresResult) throws -> [AppNumber: [AppSigningKey]] {
+        try rows.reduce(into: [:]) { keys, row in
+            keys[AppNumber(try row.decode(0)), default: []].append(
+                AppSigningKey(number: try row.decode(1), key: try row.decode(2), createdAt: Timestamp(try row.decode(3))))
+        }
+    }
+
+    /// Returns whether an app needs a new key, and whether there is a key to delete.
+    static func due(at time: Timestamp?) -> PostgresStatement {
+        PostgresStatement(
+            dueSQL, time?.postgres, SigningKeyRotation.signing.description, SigningKeyRotation.verifying.description)
+    }
+
+    static func create(at time: Timestamp?) -> PostgresStatement {
+        PostgresStatement(createSQL, time?.postgres, SigningKeyRotation.signing.description)
+    }
+
+    static func delete(at time: Timestamp?) -> PostgresStatement {
+        PostgresStatement(deleteSQL, time?.postgres, SigningKeyRotation.verifying.description)
+    }
+
+    /// `$1` is the time, or NULL for the registry's.
+    private static let now: PostgresSQL = "coalesce($1::timestamptz, \(sql: RegistryClockStatements.now))"
+
+    /// The apps whose newest key has signed for long enough.
+    private static let expired: PostgresSQL = """
+        SELECT app_id, max(number) AS number FROM app_signing_key
+        GROUP BY app_id HAVING max(created_at) <= \(sql: now) - $2::text::interval
+        """
+
+    /// A condition on a key: the next key has signed for so long that nothing signed by this one is valid.
+    private static func isOutlived(_ interval: PostgresSQL) -> PostgresSQL {
+        """
+        EXISTS (SELECT FROM app_signing_key AS next
+            WHERE next.app_id = old.app_id AND next.number > old.number
+                AND next.created_at <= \(sql: now) - \(sql: interval)::text::interval)
+        """
+    }
+
+    private static let dueSQL = PreparedSQL(
+        serving: "Service, at start and every hour: checks whether signing keys are due.",
+        """
+        SELECT EXISTS (\(sql: expired)),
+            EXISTS (SELECT FROM app_signing_key AS old WHERE \(sql: isOutlived("$3")))
+        """)
+
+    private static let createSQL = PreparedSQL(
+        serving: "Service, at start and every hour: gives apps a new signing key.",
+        """
+        INSERT INTO app_signing_key (app_id, number, created_at)
+        SELECT app_id, number + 1, \(sql: now) FROM (\(sql: expired)) AS expired
+        ON CONFLICT (app_id, number) DO NOTHING
+        """)
+
+    private static let deleteSQL = PreparedSQL(
+        serving: "Service, at start and every hour: deletes signing keys whose last signed value has expired.",
+        "DELETE FROM app_signing_key AS old WHERE \(sql: isOutlived("$2"))")
+}

@@ -1,0 +1,17 @@
+import Foundation
+import PushRegistry
+
+/// Labels as the column `message.labels` keeps them: an array of pairs, since an object would lose their order.
+extension MessageContent {
+    var labelsText: String {
+        let pairs = labels.map { [$0.name, $0.value] }
+        // Texts can always be encoded.
+        return (try? JSONEncoder().encode(pairs)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    }
+
+    static func labels(_ text: String) throws -> [Label] {
+        try JSONDecoder().decode([[String]].self, from: Data(text.utf8)).compactMap { pair in
+            pair.count == 2 ? Label(name: pair[0], value: pair[1]) : nil
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of the partitions of receipts and sums. Every service executes it at its start and once a day, and clean-up.
+enum MessagePartitionStatements {
+    static let named = [
+        NamedStatement("missing", missingSQL), NamedStatement("make", makeSQL), NamedStatement("old", oldSQL),
+        NamedStatement("isValid", isValidSQL),
+        NamedStatement("purge", purgeSQL), NamedStatement("forget", forgetSQL),
+        NamedStatement("purgeReceipts", purgeReceipts), NamedStatement("purgeSums", purgeSums),
+        NamedStatement("purgeMinutes", purgeMinutes),
+    ]
+
+    /// Returns the table, the first day and the day after the last one.
+    static func missing(_ ahead: ISO8601Duration) -> PostgresStatement {
+        PostgresStatement(missingSQL, ahead.description)
+    }
+
+    private static let missingSQL = PreparedSQL(
+        serving: "Service, at start and daily; clean-up (fine print 58): finds missing partitions of receipts.",
+        """
+        SELECT parent, first_day::text, end_day::text FROM missing_message_partitions($1::text::interval)
+        """)
+
+    static func make(_ parent: String, from first: String, to end: String) -> PostgresStatement {
+        PostgresStatement(makeSQL, parent, first, end)
+    }
+
+    private static let makeSQL = PreparedSQL(
+        serving: "Service, at start and daily; clean-up (fine print 58): creates a partition of receipts.",
+        "SELECT make_message_partition($1, $2::text::date, $3::text::date)")
+
+    /// Returns the partitions whose messages are all older, each with the numbers at which it begins and ends.
+    static func old(_ parent: String, before number: MessageNumber) -> PostgresStatement {
+        PostgresStatement(oldSQL, parent, number.rawValue)
+    }
+
+    private static let oldSQL = PreparedSQL(
+        serving: "Clean-up (fine print 58): finds old partitions of receipts and of messages' sums.",
+        """
+        SELECT p.name, p.bounds[1], p.bounds[2]
+        FROM (
+            SELECT c.relname::text AS name,
+                regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''?(\\d+)''?\\) TO \\(''?(\\d+)''?\\)')::bigint[]
+                    AS bounds
+            FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = $1::text::regclass) AS p
+        WHERE p.bounds[2] <= $2 ORDER BY p.name
+        """)
+
+    /// Whether a receipt of these messages may be valid, whatever the policies say now (fine print 72).
+    static func isValid(from first: Int64, to end: Int64, at time: Timestamp) -> PostgresStatement {
+        PostgresStatement(isValidSQL, first, end, time.postgres)
+    }
+
+    private static let isValidSQL = PreparedSQL(
+        serving: "Clean-up (fine print 72): checks whether receipts of a partition may still be valid.",
+        """
+        SELECT count(*) > 0 FROM message WHERE number >= $1 AND number < $2 AND receipts_until > $3
+        """)
+
+    /// Default partitions have rows only if partitions were once missing.
+    static func purgeDefaults(
+        receiptsBefore receipts: MessageNumber, sumsBefore sums: MessageNumber, at time: Timestamp
+    ) -> [PostgresStatement] {
+        [
+            PostgresStatement(purgeReceipts, receipts.rawValue, time.postgres),
+            PostgresStatement(purgeSums, sums.rawValue), PostgresStatement(purgeMinutes, sums.rawValue),
+        ]
+    }
+
+    private static let purgeReceipts = PreparedSQL(
+        serving: "Clean-up (fine print 58): deletes old receipts of the default partition.",
+        """
+        DELETE FROM receipt_default r
+        WHERE r.message < $1 AND NOT EXISTS (
+            SELECT FROM message m WHERE m.app_id = r.app_id AND m.number = r.message AND m.receipts_until > $2)
+        """)
+
+    private static let purgeSums = PreparedSQL(
+        serving: "Clean-up (fine print 58): deletes old sums of the default partition.",
+        "DELETE FROM message_sum_default WHERE message < $1")
+
+    private static let purgeMinutes = PreparedSQL(
+        serving: "Clean-up (fine print 58): deletes old sums by time of the default partition.",
+        "DELETE FROM message_minute_default WHERE message < $1")
+
+    /// Receipts of an app that keeps them for a shorter time than others do.
+    static func purge(_ app: AppNumber, before number: MessageNumber, at time: Timestamp) -> PostgresStatement {
+        PostgresStatement(purgeSQL, app.rawValue, number.rawValue, time.postgres)
+    }
+
+    private static let purgeSQL = PreparedSQL(
+        serving: "Clean-up (fine print 58): deletes an app's receipts before their partition is dropped.",
+        """
+        DELETE FROM receipt r USING message m
+        WHERE r.app_id = $1 AND m.app_id = $1 AND r.message = m.number AND m.number < $2 AND m.receipts_until <= $3
+        """)
+
+    static func forget(_ app: AppNumber, before number: MessageNumber) -> PostgresStatement {
+        PostgresStatement(forgetSQL, app.rawValue, number.rawValue)
+    }
+
+    private static let forgetSQL = PreparedSQL(
+        serving: "Clean-up (fine print 93): deletes messages whose sums are gone.",
+        "DELETE FROM message WHERE app_id = $1 AND number < $2")
+}

@@ -1,0 +1,95 @@
+public import PostgresClient
+import PushRegistry
+
+/// The partitions of receipts (by week) and of messages' sums (by month): created ahead of time, and dropped when
+/// everything in them is old.
+///
+/// A row without a partition goes to the default one, and stays there until it is old.
+public enum MessagePartitions {
+    static let ahead = ISO8601Duration.days(35)
+    /// How long sums are kept, with their messages.
+    static let sumRetention = ISO8601Duration.days(400)
+
+    /// Creates the missing partitions. A table that others use all the time waits for the next call.
+    ///
+    /// - Parameter configuration: of the tables' owner, unless nothing is missing.
+    /// - Throws: `PostgresError`.
+    public static func make(on configuration: PostgresConfiguration) async throws {
+        try await PostgresSession.withSession(configuration) { _ = try make($0) }
+    }
+
+    /// - Returns: how many partitions it created.
+    static func make(_ session: PostgresSession) throws -> Int {
+        var made = 0
+        for row in try session.execute(MessagePartitionStatements.missing(ahead)) {
+            let make = MessagePartitionStatements.make(
+                try row.decode(0), from: try row.decode(1), to: try row.decode(2))
+            do {
+                try HistoryPartitions.withTableLocks(session) {
+                    if try session.execute(make)[0].decode(0) { made += 1 }
+                }
+            } catch let error where error.isLockTimeout || (error as? PostgresError)?.sqlState == "42P07" {
+                // Another service creates the same one.
+                continue
+            }
+        }
+        return made
+    }
+
+    /// What the night job does, and what it would do.
+    struct Purge {
+        let session: PostgresSession
+        /// The longest `receiptRetention` of all apps.
+        let receiptRetention: ISO8601Duration
+        /// The apps that keep receipts for a shorter time.
+        let shorter: [(app: AppNumber, retention: ISO8601Duration)]
+        let asOf: Timestamp
+
+        init(session: PostgresSession, policies: [(app: AppNumber, policy: AppPolicy)], asOf: Timestamp) {
+            let longest = policies.map(\.policy.receiptRetention).max() ?? AppPolicy.standard.receiptRetention
+            self.session = session
+            self.asOf = asOf
+            receiptRetention = longest
+            shorter = policies.filter { $0.policy.receiptRetention < longest }
+                .map { ($0.app, $0.policy.receiptRetention) }
+        }
+
+        /// The partitions that are old as a whole.
+        func expired() throws -> [String] {
+            let sums = asOf.preceding(by: MessagePartitions.sumRetention)
+            let receipts = max(sums, asOf.preceding(by: receiptRetention))
+            return try ["receipt": receipts, "message_sum": sums, "message_minute": sums]
+                .sorted { $0.key < $1.key }
+                .flatMap { parent, before in
+                    try session.execute(MessagePartitionStatements.old(parent, before: MessageNumber(createdAt: before)))
+                        .filter { try !mayBeValid($0) }.map { try $0.decode(0, as: String.self) }
+                }
+        }
+
+        private func mayBeValid(_ partition: PostgresRow) throws -> Bool {
+            try session.execute(
+                MessagePartitionStatements.isValid(
+                    from: try partition.decode(1), to: try partition.decode(2), at: asOf))[0].decode(0)
+        }
+
+        /// - Parameter dropped: called for each dropped partition.
+        func run(_ dropped: () throws -> Void) throws {
+            let history = HistoryMonths(session: session)
+            for partition in try expired() where try history.drop(partition) { try dropped() }
+            let sums = MessageNumber(createdAt: asOf.preceding(by: MessagePartitions.sumRetention))
+            for statement in MessagePartitionStatements.purgeDefaults(
+                receiptsBefore: MessageNumber(createdAt: asOf.preceding(by: receiptRetention)), sumsBefore: sums, at: asOf)
+            {
+                _ = try session.execute(statement)
+            }
+            for (app, retention) in shorter {
+                let before = MessageNumber(createdAt: asOf.preceding(by: retention))
+                _ = try session.execute(MessagePartitionStatements.purge(app, before: before, at: asOf))
+            }
+            for row in try session.execute(RollUpStatements.allApps) {
+                let app = AppNumber(try row.decode(0))
+                _ = try session.execute(MessagePartitionStatements.forget(app, before: sums))
+            }
+        }
+    }
+}

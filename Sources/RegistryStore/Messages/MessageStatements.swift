@@ -1,0 +1,72 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of messages. `$1` is the app.
+enum MessageStatements {
+    static let named = [
+        NamedStatement("read", read), NamedStatement("list", list), NamedStatement("newest", newest),
+        NamedStatement("readAll", readAll),
+        NamedStatement("add", addSQL), NamedStatement("replace", replaceSQL),
+    ]
+
+    private static let columns: PostgresSQL = """
+        number, name, title, labels, extract(epoch FROM expires_at - created_at)::bigint, is_recorded, created_at
+        """
+
+    static let read = PreparedSQL(
+        serving: "GET …/messages/{message}, and calls that name a message: reads it.",
+        "SELECT \(sql: columns) FROM message WHERE app_id = $1 AND name = $2")
+
+    static let readAll = PreparedSQL(
+        serving: "POST …/feedback: reads the messages that verdicts name.",
+        "SELECT \(sql: columns) FROM message WHERE app_id = $1 AND name = ANY ($2)")
+
+    static let list = PreparedSQL(
+        serving: "GET …/messages: lists messages, the newest first.",
+        "SELECT \(sql: columns) FROM message WHERE app_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3")
+
+    static let newest = PreparedSQL(
+        serving: "PUT …/messages/{message}: reads the newest number of the app.",
+        "SELECT coalesce(max(number), 0) FROM message WHERE app_id = $1")
+
+    static func add(_ message: Message, to app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            addSQL, app.rawValue, message.number.rawValue, message.name.rawValue, message.content.title,
+            message.content.labelsText, message.createdAt.postgres, message.expiresAt.postgres,
+            message.content.isRecorded)
+    }
+
+    private static let addSQL = PreparedSQL(
+        serving: "PUT …/messages/{message}: adds a message.",
+        """
+        INSERT INTO message (
+            app_id, number, name, title, labels, created_at, expires_at, receipts_until, is_recorded)
+        VALUES ($1, $2, $3, $4, $5::json, $6, $7, $7, $8)
+        """)
+
+    static func replace(_ message: Message, of app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            replaceSQL, app.rawValue, message.number.rawValue, message.content.title, message.content.labelsText,
+            message.expiresAt.postgres, message.content.isRecorded)
+    }
+
+    private static let replaceSQL = PreparedSQL(
+        serving: "PUT …/messages/{message}: replaces a message's content.",
+        """
+        UPDATE message
+        SET title = $3, labels = $4::json, expires_at = $5, receipts_until = greatest(receipts_until, $5),
+            is_recorded = $6
+        WHERE app_id = $1 AND number = $2
+        """)
+}
+
+extension Message {
+    init(_ row: PostgresRow) throws {
+        self.init(
+            number: MessageNumber(try row.decode(0)), name: try MessageName(row.decode(1)),
+            content: MessageContent(
+                title: try row.decode(2), labels: try MessageContent.labels(try row.decode(3)),
+                expiresIn: ISO8601Duration(seconds: max(0, try row.decode(4))), isRecorded: try row.decode(5)),
+            createdAt: Timestamp(try row.decode(6)))
+    }
+}

@@ -1,0 +1,163 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of the sums of messages. `$1` is the app, `$2` the message.
+enum MessageSumStatements {
+    static let named = [
+        NamedStatement("counts", countsSQL), NamedStatement("timeline", timelineSQL),
+        NamedStatement("waiting", waiting), NamedStatement("fold", foldSQL),
+        NamedStatement(
+            "groups", serving: "POST …/messages/{message}/breakdown (fine print 56): counts groups, an example.",
+            groups(of: MessageNumber(1), by: [.locale], in: NamedStatement.app)),
+    ]
+
+    private static let counters: [PostgresSQL] = ["targeted", "accepted", "failed", "delivered", "opened", "dismissed"]
+    private static let list = counters.joined(separator: ", ")
+    private static let totals = counters.map { counter -> PostgresSQL in
+        "coalesce(sum(c.\(sql: counter)), 0)::bigint"
+    }.joined(separator: ", ")
+
+    private static func sums(_ counters: [PostgresSQL], of table: PostgresSQL) -> PostgresSQL {
+        counters.map { counter -> PostgresSQL in
+            "sum(\(sql: table).\(sql: counter))::bigint AS \(sql: counter)"
+        }.joined(separator: ", ")
+    }
+
+    // MARK: Reading
+
+    /// One row for each cell, its changes that are not folded yet included.
+    ///
+    /// Whoever reports an event was targeted, though the count of rows that were handed out may have been lost with the
+    /// process that wrote them. A verdict without a receipt counts in the present cell, so it may exceed what was
+    /// targeted there: it does not count then (fine print 74).
+    private static func cells(_ app: PostgresSQL, _ message: PostgresSQL) -> PostgresSQL {
+        """
+        SELECT cell, greatest(targeted, accepted, delivered) AS targeted, accepted,
+            least(failed, greatest(targeted, accepted, delivered)) AS failed, delivered, opened, dismissed
+        FROM (
+            SELECT s.cell, \(sql: sums(counters, of: "s"))
+            FROM (
+                SELECT cell, \(sql: list) FROM message_sum WHERE app_id = \(sql: app) AND message = \(sql: message)
+                UNION ALL
+                SELECT cell, \(sql: list) FROM message_delta WHERE app_id = \(sql: app) AND message = \(sql: message)
+            ) AS s
+            GROUP BY s.cell) AS c
+        """
+    }
+
+    static func counts(of message: MessageNumber, in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(countsSQL, app.rawValue, message.rawValue)
+    }
+
+    private static let countsSQL = PreparedSQL(
+        serving: "GET …/messages/{message} (fine print 56): sums the counts of a message.",
+        """
+        SELECT \(sql: totals), clock_timestamp()
+        FROM (\(sql: cells("$1", "$2"))) AS c
+        """)
+
+    /// Returns the values, then the counts, then the time.
+    static func groups(of message: MessageNumber, by fields: [AudienceField], in app: AppNumber) -> PostgresStatement {
+        let parts = fields.compactMap(Part.init)
+        let joins = parts.compactMap(\.join).map { join -> PostgresSQL in
+            """
+             LEFT JOIN rollup_text \(sql: join.alias)
+                ON \(sql: join.alias).app_id = r.app_id AND \(sql: join.alias).number = r.\(sql: join.column)
+            """
+        }
+        let keys = parts.map(\.key).joined(separator: ", ")
+        let order = parts.indices.map { PostgresSQL(trusted: "\($0 + 1) NULLS LAST") }.joined(separator: ", ")
+        return PostgresStatement(
+            """
+            SELECT \(sql: parts.map(\.name).joined(separator: ", ")), \(sql: sums(counters, of: "c")), clock_timestamp()
+            FROM (\(sql: cells("\(app.rawValue)", "\(message.rawValue)"))) AS c
+            LEFT JOIN rollup_cell r ON r.app_id = \(app.rawValue) AND r.number = c.cell\(sql: joins.joined(separator: ""))
+            GROUP BY \(sql: keys) ORDER BY sum(c.targeted) DESC, \(sql: order)
+            """
+        ).unprepared()
+    }
+
+    /// A field by which cells are grouped.
+    private struct Part {
+        let key: PostgresSQL
+        let name: PostgresSQL
+        let join: (alias: PostgresSQL, column: PostgresSQL)?
+
+        /// Nil for a field that cells do not have.
+        init?(_ field: AudienceField) {
+            switch field {
+            case .provider: (key, name, join) = ("r.provider", "r.provider::text", nil)
+            case .authorizationStatus:
+                (key, name, join) = ("r.authorization_status", "r.authorization_status::text", nil)
+            case .locale: (key, name, join) = ("locale.text", "locale.text", ("locale", "locale_number"))
+            case .timeZone: (key, name, join) = ("zone.text", "zone.text", ("zone", "zone_number"))
+            // Of several spellings the first one, as in the breakdown of an audience.
+            case .osVersion:
+                (key, name, join) = (
+                    "r.version_number", "min(version.text) FILTER (WHERE r.version_number > 0)",
+                    ("version", "spelling_number")
+                )
+            default: return nil
+            }
+        }
+    }
+
+    /// Returns the number of the bucket since 1970, its counts and the time.
+    static func timeline(
+        of message: MessageNumber, every interval: ISO8601Duration, in app: AppNumber
+    ) -> PostgresStatement {
+        PostgresStatement(timelineSQL, app.rawValue, message.rawValue, interval.seconds)
+    }
+
+    private static let timelineSQL = PreparedSQL(
+        serving: "GET …/messages/{message}/timeline (fine print 56): sums the counts of buckets.",
+        """
+        SELECT floor(extract(epoch FROM m.minute) / $3::bigint)::bigint, sum(m.delivered)::bigint,
+            sum(m.opened)::bigint, sum(m.dismissed)::bigint
+        FROM (
+            SELECT minute, delivered, opened, dismissed FROM message_minute WHERE app_id = $1 AND message = $2
+            UNION ALL
+            SELECT minute, delivered, opened, dismissed FROM message_delta
+            WHERE app_id = $1 AND message = $2 AND minute IS NOT NULL) AS m
+        GROUP BY 1
+        """)
+
+    // MARK: Folding
+
+    static let waiting = PreparedSQL(
+        serving: "Service, every second; clean-up: finds apps whose messages have changes to fold.",
+        "SELECT DISTINCT app_id FROM message_delta")
+
+    /// Returns how many changes were folded. Services take different ones.
+    static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {
+        PostgresStatement(foldSQL, app.rawValue, Int64(limit))
+    }
+
+    private static let foldSQL = PreparedSQL(
+        serving: "Service, every second; clean-up: adds changes to the sums of messages.",
+        """
+        WITH taken AS MATERIALIZED (
+            DELETE FROM message_delta d
+            WHERE d.app_id = $1 AND d.id IN (
+                SELECT id FROM message_delta WHERE app_id = $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+            RETURNING message, cell, minute, \(sql: list)
+        ), summed AS (
+            INSERT INTO message_sum AS s (app_id, message, cell, \(sql: list))
+            SELECT $1, t.message, t.cell, \(sql: sums(counters, of: "t")) FROM taken t
+            GROUP BY t.message, t.cell ORDER BY t.message, t.cell
+            ON CONFLICT (app_id, message, cell) DO UPDATE SET \(sql: increase(counters))
+        ), timed AS (
+            INSERT INTO message_minute AS s (app_id, message, minute, delivered, opened, dismissed)
+            SELECT $1, t.message, t.minute, \(sql: sums(Array(counters[3...]), of: "t")) FROM taken t
+            WHERE t.minute IS NOT NULL GROUP BY t.message, t.minute ORDER BY t.message, t.minute
+            ON CONFLICT (app_id, message, minute) DO UPDATE SET \(sql: increase(Array(counters[3...])))
+        )
+        SELECT count(*) FROM taken
+        """)
+
+    private static func increase(_ counters: [PostgresSQL]) -> PostgresSQL {
+        counters.map { counter -> PostgresSQL in
+            "\(sql: counter) = s.\(sql: counter) + excluded.\(sql: counter)"
+        }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,97 @@
+import PostgresClient
+import PushRegistry
+import Synchronization
+
+/// Counts of one call, which may share a transaction with those of others.
+struct ReceiptWrite: BatchedWrite {
+    private static let created = Atomic<Int>(0)
+
+    enum Content: Sendable {
+        case reports([ReceiptReport])
+        /// Rows that were handed out, by cell.
+        case handedOut([Int64: Int], MessageNumber)
+    }
+
+    let app: AppNumber
+    /// No two writes exclude each other: rows of one installation are merged.
+    let key = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
+    let content: Content
+
+    typealias Outcome = [Bool]
+
+    fileprivate var reports: [ReceiptReport] {
+        if case .reports(let reports) = content { reports } else { [] }
+    }
+}
+
+/// Writes a batch of counts of one app: the receipts, then the changes of the sums, in one transaction.
+struct ReceiptWriter: Sendable {
+    private static let attemptsMax = 10
+
+    let postgres: PostgresClient
+
+    func write(
+        _ batch: [ReceiptWrite], _ patience: LockPatience
+    ) async throws -> [Result<[Bool], any Error>] {
+        let app = batch[0].app
+        let receipts = ReceiptBatch(batch.map(\.reports))
+        let rows = receipts.rows
+        return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+            var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
+            if !rows.isEmpty {
+                let first = LockTimeout.statements(patience)
+                let results = try await transaction.execute(first + [ReceiptStatements.count(rows, of: app)])
+                additions = try Self.additions(results[first.count])
+            }
+            var delta = receipts.delta(additions)
+            for case .handedOut(let counts, let message) in batch.lazy.map(\.content) {
+                for (cell, count) in counts { delta.count(targeted: count, of: message, in: cell) }
+            }
+            try await transaction.commit(after: delta.statement(in: app).map { [$0] } ?? [])
+            return receipts.outcomes(additions).map { .success($0) }
+        }
+    }
+
+    private static func additions(_ rows: PostgresResult) throws -> [ReceiptBatch.Key: ReceiptBatch.Addition] {
+        try rows.reduce(into: [:]) { additions, row in
+            let key = ReceiptBatch.Key(
+                installation: InstallationHash(try row.decode(1)), message: MessageNumber(try row.decode(0)))
+            additions[key] = ReceiptBatch.Addition(
+                events: MessageEvents(rawValue: try row.decode(2)), cell: try row.decode(3))
+        }
+    }
+}
+
+/// Counts targets in a transaction of the caller: with the notifications that it stores, for example.
+public struct TargetWrite: Sendable {
+    private let app: AppNumber
+    private let message: Message
+    private let targets: [MessageTarget]
+    private let now: Timestamp
+
+    /// - Parameter targets: an installation may occur several times.
+    public init(_ targets: [MessageTarget], for message: Message, of app: AppNumber, at now: Timestamp) {
+        let distinct = Dictionary(targets.map { ($0.installation, $0) }) { $1 }
+        self.targets = distinct.values.sorted { $0.installation.rawValue < $1.installation.rawValue }
+        (self.app, self.message, self.now) = (app, message, now)
+    }
+
+    /// Counts each installation that is no target of the message yet, and remembers all if the message is recorded.
+    ///
+    /// - Returns: the last statement, which belongs to the same transaction; nil if nothing is left to do.
+    /// - Throws: `PostgresError`.
+    public func run(_ transaction: PostgresTransaction) async throws -> PostgresStatement? {
+        guard !targets.isEmpty else { return nil }
+        let rows = try await transaction.execute([
+            ReceiptStatements.target(
+                targets, for: message.number, of: app, rememberedAt: message.content.isRecorded ? now : nil)
+        ])[0]
+        let cells = Dictionary(uniqueKeysWithValues: targets.map { ($0.installation, $0.cell) })
+        var delta = MessageDelta()
+        for row in rows where try MessageEvents(rawValue: row.decode(1)).contains(.targeted) {
+            guard let cell = cells[InstallationHash(try row.decode(0))] else { continue }
+            delta.count(.targeted, of: message.number, in: cell, at: nil)
+        }
+        return delta.statement(in: app)
+    }
+}

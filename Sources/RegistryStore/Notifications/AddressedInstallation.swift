@@ -1,0 +1,90 @@
+import PostgresClient
+import PushRegistry
+
+/// An installation that a post addresses, as it was read without a lock.
+struct AddressedInstallation: Sendable {
+    let installID: InstallID
+    let provider: Provider
+    /// Nil if the installation holds no token.
+    let token: Token?
+    let keys: WebPushKeys?
+    let generation: Int64
+    let epoch: Int64
+    let isReachable: Bool
+    let userID: UserID?
+    let cell: Int64
+
+    /// - Parameter row: of `NotificationStatements.ofInstallations` or `.ofUsers`, behind the addressee.
+    init(_ row: PostgresRow) throws {
+        var reader = ColumnReader(row, from: 1)
+        installID = try InstallID(reader.next())
+        let provider: Provider = try reader.nextLabel()
+        self.provider = provider
+        token = try reader.next(String?.self).map { try Token($0, of: provider) }
+        let (p256dh, auth) = (try reader.next(String?.self), try reader.next(String?.self))
+        keys = if let p256dh, let auth { try WebPushKeys(p256dh: p256dh, auth: auth) } else { nil }
+        (generation, epoch) = (try reader.next(), try reader.next())
+        let reachability = Reachability(
+            state: try reader.nextLabel(),
+            sessionExpiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init),
+            authorization: PackedSettings.decode(try reader.next()).authorizationStatus, provider: provider)
+        isReachable = reachability.obstacles(at: try reader.nextTimestamp()).isEmpty
+        userID = try reader.next(String?.self).map { try UserID($0) }
+        cell = try reader.next()
+    }
+
+    /// Nil if a push would not reach the installation.
+    var target: NotificationTarget? {
+        guard isReachable, let token else { return nil }
+        return NotificationTarget(
+            installID: installID, token: token, keys: keys, epoch: epoch, userID: userID, cell: cell)
+    }
+}
+
+/// The installations that a batch of posts addresses.
+struct Addressees: Sendable {
+    private var installations: [InstallID: AddressedInstallation] = [:]
+    private var ofUsers: [UserID: [AddressedInstallation]] = [:]
+
+    /// One installation more than a call may have shows that a user has too many.
+    static func statements(of posts: [NotificationPost], in app: AppNumber) -> [PostgresStatement] {
+        var (ids, users) = (Set<String>(), Set<String>())
+        for post in posts {
+            switch post.addressee {
+            case .installation(let id, _): ids.insert(id.rawValue)
+            case .users(let named): users.formUnion(named.map(\.rawValue))
+            }
+        }
+        return [
+            PostgresStatement(NotificationStatements.ofInstallations, app.rawValue, ids.sorted()),
+            PostgresStatement(
+                NotificationStatements.ofUsers, app.rawValue, users.sorted(),
+                Int64(NotificationPost.installationsMax) + 1),
+        ]
+    }
+
+    /// - Parameter results: of `statements`.
+    init(_ results: [PostgresResult]) throws {
+        for row in results[0] {
+            let found = try AddressedInstallation(row)
+            installations[found.installID] = found
+        }
+        for row in results[1] {
+            ofUsers[try UserID(row.decode(0)), default: []].append(try AddressedInstallation(row))
+        }
+    }
+
+    /// The reachable installations, in the order of the users; those of a user in the order of their ids.
+    func targets(of post: NotificationPost) throws(NotificationRefusal) -> [NotificationTarget] {
+        switch post.addressee {
+        case .installation(let id, let generation):
+            guard let found = installations[id] else { throw .unknownInstallation }
+            let isMeant = generation.map { $0 == found.generation } ?? true
+            return isMeant ? [found.target].compactMap(\.self) : []
+        case .users(let users):
+            let found = users.flatMap { ofUsers[$0] ?? [] }
+            guard found.count <= NotificationPost.installationsMax else { throw .tooManyInstallations }
+            return found.compactMap(\.target)
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of numbered notifications, set-based: one statement serves a batch of one app. `$1` is the app, and the rest
+/// are arrays unless a comment says otherwise.
+enum NotificationStatements {
+    static let named = [
+        NamedStatement("ofInstallations", ofInstallations), NamedStatement("ofUsers", ofUsers),
+        NamedStatement("holdEpochs", holdEpochs), NamedStatement("addCounters", addCounters),
+        NamedStatement("lockCounters", lockCounters), NamedStatement("waiting", waiting),
+        NamedStatement("remembered", remembered), NamedStatement("now", now), NamedStatement("advance", advance),
+        NamedStatement("remove", remove), NamedStatement("add", add), NamedStatement("remember", remember),
+        NamedStatement("states", states), NamedStatement("page", page), NamedStatement("acknowledge", acknowledge),
+        NamedStatement("forget", forget),
+    ]
+
+    // MARK: Addressees
+
+    /// Of an `AddressedInstallation`.
+    private static let addressed: PostgresSQL = """
+        i.install_id, i.provider::text, i.token, i.p256dh, i.auth, i.generation, i.epoch, i.state::text, \
+        i.session_expires_at, i.settings, statement_timestamp(), i.user_id, i.cell
+        """
+
+    static let ofInstallations = PreparedSQL(
+        serving: "POST …/notifications: reads the installations that a batch addresses.",
+        """
+        SELECT i.install_id, \(sql: addressed)
+        FROM unnest($2::text[]) AS k (install_id)
+        JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        """)
+
+    /// Up to `$3` installations of each user.
+    static let ofUsers = PreparedSQL(
+        serving: "POST …/notifications: reads the installations of the users that a batch addresses.",
+        """
+        SELECT k.user_id, \(sql: addressed)
+        FROM unnest($2::text[]) AS k (user_id)
+        CROSS JOIN LATERAL (
+            SELECT o.install_id FROM installation_owner o
+            WHERE o.app_id = $1 AND o.user_id = k.user_id AND o.left_at IS NULL ORDER BY o.install_id LIMIT $3) AS o
+        JOIN installation i ON i.app_id = $1 AND i.install_id = o.install_id AND i.user_id = k.user_id
+        """)
+
+    // MARK: Locks, after those of installations, in the order of ids
+
+    /// The first notification of an epoch: locks the installations `$2` that have no counter yet, so that their epochs
+    /// `$3` do not end before the counter is there.
+    static let holdEpochs = PreparedSQL(
+        serving: "POST …/notifications (fine print 65): keeps epochs from ending before they have a counter.",
+        """
+        SELECT i.install_id
+        FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
+        CROSS JOIN LATERAL (
+            SELECT install_id FROM installation i
+            WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = k.epoch AND NOT EXISTS (
+                SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
+            FOR SHARE OF i) AS i
+        """)
+
+    static let addCounters = PreparedSQL(
+        serving: "POST …/notifications (fine print 61): adds a counter to each new epoch.",
+        """
+        INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
+        SELECT $1, k.install_id, k.epoch, 0, 0, 0
+        FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
+        WHERE EXISTS (
+                SELECT FROM installation i WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = k.epoch)
+            AND NOT EXISTS (
+                SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
+        ORDER BY k.install_id
+        ON CONFLICT DO NOTHING
+        """)
+
+    /// Returns the counters of the epochs that still last. They last until the transaction ends.
+    static let lockCounters = PreparedSQL(
+        serving: "POST …/notifications (fine print 61): locks counters.",
+        """
+        SELECT c.install_id, c.last, c.dropped
+        FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
+        CROSS JOIN LATERAL (
+            SELECT install_id, last, dropped FROM notification_counter c
+            WHERE c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = k.epoch FOR UPDATE) AS c
+        """)
+
+    // MARK: Boxes, under the locks of their counters
+
+    static let waiting = PreparedSQL(
+        serving: "POST …/notifications (fine print 61, 63): reads what waits, without payloads.",
+        """
+        SELECT n.install_id, n.number, n.expires_at, n.collapse_id
+        FROM unnest($2::text[]) AS k (install_id)
+        JOIN notification n ON n.app_id = $1 AND n.install_id = k.install_id
+        ORDER BY n.install_id, n.number
+        """)
+
+    /// `$2` and `$3` are installations and dedup ids.
+    static let remembered = PreparedSQL(
+        serving: "POST …/notifications (fine print 80): reads the numbers of earlier posts with the same dedup id.",
+        """
+        SELECT d.install_id, d.dedup_id, d.number, d.previous, d.receipt, d.expires_at
+        FROM unnest($2::text[], $3::text[]) AS k (install_id, dedup_id)
+        JOIN notification_dedup d ON d.app_id = $1 AND d.install_id = k.install_id AND d.dedup_id = k.dedup_id
+        """)
+
+    static let now = PreparedSQL(
+        serving: "POST …/notifications: reads the time, under the locks.", "SELECT clock_timestamp()")
+
+    static let advance = PreparedSQL(
+        serving: "POST …/notifications (fine print 61): writes the last number.",
+        """
+        UPDATE notification_counter c SET last = k.last, dropped = k.dropped
+        FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, last, dropped)
+        WHERE c.app_id = $1 AND c.install_id = k.install_id
+        """)
+
+    static let remove = PreparedSQL(
+        serving: "POST …/notifications (fine print 63): deletes what is replaced, dropped or expired.",
+        """
+        DELETE FROM notification n USING unnest($2::text[], $3::bigint[]) AS k (install_id, number)
+        WHERE n.app_id = $1 AND n.install_id = k.install_id AND n.number = k.number
+        """)
+
+    static let add = PreparedSQL(
+        serving: "POST …/notifications (fine print 60): stores notifications.",
+        """
+        INSERT INTO notification (app_id, install_id, number, payload, collapse_id, posted_at, expires_at)
+        SELECT $1, k.*
+        FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k
+        """)
+
+    /// An expired row is replaced.
+    static let remember = PreparedSQL(
+        serving: "POST …/notifications (fine print 80): remembers the numbers of posts with a dedup id.",
+        """
+        INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, receipt, expires_at)
+        SELECT $1, k.*
+        FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k
+        ON CONFLICT (app_id, install_id, dedup_id) DO UPDATE
+            SET number = excluded.number, previous = excluded.previous, receipt = excluded.receipt,
+                expires_at = excluded.expires_at
+        """)
+
+    // MARK: Fetches
+
+    /// What has expired does not wait.
+    private static let bounds: PostgresSQL = """
+        CASE WHEN c.last > c.acknowledged THEN (
+                SELECT min(n.number) FROM notification n
+                WHERE n.app_id = $1 AND n.install_id = c.install_id AND n.expires_at > statement_timestamp()) END,
+            CASE WHEN c.last > c.acknowledged THEN (
+                SELECT max(n.number) FROM notification n
+                WHERE n.app_id = $1 AND n.install_id = c.install_id AND n.expires_at > statement_timestamp()) END
+        """
+
+    /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist, or
+    /// has no counter. The second column is the directory's version at the same moment.
+    static let states = PreparedSQL(
+        serving: "GET …/installations/{installId}/notifications: reads epochs and numbers, before any lock.",
+        """
+        SELECT statement_timestamp(), (SELECT version FROM directory_version), i.epoch, i.user_id, i.session_id,
+            i.session_expires_at, c.last, c.acknowledged, c.dropped, \(sql: bounds)
+        FROM unnest($2::text[]) AS k (install_id)
+        LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        LEFT JOIN notification_counter c ON c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = i.epoch
+        """)
+
+    /// Up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none is an array.
+    /// A row without a number if there are none, and no row if the epoch has ended.
+    static let page = PreparedSQL(
+        serving: "GET …/installations/{installId}/notifications: reads a page, of one moment.",
+        """
+        SELECT c.last, c.acknowledged, c.dropped, \(sql: bounds), n.number, n.payload, n.posted_at, n.expires_at,
+            n.collapse_id
+        FROM notification_counter c
+        LEFT JOIN LATERAL (
+            SELECT * FROM notification n
+            WHERE n.app_id = $1 AND n.install_id = $2 AND n.number > $4 AND n.expires_at > statement_timestamp()
+            ORDER BY n.number LIMIT $5) AS n ON true
+        WHERE c.app_id = $1 AND c.install_id = $2 AND c.epoch = $3
+        ORDER BY n.number
+        """)
+
+    /// `$2` are installations in the order of their ids, `$3` their epochs, `$4` the acknowledged numbers.
+    static let acknowledge = PreparedSQL(
+        serving: "GET …/installations/{installId}/notifications (fine print 62): writes acknowledged numbers.",
+        """
+        UPDATE notification_counter c SET acknowledged = k.number
+        FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, epoch, number)
+        WHERE c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = k.epoch
+            AND k.number > c.acknowledged AND k.number <= c.last
+        """)
+
+    /// As `acknowledge`, which has locked the counters.
+    static let forget = PreparedSQL(
+        serving: "GET …/installations/{installId}/notifications (fine print 62): deletes what was acknowledged.",
+        """
+        DELETE FROM notification n
+        USING unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, epoch, number)
+        WHERE n.app_id = $1 AND n.install_id = k.install_id AND n.number <= k.number AND EXISTS (
+            SELECT FROM notification_counter c
+            WHERE c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = k.epoch AND c.acknowledged >= k.number)
+        """)
+}

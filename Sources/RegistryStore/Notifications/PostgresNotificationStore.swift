@@ -1,0 +1,146 @@
+import PostgresClient
+import PushRegistry
+
+/// Numbered notifications in PostgreSQL. One lives on each event loop.
+public struct PostgresNotificationStore: NotificationStore {
+    private let resources: LoopResources
+    private let writer: NotificationWriter
+    private let posts: WriteCoalescer<PendingPost>
+    private let acknowledgements: WriteCoalescer<PendingAcknowledgement>
+    private let states: ReadCoalescer<StateRead>
+
+    public init(_ resources: LoopResources) {
+        self.resources = resources
+        let writer = NotificationWriter(
+            postgres: resources.postgres, clock: resources.clock, meters: NotificationMeters())
+        self.writer = writer
+        posts = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: WriteMeters("notification")) {
+            try await writer.write($0, $1)
+        }
+        let acknowledgementWriter = AcknowledgementWriter(postgres: resources.postgres)
+        let fetchMeters = WriteMeters("notification_fetch")
+        acknowledgements = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: fetchMeters) {
+            try await acknowledgementWriter.write($0, $1)
+        }
+        states = ReadCoalescer(
+            resources.postgres, meters: fetchMeters,
+            statement: { app, reads in
+                PostgresStatement(NotificationStatements.states, app.rawValue, reads.map(\.key.installID.rawValue))
+            },
+            decode: { reads, rows in
+                try zip(reads, rows).map { try $0.answer(in: $1) }
+            })
+    }
+
+    /// Carries posts and fetches until it is cancelled.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await posts.run() }
+            group.addTask { await acknowledgements.run() }
+            group.addTask { await states.run() }
+        }
+    }
+
+    /// A post to one user or installation shares a transaction with others. One to many users has its own: it is as
+    /// large as a batch, and its locks would keep neighbours waiting.
+    public func post(_ post: NotificationPost) async throws -> [PostedNotification] {
+        guard case .users(let users) = post.addressee, users.count > 1 else {
+            return try await posts.write(PendingPost(post))
+        }
+        do {
+            return try await resources.lone.withTurn { try await writer.write([PendingPost(post)], .alone) }[0].get()
+        } catch let refusal as NotificationRefusal {
+            throw refusal
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    public func state(
+        of key: InstallationKey, ifDirectoryIs version: Int64?
+    ) async throws -> NotificationState? {
+        try await states.answer(StateRead(key: key, directoryVersion: version))
+    }
+
+    public func page(
+        of key: InstallationKey, in epoch: Int64, after number: Int64, limit: Int
+    ) async throws -> NotificationPage? {
+        do {
+            // One row more than asked for shows whether another page follows.
+            let rows = try await resources.postgres.execute(
+                PostgresStatement(
+                    NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
+                    Int64(limit) + 1))
+            return rows.isEmpty ? nil : try NotificationPage(rows, limit: limit)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    public func acknowledge(_ number: Int64, of key: InstallationKey, in epoch: Int64) async throws {
+        try await acknowledgements.write(PendingAcknowledgement(installation: key, epoch: epoch, number: number))
+    }
+}
+
+/// The read of an installation's epoch and numbers.
+private struct StateRead: BatchedRead {
+    typealias Answer = NotificationState?
+
+    let key: InstallationKey
+    let directoryVersion: Int64?
+
+    var app: AppNumber { key.app }
+
+    /// - Parameter row: of `NotificationStatements.states`.
+    func answer(in row: PostgresRow) throws -> Result<NotificationState?, any Error> {
+        if let directoryVersion, try row.decode(1) != directoryVersion { return .failure(DirectoryChanged()) }
+        return .success(row.isNull(2) ? nil : try NotificationState(row))
+    }
+}
+
+extension NotificationState {
+    /// - Parameter row: of `NotificationStatements.states`; the installation exists.
+    fileprivate init(_ row: PostgresRow) throws {
+        let owner = try row.decode(3, as: String?.self).map { userID in
+            Owner(
+                userID: try UserID(userID),
+                session: try row.decode(4, as: String?.self).map { sessionID in
+                    Owner.Session(
+                        id: try SessionID(sessionID),
+                        expiresAt: try row.decode(5, as: PostgresTimestamp?.self).map(Timestamp.init))
+                })
+        }
+        self.init(
+            epoch: try row.decode(2), owner: owner,
+            numbers: row.isNull(6) ? .none : try NotificationNumbers(row, from: 6),
+            readAt: Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
+    }
+}
+
+extension NotificationNumbers {
+    fileprivate init(_ row: PostgresRow, from first: Int) throws {
+        let lowest = try row.decode(first + 3, as: Int64?.self)
+        let highest = try row.decode(first + 4, as: Int64?.self)
+        let waiting: ClosedRange<Int64>? = if let lowest, let highest { lowest...highest } else { nil }
+        self.init(
+            last: try row.decode(first), acknowledged: try row.decode(first + 1), dropped: try row.decode(first + 2),
+            waiting: waiting)
+    }
+}
+
+extension NotificationPage {
+    /// - Parameter rows: of `NotificationStatements.page`; at least one.
+    fileprivate init(_ rows: PostgresResult, limit: Int) throws {
+        let notifications = try rows.filter { !$0.isNull(5) }.map { row in
+            WaitingNotification(
+                number: try row.decode(5), payload: try row.decode(6),
+                postedAt: Timestamp(try row.decode(7, as: PostgresTimestamp.self)),
+                expiresAt: Timestamp(try row.decode(8, as: PostgresTimestamp.self)),
+                collapseID: try row.decode(9))
+        }
+        let page = Array(notifications.prefix(limit))
+        self.init(
+            numbers: try NotificationNumbers(rows[0], from: 0), notifications: page,
+            next: notifications.count > limit ? page.last?.number : nil)
+    }
+}

@@ -1,0 +1,66 @@
+import PostgresClient
+
+/// Receipts and the sums of messages.
+extension Invariant {
+    static let messages = [
+        Invariant(
+            "receipt-events", "55", "what was opened or dismissed was delivered; an addition is part of the whole",
+            """
+            SELECT app_id || '/' || message || '/' || installation FROM receipt
+            WHERE events & 48 <> 0 AND events & 8 = 0 OR added & ~events <> 0 OR events NOT BETWEEN 1 AND 63
+            """),
+        Invariant(
+            "receipt-target", "57", "a remembered target has its installation, a time and a cell, and was counted",
+            """
+            SELECT app_id || '/' || message || '/' || installation FROM receipt
+            WHERE (handed_out_at IS NULL) <> (install_id IS NULL) OR user_id IS NOT NULL AND install_id IS NULL
+                OR handed_out_at IS NOT NULL AND (cell IS NULL OR events & 1 = 0)
+            """),
+        Invariant(
+            "message-sums", "71", "of a valid message, the sums count each receipt's event once",
+            """
+            SELECT concat_ws('/', app_id, message)
+            FROM (
+                SELECT m.app_id, m.number AS message, r.*
+                FROM message m CROSS JOIN LATERAL (
+                    SELECT count(*) FILTER (WHERE events & 2 <> 0) AS accepted,
+                        count(*) FILTER (WHERE events & 4 <> 0) AS failed,
+                        count(*) FILTER (WHERE events & 8 <> 0) AS delivered,
+                        count(*) FILTER (WHERE events & 16 <> 0) AS opened,
+                        count(*) FILTER (WHERE events & 32 <> 0) AS dismissed
+                    FROM receipt r WHERE r.app_id = m.app_id AND r.message = m.number) AS r
+                WHERE m.receipts_until > now()) AS counted
+            JOIN LATERAL (
+                SELECT coalesce(sum(accepted), 0) AS accepted, coalesce(sum(failed), 0) AS failed,
+                    coalesce(sum(delivered), 0) AS delivered, coalesce(sum(opened), 0) AS opened,
+                    coalesce(sum(dismissed), 0) AS dismissed
+                FROM (
+                    SELECT accepted, failed, delivered, opened, dismissed FROM message_sum s
+                    WHERE s.app_id = counted.app_id AND s.message = counted.message
+                    UNION ALL
+                    SELECT accepted, failed, delivered, opened, dismissed FROM message_delta d
+                    WHERE d.app_id = counted.app_id AND d.message = counted.message) AS parts) AS summed ON true
+            WHERE (counted.accepted, counted.failed, counted.delivered, counted.opened, counted.dismissed)
+                <> (summed.accepted, summed.failed, summed.delivered, summed.opened, summed.dismissed)
+            """),
+        Invariant(
+            "message-minutes", "56", "a message's sums by time are its sums by cell",
+            """
+            SELECT concat_ws('/', app_id, message)
+            FROM (
+                SELECT app_id, message, sum(delivered) AS delivered, sum(opened) AS opened, sum(dismissed) AS dismissed
+                FROM message_sum GROUP BY app_id, message) AS s
+            FULL JOIN (
+                SELECT app_id, message, sum(delivered) AS delivered, sum(opened) AS opened, sum(dismissed) AS dismissed
+                FROM message_minute GROUP BY app_id, message) AS m USING (app_id, message)
+            WHERE (coalesce(s.delivered, 0), coalesce(s.opened, 0), coalesce(s.dismissed, 0))
+                <> (coalesce(m.delivered, 0), coalesce(m.opened, 0), coalesce(m.dismissed, 0))
+            """),
+        Invariant(
+            "receipt-partitions", "58", "receipts and sums have their partitions of the coming week",
+            "SELECT parent || ' of ' || first_day FROM missing_message_partitions('7 days')"),
+        Invariant(
+            "signing-key", "95", "every app has a key that signs",
+            "SELECT identifier FROM app WHERE NOT EXISTS (SELECT FROM app_signing_key k WHERE k.app_id = app.id)"),
+    ]
+}

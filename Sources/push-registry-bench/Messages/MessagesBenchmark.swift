@@ -1,0 +1,151 @@
+import EventLoop
+import FleetGenerator
+import Foundation
+import Logging
+import PostgresClient
+import PushRegistry
+import Receipts
+import RegistryStore
+
+/// Sends receipts, and exports with and without them.
+struct MessagesBenchmark {
+    private static let app = "com.example.bench"
+    private static let connections = 64
+    private static let receiptsPerCall = 10
+    /// More than a service can count in a second.
+    private static let callsPerSecondMax = 10_000
+
+    private let connectionString: String
+    private let database: PostgresConfiguration
+    private let binary: Binary
+    private let count: Int
+    private let seed: UInt64
+
+    init(_ connectionString: String, _ binary: Binary, count: Int, seed: UInt64) throws {
+        self.connectionString = connectionString
+        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
+        self.binary = binary
+        self.count = count
+        self.seed = seed
+    }
+
+    func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> MessagesReport {
+        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
+        log("loading \(count) installations")
+        let fleet = Fleet(
+            seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
+            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
+        var loader = FleetLoader()
+        loader.writesHistory = false
+        try await loader.load(fleet, into: database)
+        try await PostgresSession.withSession(database) { try $0.run(script: "VACUUM ANALYZE") }
+        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try await ServerProcess.with(
+            binary, database: connectionString, log: file, environment: ["PUSH_REGISTRY_RECEIPT_RATE": "0"]
+        ) { server in
+            try await measure(server, rounds: rounds, seconds: seconds, log)
+        }
+    }
+
+    private func measure(
+        _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
+    ) async throws -> MessagesReport {
+        let key = try server.makeKey(of: AppID(Self.app), roles: ["sender"])
+        var report = MessagesReport(count: count)
+        for round in 1...rounds {
+            let path = "/v1/apps/\(Self.app)/messages/round-\(round)"
+            let put = try Loopback.exchange("PUT", path, port: server.port, key: key, body: "{}")
+            guard put.status == 201 else { throw BenchmarkFailure("no message was created: \(put.body)") }
+            let requests = try await calls("round-\(round)", atMost: seconds * Self.callsPerSecondMax)
+            report.first.append(try await send(requests, to: server, seconds))
+            report.again.append(try await send(requests, to: server, seconds))
+            log("\(Int(report.first.last?.perSecond ?? 0)), again \(Int(report.again.last?.perSecond ?? 0)) receipts/s")
+            let plain = ExportClient(port: server.port, app: Self.app, key: key)
+            let withReceipts = ExportClient(port: server.port, app: Self.app, key: key, message: "round-\(round)")
+            let export = MessagesReport.Export(
+                plainPerSecond: try await rowsPerSecond(plain),
+                withReceiptsPerSecond: try await rowsPerSecond(withReceipts))
+            report.exports.append(export)
+            log("\(Int(export.plainPerSecond)) rows/s, with receipts \(Int(export.withReceiptsPerSecond))")
+        }
+        return report
+    }
+
+    private func rowsPerSecond(_ client: ExportClient) async throws -> Double {
+        let start = ContinuousClock.now
+        let rows = try await client.run("ndjson")
+        return Double(rows) / ((ContinuousClock.now - start) / .seconds(1))
+    }
+
+    /// Calls with the receipts of different installations, in no order.
+    private func calls(_ name: String, atMost calls: Int) async throws -> RequestPool {
+        let (app, message) = try await found(name)
+        guard let sealer = ReceiptSealer(message, of: app, ReceiptKeys()) else {
+            throw BenchmarkFailure("the app has no signing key")
+        }
+        let limit = Int64(calls * Self.receiptsPerCall)
+        let rows = try await PostgresSession.withSession(database) { session in
+            try session.execute(
+                """
+                SELECT install_id, cell FROM installation WHERE app_id = \(app.number.rawValue)
+                ORDER BY md5(install_id) LIMIT \(limit)
+                """
+            ).map { row in (try InstallID(row.decode(0)), try row.decode(1, as: Int64.self)) }
+        }
+        var random = RandomBytes()
+        return RequestPool(
+            try stride(from: 0, to: rows.count, by: Self.receiptsPerCall).map { start in
+                let items = try rows[start...].prefix(Self.receiptsPerCall).map { installID, cell in
+                    let receipt = try sealer.seal(sealer.hash(installID), in: cell, &random)
+                    return #"{"receipt":"\#(String(decoding: receipt, as: UTF8.self))","event":"delivered"}"#
+                }
+                return Self.request(#"{"receipts":[\#(items.joined(separator: ","))]}"#)
+            })
+    }
+
+    private static func request(_ body: String) -> [UInt8] {
+        Array(
+            """
+            POST /v1/receipts HTTP/1.1\r
+            Host: localhost\r
+            Content-Length: \(body.utf8.count)\r
+            \r
+            \(body)
+            """.utf8)
+    }
+
+    /// The app with its keys, and the message.
+    private func found(_ name: String) async throws -> (App, Message) {
+        let loop = EventLoop(name: "directory")
+        defer { loop.stop() }
+        let postgres = PostgresClient(
+            database, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1),
+            logger: Logger(label: "directory") { _ in SwiftLogNoOpLogHandler() })
+        let directory = PostgresAppDirectory(postgres: postgres)
+        async let _ = postgres.run()
+        async let _ = directory.run()
+        let messages = PostgresMessageStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+        guard let app = try await directory.current().apps[AppID(Self.app)],
+            let message = try await messages.message(try MessageName(name), of: app.number)
+        else { throw BenchmarkFailure("the app or the message is missing") }
+        return (app, message)
+    }
+
+    /// Sends each request once.
+    private func send(
+        _ requests: RequestPool, to server: ServerProcess, _ seconds: Int
+    ) async throws -> MessagesReport.Receipts {
+        let loop = EventLoop(name: "load")
+        defer { loop.stop() }
+        let outcome = try await HTTPLoad(RequestSequence(requests, .once), on: loop).run(
+            port: server.port, connections: Self.connections, warmUp: .milliseconds(200), measured: .seconds(seconds)
+        ) { try server.usage.cpuSeconds() }
+        let tally = outcome.result.tally
+        guard tally.failures == 0 else { throw BenchmarkFailure("\(tally.failures) calls failed") }
+        let receipts = Double(tally.count * Self.receiptsPerCall)
+        return MessagesReport.Receipts(
+            perSecond: receipts / outcome.result.seconds, p99Milliseconds: tally.percentile(0.99),
+            serviceMicroseconds: (outcome.after - outcome.before) / receipts * 1_000_000)
+    }
+}

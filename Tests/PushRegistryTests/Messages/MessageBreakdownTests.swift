@@ -1,0 +1,145 @@
+import PushRegistry
+import Testing
+
+@Suite("Small groups are hidden, and no subtraction finds them (fine print 100)")
+struct MessageBreakdownTests {
+    private static func group(_ name: String, targeted: Int64, delivered: Int64 = 0) -> MessageBreakdown.Group {
+        var counts = MessageCounts()
+        (counts.targeted, counts.delivered) = (targeted, delivered)
+        return MessageBreakdown.Group(values: [name], counts: counts)
+    }
+
+    private static let groups = [
+        group("de", targeted: 50, delivered: 40), group("en", targeted: 20), group("fr", targeted: 5),
+        group("it", targeted: 3, delivered: 2), group("pl", targeted: 1),
+    ]
+
+    private func shown(
+        _ groups: [MessageBreakdown.Group] = Self.groups, limit: Int = 100, smallest: Int
+    ) -> (names: [String?], rest: Int, targeted: Int64) {
+        let breakdown = MessageBreakdown(
+            asOf: Timestamp(microseconds: 0), groups, limit: limit, smallestGroup: smallest)
+        return (breakdown.groups.map { $0.values[0] }, breakdown.restGroups, breakdown.rest.targeted)
+    }
+
+    @Test func everyGroup_isShown_byDefault() {
+        #expect(shown(smallest: 1) == (["de", "en", "fr", "it", "pl"], 0, 0))
+    }
+
+    @Test func smallGroups_arePartOfTheRest() {
+        #expect(shown(smallest: 5) == (["de", "en", "fr"], 2, 4))
+        #expect(shown(smallest: 100) == ([], 5, 79))
+    }
+
+    @Test func singleSmallGroup_takesTheNextOneAlong() {
+        #expect(shown(smallest: 3) == (["de", "en", "fr"], 2, 4))
+        #expect(shown(smallest: 2) == (["de", "en", "fr"], 2, 4))
+    }
+
+    @Test func limit_hidesOneGroup_whenNoneIsSmall() {
+        #expect(shown(limit: 4, smallest: 1) == (["de", "en", "fr", "it"], 1, 1))
+        #expect(shown(limit: 4, smallest: 2) == (["de", "en", "fr"], 2, 4))
+    }
+
+    @Test func onlyGroup_isHidden_whenItIsSmall() {
+        #expect(shown([Self.group("de", targeted: 1)], smallest: 2) == ([], 1, 1))
+    }
+
+    @Test func groupsAndRest_addUpToAll() {
+        for smallest in 1...60 {
+            for limit in 1...6 {
+                let breakdown = MessageBreakdown(
+                    asOf: Timestamp(microseconds: 0), Self.groups, limit: limit, smallestGroup: smallest)
+                let total = breakdown.groups.reduce(into: breakdown.rest) { $0 += $1.counts }
+                #expect(total.targeted == 79 && total.delivered == 42)
+                #expect(breakdown.groups.count + breakdown.restGroups == 5)
+            }
+        }
+    }
+}
+
+@Suite("A timeline has a bucket for every interval from the beginning to the end (fine print 99)")
+struct TimelineBucketsTests {
+    private static func message(at text: String, expiresIn: ISO8601Duration = .days(7)) throws -> Message {
+        let time = try #require(Timestamp(text))
+        return Message(
+            number: MessageNumber(createdAt: time), name: try MessageName("m"),
+            content: MessageContent(expiresIn: expiresIn), createdAt: time)
+    }
+
+    private func buckets(
+        _ message: Message, _ interval: String, now: String
+    ) throws -> (start: String, count: Int) {
+        let buckets = try TimelineBuckets(
+            of: message, every: try ISO8601Duration(interval), now: try #require(Timestamp(now)))
+        return (buckets.start.description, buckets.count)
+    }
+
+    @Test func buckets_areAlignedToUTC_andEndNow() throws {
+        let message = try Self.message(at: "2026-11-22T09:47:12Z")
+        #expect(try buckets(message, "PT1H", now: "2026-11-22T09:47:12Z") == ("2026-11-22T09:00:00Z", 1))
+        #expect(try buckets(message, "PT1H", now: "2026-11-22T12:00:00Z") == ("2026-11-22T09:00:00Z", 3))
+        #expect(try buckets(message, "PT1H", now: "2026-11-22T12:00:01Z") == ("2026-11-22T09:00:00Z", 4))
+        #expect(try buckets(message, "P1D", now: "2026-11-24T00:00:01Z") == ("2026-11-22T00:00:00Z", 3))
+        #expect(try buckets(message, "PT1M", now: "2026-11-22T09:49:00Z") == ("2026-11-22T09:47:00Z", 2))
+    }
+
+    @Test func buckets_endWithTheMessage() throws {
+        let message = try Self.message(at: "2026-11-22T09:00:00Z", expiresIn: .hours(2))
+        #expect(try buckets(message, "PT1H", now: "2026-12-24T00:00:00Z").count == 2)
+    }
+
+    @Test(arguments: ["PT30S", "PT0S", "P2D", "PT90S", "PT1M1S"])
+    func interval_isRefused_whenItIsNotWholeMinutesOfADay(interval: String) throws {
+        let message = try Self.message(at: "2026-11-22T09:00:00Z")
+        #expect(throws: InvalidValue.self) { try buckets(message, interval, now: "2026-11-22T10:00:00Z") }
+    }
+
+    @Test func moreThanAThousandBuckets_areRefused() throws {
+        let message = try Self.message(at: "2026-11-22T00:00:00Z", expiresIn: .days(30))
+        #expect(try buckets(message, "PT1M", now: "2026-11-22T16:40:00Z").count == 1_000)
+        #expect(throws: InvalidValue.self) { try buckets(message, "PT1M", now: "2026-11-22T16:40:01Z") }
+    }
+
+    @Test func bucket_ofATime_isItsInterval() throws {
+        let buckets = try TimelineBuckets(
+            of: try Self.message(at: "2026-11-22T09:30:00Z"), every: .hours(1),
+            now: try #require(Timestamp("2026-11-22T13:00:00Z")))
+        for (text, bucket) in [("08:00", 0), ("09:59", 0), ("10:00", 1), ("12:59", 3), ("23:00", 3)] {
+            #expect(buckets.bucket(of: try #require(Timestamp("2026-11-22T\(text):00Z"))) == bucket)
+        }
+    }
+}
+
+@Suite("What a receipt names fits 25 bytes")
+struct ReceiptContentTests {
+    @Test(arguments: [0, 1, -1, .max, .min, 1 << 48 + 3] as [Int64])
+    func content_isReadBack(number: Int64) throws {
+        for message: Int64 in [0, 179_534_000_000, MessageNumber.rawValueMax] {
+            let content = ReceiptContent(
+                message: MessageNumber(message), installation: InstallationHash(number), cell: number,
+                expiresAt: Timestamp(microseconds: 1_795_339_800_000_000))
+            var bytes: [UInt8] = []
+            content.append(to: &bytes)
+            #expect(bytes.count == ReceiptContent.bytesCount)
+            #expect(ReceiptContent(bytes) == content)
+        }
+    }
+
+    @Test func content_isNil_ofAnotherLength() {
+        for count in [0, 24, 26] { #expect(ReceiptContent(repeatElement(1, count: count)) == nil) }
+    }
+
+    @Test func expiry_isRoundedUp_soThatNoReceiptEndsEarly() throws {
+        var bytes: [UInt8] = []
+        ReceiptContent(
+            message: MessageNumber(1), installation: InstallationHash(1), cell: 1, expiresAt: Timestamp(microseconds: 1)
+        ).append(to: &bytes)
+        #expect(ReceiptContent(bytes)?.expiresAt == Timestamp(microseconds: 1_000_000))
+    }
+
+    @Test func messageNumber_isItsTime() throws {
+        let time = try #require(Timestamp("2026-11-22T09:30:00.129Z"))
+        #expect(MessageNumber(createdAt: time).time == Timestamp("2026-11-22T09:30:00.12Z"))
+    }
+}

@@ -1,0 +1,99 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Receipts go after their retention, sums after 400 days, and never while a receipt is valid (fine print 58)")
+struct ReceiptRetentionTests {
+    private func purge(
+        _ stores: TestStores, at time: Timestamp, retention: ISO8601Duration = .days(30)
+    ) async throws {
+        var draft = AppPolicy.Draft()
+        draft.receiptRetention = retention
+        let policy = try AppPolicy(draft)
+        try await PostgresSession.withSession(stores.configuration) { [app = stores.app.number] session in
+            try MessagePartitions.Purge(session: session, policies: [(app, policy)], asOf: time).run {}
+        }
+    }
+
+    private func rows(_ stores: TestStores) async throws -> [Int] {
+        let row = try await stores.sql(
+            """
+            SELECT (SELECT count(*) FROM receipt), (SELECT count(*) FROM message_sum),
+                (SELECT count(*) FROM message_minute), (SELECT count(*) FROM message)
+            """)[0]
+        return try (0..<4).map { try row.decode($0) }
+    }
+
+    /// A message with a receipt, created now, so that its partitions exist.
+    private func prepare(_ stores: TestStores, expiresIn: ISO8601Duration) async throws -> Message {
+        let store = PostgresMessageStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
+        let now = Timestamp.now()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: stores.postgres.loop) { await store.run() }
+            let message = try await store.put(
+                try MessageName("m"), MessageContent(expiresIn: expiresIn), in: stores.app.number, at: now
+            ).message
+            let report = ReceiptReport(
+                message: message.number, installation: InstallationHash(1), cell: 1, event: .opened, at: now)
+            _ = try await store.count([report], of: stores.app.number)
+            try await MessageFolder(postgres: stores.postgres).fold()
+            group.cancelAll()
+            return message
+        }
+    }
+
+    @Test func receipts_go_thenSums() async throws {
+        try await TestStores.with { stores in
+            let message = try await prepare(stores, expiresIn: .days(7))
+            #expect(try await rows(stores) == [1, 1, 1, 1])
+            try await purge(stores, at: message.createdAt.advanced(by: .days(29)))
+            #expect(try await rows(stores) == [1, 1, 1, 1])
+            // A week's partition goes when all of the week is old.
+            try await purge(stores, at: message.createdAt.advanced(by: .days(38)))
+            #expect(try await rows(stores) == [0, 1, 1, 1])
+            #expect(try await stores.sql("SELECT to_regclass('receipt_default') IS NOT NULL")[0].decode(0, as: Bool.self))
+            try await purge(stores, at: message.createdAt.advanced(by: .days(432)))
+            #expect(try await rows(stores) == [0, 0, 0, 0])
+        }
+    }
+
+    @Test func receipts_stay_whileOneIsValid_whateverThePolicySays() async throws {
+        try await TestStores.with { stores in
+            let message = try await prepare(stores, expiresIn: .days(60))
+            try await purge(stores, at: message.createdAt.advanced(by: .days(45)), retention: .days(1))
+            #expect(try await rows(stores) == [1, 1, 1, 1])
+            try await purge(stores, at: message.createdAt.advanced(by: .days(68)), retention: .days(1))
+            #expect(try await rows(stores) == [0, 1, 1, 1])
+        }
+    }
+
+    @Test func receiptsWithoutAPartition_goTheSameWay() async throws {
+        try await TestStores.with { stores in
+            _ = try await stores.sql(
+                """
+                INSERT INTO receipt (app_id, message, installation, events, added, cell)
+                VALUES (\(stores.app.number.rawValue), 1, 1, 8, 8, 1)
+                """)
+            try await purge(stores, at: .now())
+            #expect(try await rows(stores)[0] == 0)
+        }
+    }
+
+    @Test func partitions_areMade_andNoneTwice() async throws {
+        try await TestStores.with { stores in
+            let newest = try await stores.sql(
+                """
+                SELECT max(c.relname)::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                WHERE i.inhparent = 'message_sum'::regclass AND c.relname <> 'message_sum_default'
+                    AND c.relname <= to_char(now(), '"message_sum_"YYYY_MM_DD')
+                """)[0].decode(0, as: String.self)
+            _ = try await stores.sql("DROP TABLE \(identifier: newest)")
+            let made = try await PostgresSession.withSession(stores.configuration) { session in
+                try [MessagePartitions.make(session), MessagePartitions.make(session)]
+            }
+            #expect(made == [1, 0])
+        }
+    }
+}
