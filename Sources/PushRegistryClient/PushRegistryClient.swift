@@ -169,6 +169,7 @@ extension PushRegistryClient {
             _ = persist()
             publish()
         }
+        _ = persist()
         isWorking = false
         for waiter in settledWaiters { waiter.resume() }
         settledWaiters = []

@@ -8,7 +8,7 @@ enum DeliveryPlan: Sendable, Hashable {
     /// It was seen before: the provider delivered it twice, or a later push fetched it.
     case repeated
     /// Notifications below it are missing.
-    case fetch(after: PushRegistryClient.NotificationPosition?)
+    case fetch(after: PushRegistryClient.NotificationPosition)
 
     init(_ push: PushMark.Number, last: PushRegistryClient.NotificationPosition?) {
         // In a new epoch nothing has been seen: the owner changed.
@@ -16,7 +16,7 @@ enum DeliveryPlan: Sendable, Hashable {
         if push.number <= seen {
             self = .repeated
         } else if push.previous > seen {
-            self = .fetch(after: seen == 0 ? nil : .init(epoch: push.epoch, number: seen))
+            self = .fetch(after: .init(epoch: push.epoch, number: seen))
         } else {
             self = .complete
         }

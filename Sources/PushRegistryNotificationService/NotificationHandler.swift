@@ -68,7 +68,7 @@ public struct NotificationHandler: Sendable {
 
     /// - Returns: whether nothing below the push is missing any more. If not, the next push tries again.
     private func fetch(
-        after position: PushRegistryClient.NotificationPosition?, below push: PushMark.Number,
+        after position: PushRegistryClient.NotificationPosition, below push: PushMark.Number,
         into outcome: inout Outcome
     ) async -> Bool {
         var position = position
@@ -80,8 +80,9 @@ public struct NotificationHandler: Sendable {
             else { return false }
             switch answer {
             case .page(let page):
+                guard page.epoch == push.epoch else { return false }
                 outcome.missed = page.notifications.filter { $0.number < push.number }
-                return page.epoch == push.epoch
+                return true
             case .gone(let next):
                 outcome.hasGap = true
                 // The push is for an owner who left.

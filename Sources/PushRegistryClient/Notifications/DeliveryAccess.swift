@@ -20,7 +20,7 @@ package struct DeliveryAccess: Sendable {
         endpoint = Endpoint(url: url, app: app)
     }
 
-    package func request(after position: PushRegistryClient.NotificationPosition?) -> PushRegistryClient.Request {
+    package func request(after position: PushRegistryClient.NotificationPosition) -> PushRegistryClient.Request {
         endpoint.notifications(installID, after: position, credential: key)
     }
 

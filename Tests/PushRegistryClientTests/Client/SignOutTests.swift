@@ -23,11 +23,7 @@ struct ClientSignOutTests {
 
     @Test func signOut_isReplayed_beforeTheNextRegistration_afterARestart() async throws {
         let phone = Phone()
-        let client = await phone.launch(as: "alice", session: "s1")
-        await phone.registry.setReachable(false)
-        try await client.signOut()
-        await client.settled()
-        await phone.registry.setReachable(true)
+        try await phone.launchAndSignOutOffline(as: "alice", session: "s1")
         phone.clock.advance(by: 3 * 86_400)
         _ = await phone.launch(as: "bob", session: "s2")
         #expect(await phone.calls == ["PUT", "POST logout", "PUT"])
@@ -36,11 +32,7 @@ struct ClientSignOutTests {
 
     @Test func signOut_isForgotten_after30Days() async throws {
         let phone = Phone()
-        let client = await phone.launch(as: "alice")
-        await phone.registry.setReachable(false)
-        try await client.signOut()
-        await client.settled()
-        await phone.registry.setReachable(true)
+        try await phone.launchAndSignOutOffline(as: "alice")
         let next = phone.launch()
         phone.clock.advance(by: 30 * 86_400)
         await next.refresh()
@@ -141,6 +133,17 @@ struct ClientSignOutTests {
         await client.refresh()
         await client.settled()
         #expect(await phone.installation?.state == "loggedOut")
+    }
+}
+
+extension Phone {
+    /// A process that ends before the logout is sent.
+    func launchAndSignOutOffline(as user: String, session: String? = nil) async throws {
+        let client = await launch(as: user, session: session)
+        await registry.setReachable(false)
+        try await client.signOut()
+        await client.settled()
+        await registry.setReachable(true)
     }
 }
 
