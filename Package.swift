@@ -194,16 +194,18 @@ let package = Package(
                 logging,
             ]),
         // Without the server, so that they build fast.
-        tests(
-            "PushRegistryClientTests",
-            ["PushRegistryClient", "PushRegistryNotificationService", "PushRegistryTesting", "ClientConformance"]),
+        .testTarget(
+            name: "PushRegistryClientTests",
+            dependencies: [
+                "PushRegistryClient", "PushRegistryNotificationService", "PushRegistryTesting", "ClientConformance",
+            ],
+            exclude: ["Samples/android.kt", "Samples/harness.kt", "Samples/harness.mjs"], swiftSettings: strict),
         // It runs the built command.
         tests(
             "EndToEndTests",
             [
-                "ByteText", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
-                "SeededRandom",
-                crypto, logging,
+                "ByteText", "ClientConformance", "PushRegistryClient", "PushRegistryTesting", "RegistryTestSupport",
+                "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto, logging,
             ]),
         tests(
             "FleetGeneratorTests",

@@ -3,7 +3,8 @@ import PushRegistryClient
 
 extension ConformanceCheck {
     static let topics = [
-        ConformanceCheck("a registration carries choices, and ignores what it cannot apply", needs: .topics) { registry in
+        ConformanceCheck("a registration carries choices, and ignores what it cannot apply", needs: .topics) {
+            registry in
             try await registry.target.define(topic: "news", locked: false)
             try await registry.target.define(topic: "security", locked: true)
             let alice = try await registry.target.credential(user: "alice-\(registry.id)")
@@ -38,7 +39,8 @@ extension ConformanceCheck {
     ]
 
     static let notifications = [
-        ConformanceCheck("notifications are numbered, fetched in order and acknowledged", needs: .notifications) { registry in
+        ConformanceCheck("notifications are numbered, fetched in order and acknowledged", needs: .notifications) {
+            registry in
             let user = "alice-\(registry.id)"
             let alice = try await registry.target.credential(user: user)
             let registered = try await registry.register(registry.id, by: alice)

@@ -108,7 +108,8 @@ extension ConformanceCheck {
         },
         ConformanceCheck("If-Match on an unknown installation is 412") { registry in
             let alice = try await registry.target.credential(user: "alice")
-            try expect(try await registry.register(registry.id, by: alice, ifMatch: "\"7\""), 412, "outdated", "refusal")
+            try expect(
+                try await registry.register(registry.id, by: alice, ifMatch: "\"7\""), 412, "outdated", "refusal")
         },
         ConformanceCheck("a missing or bad credential is 401") { registry in
             let path = "installations/\(registry.id)"
@@ -170,7 +171,8 @@ extension ConformanceCheck {
             let session = "s-\(registry.id)"
             let alice = try await registry.target.credential(user: "alice", session: session)
             _ = try await registry.register(registry.id, by: alice)
-            let expired = try await registry.target.credential(user: "alice", session: session, age: 900_000, life: -864_000)
+            let expired = try await registry.target.credential(
+                user: "alice", session: session, age: 900_000, life: -864_000)
             try expect(try await registry.logOut(registry.id, by: expired).json["status"], "loggedOut", "status")
         },
         ConformanceCheck("the publishable key logs an owner out only with the present generation") { registry in

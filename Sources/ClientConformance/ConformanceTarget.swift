@@ -114,7 +114,8 @@ struct Conversation: Sendable {
     func send(
         _ method: String, _ path: String, _ body: JSON? = nil, by credential: String?, ifMatch: String? = nil
     ) async throws -> Response {
-        try await send(method, target.url.appendingPathComponent("v1/apps/\(target.app)/\(path)"), body, credential, ifMatch)
+        try await send(
+            method, target.url.appendingPathComponent("v1/apps/\(target.app)/\(path)"), body, credential, ifMatch)
     }
 
     func send(

@@ -2,8 +2,8 @@ import Foundation
 
 /// Keeps one installation of an app registered.
 ///
-/// Create one for an app and keep it as long as the process lives. Report what happens, in any order; the client decides
-/// what to send, and when. Calls return before the registry has responded: see ``states``.
+/// Create one for an app and keep it as long as the process lives. Report what happens, in any order; the client
+/// decides what to send, and when. Calls return before the registry has responded: see ``states``.
 ///
 ///     let push = PushRegistryClient(url: url, app: "com.example.mail", key: "prk_…", storage: .files)
 ///     await push.signIn { try await auth.accessToken() }

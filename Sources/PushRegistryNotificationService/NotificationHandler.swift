@@ -51,7 +51,8 @@ public struct NotificationHandler: Sendable {
     private func outcome(of number: PushMark.Number?) async -> Outcome {
         var outcome = Outcome()
         // A storage that cannot be read may know the position: then nothing is fetched, and nothing acknowledged.
-        guard let number, case .success(let last) = Result(catching: { try DeliveryAccess.position(in: storage) }) else {
+        guard let number, case .success(let last) = Result(catching: { try DeliveryAccess.position(in: storage) })
+        else {
             return outcome
         }
         switch DeliveryPlan(number, last: last) {

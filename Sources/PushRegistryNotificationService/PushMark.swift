@@ -32,7 +32,9 @@ public struct PushMark: Sendable, Hashable {
     public init(userInfo: [AnyHashable: Any]) {
         let members = userInfo["pushRegistry"] as? [String: Any] ?? [:]
         receipt = members["receipt"] as? String
-        if let number = (members["number"] as? NSNumber)?.int64Value, let epoch = members["epoch"] as? String, number > 0 {
+        if let number = (members["number"] as? NSNumber)?.int64Value, let epoch = members["epoch"] as? String,
+            number > 0
+        {
             let previous = (members["previous"] as? NSNumber)?.int64Value ?? 0
             self.number = Number(number: number, previous: previous, epoch: epoch)
         }

@@ -32,8 +32,8 @@ open class PushRegistryNotificationService: UNNotificationServiceExtension {
         content
     }
 
-    /// Blocks the extension's own queue until the push is handled. So neither the content nor its handler, which are not
-    /// Sendable, reach another thread, and the extension does not end before the receipt was sent.
+    /// Blocks the extension's own queue until the push is handled. So neither the content nor its handler, which are
+    /// not Sendable, reach another thread, and the extension does not end before the receipt was sent.
     public override func didReceive(
         _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
     ) {

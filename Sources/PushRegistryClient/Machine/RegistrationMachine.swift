@@ -3,8 +3,8 @@ import Foundation
 /// Decides which call is next. It does no I/O and knows no clock: the driver reports what happened, and performs one
 /// step after the other.
 ///
-/// The order of calls is fixed: queued logouts, then the registration, then receipts. There is one call at a time, and a
-/// registration always carries the latest state.
+/// The order of calls is fixed: queued logouts, then the registration, then receipts. There is one call at a time, and
+/// a registration always carries the latest state.
 struct RegistrationMachine: Sendable {
     enum Step: Sendable, Hashable {
         /// Nothing to do before the app reports something.

@@ -46,7 +46,9 @@ extension PushRegistryClient.MissedNotifications {
 
         /// Nil for any other response.
         package init?(_ response: PushRegistryClient.Response) {
-            if response.status == 410, let position = PushRegistryClient.MissedNotifications.positionAfterGap(response.body) {
+            if response.status == 410,
+                let position = PushRegistryClient.MissedNotifications.positionAfterGap(response.body)
+            {
                 self = .gone(position)
             } else if response.isSuccess, let page = try? PushRegistryClient.MissedNotifications(json: response.body) {
                 self = .page(page)

@@ -45,7 +45,7 @@ extension PushRegistryClient {
         }
     }
 
-    /// The user wants the pushes of a topic. Like each choice it is stored at once, and sent with the next registration.
+    /// The user wants the pushes of a topic. Each choice is stored at once, and sent with the next registration.
     ///
     /// - Throws: `Failure.invalidValue` for text that cannot name a topic, or `.storageUnavailable`.
     public func subscribe(to topic: String) throws {

@@ -102,8 +102,9 @@ extension InMemoryRegistry {
     // MARK: - Logout
 
     func logOut(_ call: Call, by caller: Caller) throws(Refusal) -> Response {
-        let keepsAnonymous = call.request.body.flatMap { try? JSONDecoder().decode(JSON.self, from: $0) }?[
-            "keepAnonymous"] == .boolean(true)
+        let keepsAnonymous =
+            call.request.body.flatMap { try? JSONDecoder().decode(JSON.self, from: $0) }?[
+                "keepAnonymous"] == .boolean(true)
         guard let installation = installations[call.installID] else { throw Refusal(404, "unknown-installation") }
         let field = call.request.fields["If-Match"]
         let isCurrent = field.map { $0 == installation.eTag || $0 == "*" } ?? true

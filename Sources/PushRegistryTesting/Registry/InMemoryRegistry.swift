@@ -3,8 +3,8 @@ import PushRegistryClient
 
 /// A registry in memory: the double for an app's tests.
 ///
-/// It is the transport of a client. It has one app and follows the same rules as the service, as far as a client can see
-/// them; one suite of checks holds both to them.
+/// It is the transport of a client. It has one app and follows the same rules as the service, as far as a client can
+/// see them; one suite of checks holds both to them.
 ///
 ///     let registry = InMemoryRegistry()
 ///     let push = PushRegistryClient(

@@ -13,7 +13,9 @@ struct ComplaintTests {
     /// pushwoosh-phonegap-plugin #356, exponea-ios-sdk PUSH.md: "didRegisterForRemoteNotifications is never called".
     @Test func swizzling_swallowsTheTokenCallback() throws {
         for (file, text) in try Self.sources() {
-            for name in ["method_exchangeImplementations", "class_replaceMethod", "class_addMethod", "NSSelectorFromString"] {
+            for name in [
+                "method_exchangeImplementations", "class_replaceMethod", "class_addMethod", "NSSelectorFromString",
+            ] {
                 #expect(!text.contains(name), "\(file)")
             }
         }
@@ -146,7 +148,8 @@ struct ComplaintTests {
     }
 
     /// OneSignal-iOS-SDK PR #1740: the response to A's request overwrites B, who signed in meanwhile.
-    @Test(arguments: [nil, (409, "session-ended"), (401, "credential-ended"), (400, "invalid-body")] as [(Int, String)?])
+    @Test(
+        arguments: [nil, (409, "session-ended"), (401, "credential-ended"), (400, "invalid-body")] as [(Int, String)?])
     func responseForTheFormerUser_overwritesTheCurrentOne(_ refusal: (status: Int, code: String)?) async throws {
         let phone = Phone()
         if let refusal { await phone.registry.failNext(status: refusal.status, code: refusal.code) }
@@ -221,7 +224,9 @@ struct ComplaintTests {
         require(PushMark.self)
         require(InMemoryRegistry.self)
         for (file, text) in try Self.sources() {
-            for word in ["@unchecked", "nonisolated(unsafe)", "@preconcurrency"] { #expect(!text.contains(word), "\(file)") }
+            for word in ["@unchecked", "nonisolated(unsafe)", "@preconcurrency"] {
+                #expect(!text.contains(word), "\(file)")
+            }
         }
     }
 
@@ -242,7 +247,8 @@ struct ComplaintTests {
         let phone = Phone()
         let gate = GatedTransport(phone.registry)
         let handler = NotificationHandler(
-            url: phone.registry.url, app: phone.registry.app, storage: phone.storage, transport: gate, clock: phone.clock)
+            url: phone.registry.url, app: phone.registry.app, storage: phone.storage, transport: gate,
+            clock: phone.clock)
         let handling = Task { await handler.handle(PushMark(receipt: "r1")) }
         await gate.arrival()
         // The system could end the process now: the receipt is stored.

@@ -47,7 +47,10 @@ struct ClientRetryTests {
         let phone = Phone()
         await phone.registry.setReachable(false)
         let client = await phone.launch(as: "alice")
-        for _ in 0..<10 { await client.refresh(); await client.settled() }
+        for _ in 0..<10 {
+            await client.refresh()
+            await client.settled()
+        }
         #expect(await client.settled().retryAt != nil)
         await phone.registry.setReachable(true)
         await client.refresh()

@@ -7,17 +7,18 @@ import Testing
 
 @Suite("The notification service fetches what was missed")
 struct NotificationHandlerTests {
-    @Test(arguments: [
-        (1, 0, "e", nil, DeliveryPlan.complete),
-        (5, 4, "e", 4, .complete),
-        (5, 2, "e", 4, .complete),
-        (5, 4, "e", 3, .fetch(after: .init(epoch: "e", number: 3))),
-        (5, 4, "e", nil, .fetch(after: .init(epoch: "e", number: 0))),
-        (5, 4, "e", 5, .repeated),
-        (5, 4, "e", 9, .repeated),
-        (1, 0, "new", 9, .complete),
-        (5, 4, "new", 9, .fetch(after: .init(epoch: "new", number: 0))),
-    ] as [(Int64, Int64, String, Int64?, DeliveryPlan)])
+    @Test(
+        arguments: [
+            (1, 0, "e", nil, DeliveryPlan.complete),
+            (5, 4, "e", 4, .complete),
+            (5, 2, "e", 4, .complete),
+            (5, 4, "e", 3, .fetch(after: .init(epoch: "e", number: 3))),
+            (5, 4, "e", nil, .fetch(after: .init(epoch: "e", number: 0))),
+            (5, 4, "e", 5, .repeated),
+            (5, 4, "e", 9, .repeated),
+            (1, 0, "new", 9, .complete),
+            (5, 4, "new", 9, .fetch(after: .init(epoch: "new", number: 0))),
+        ] as [(Int64, Int64, String, Int64?, DeliveryPlan)])
     func plan(_ number: Int64, _ previous: Int64, _ epoch: String, _ last: Int64?, _ expected: DeliveryPlan) {
         let push = PushMark.Number(number: number, previous: previous, epoch: epoch)
         #expect(DeliveryPlan(push, last: last.map { .init(epoch: "e", number: $0) }) == expected)

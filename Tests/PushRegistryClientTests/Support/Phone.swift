@@ -67,7 +67,8 @@ final class Phone: Sendable {
         get async {
             await registry.requests.map { request in
                 let last = request.url.lastPathComponent
-                return request.method + (["logout", "topics", "notifications", "receipts"].contains(last) ? " \(last)" : "")
+                return request.method
+                    + (["logout", "topics", "notifications", "receipts"].contains(last) ? " \(last)" : "")
             }
         }
     }
