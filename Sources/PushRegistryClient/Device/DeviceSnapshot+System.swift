@@ -74,24 +74,24 @@ extension PushRegistryClient.Device {
 extension PushRegistryClient.NotificationSettings {
     init(_ settings: UNNotificationSettings) {
         self.init(authorizationStatus: .init(settings.authorizationStatus))
+        #if !os(watchOS)
         badgeSetting = .init(settings.badgeSetting)
+        #endif
         #if !os(tvOS)
         soundSetting = .init(settings.soundSetting)
         alertSetting = .init(settings.alertSetting)
         notificationCenterSetting = .init(settings.notificationCenterSetting)
         criticalAlertSetting = .init(settings.criticalAlertSetting)
-        providesAppNotificationSettings = settings.providesAppNotificationSettings
-        #endif
-        #if os(iOS) || os(watchOS) || os(visionOS)
-        announcementSetting = .init(settings.announcementSetting)
         #endif
         #if os(iOS) || os(macOS) || os(visionOS)
         lockScreenSetting = .init(settings.lockScreenSetting)
         alertStyle = .init(settings.alertStyle)
         showPreviewsSetting = .init(settings.showPreviewsSetting)
+        providesAppNotificationSettings = settings.providesAppNotificationSettings
         #endif
         #if os(iOS)
         carPlaySetting = .init(settings.carPlaySetting)
+        announcementSetting = .init(settings.announcementSetting)
         #endif
     }
 }
