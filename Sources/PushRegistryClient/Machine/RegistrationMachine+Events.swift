@@ -56,16 +56,16 @@ extension RegistrationMachine {
     }
 
     private mutating func signOut(keepAnonymous: Bool, at now: Date) -> UUID? {
-        let isOwned = saved.account == .user && (saved.registration?.owner ?? saved.attempt?.owner) != nil
+        let isOwned = (saved.registration?.owner ?? saved.attempt?.owner) != nil
+        let isRegistered = saved.registration != nil || saved.attempt != nil
+        let isHere = saved.account == .user || saved.account == .anonymous
         var logout: QueuedLogout?
-        if isOwned {
-            // The generation is uncertain while the outcome of a registration is. A JWT needs no generation.
-            let isUncertain = saved.attempt != nil && lastCredential != nil
+        if isHere, isOwned || isRegistered && !keepAnonymous {
             let queued = QueuedLogout(
-                at: now, credential: lastCredential, eTag: isUncertain ? nil : saved.eTag,
+                at: now, credential: lastCredential, eTag: saved.eTag, isUncertain: saved.attempt != nil,
                 keepAnonymous: keepAnonymous)
             logouts = logouts.suffix(QueuedLogout.countMax - 1) + [queued]
-            if lastCredential == nil { openLogouts.insert(queued.id) }
+            if lastCredential == nil, hasCredential { openLogouts.insert(queued.id) }
             logoutTurns[queued.id] = turn
             logout = queued
         }

@@ -81,12 +81,8 @@ extension RegistrationMachine {
     // MARK: - Logouts
 
     private mutating func logoutFinished(_ id: UUID, _ response: PushRegistryClient.Response) {
-        if let logout = logouts.first(where: { $0.id == id }), logout.canFallBack, key != nil,
-            response.status == 401 || response.logoutStatus == "outdated"
-        {
-            // The credential is too old or another user's. The generation, if it is still current, proves the same.
-            return updateLogout(id) { $0.credential = nil }
-        }
+        let logout = logouts.first { $0.id == id }
+        if key != nil, let byKey = logout?.byKey(after: response) { return updateLogout(id) { $0 = byKey } }
         // Success, or it can no longer succeed.
         removeLogout(id)
         saved.eTag = response.isSuccess ? response.fields["etag"] : nil
@@ -104,7 +100,12 @@ extension RegistrationMachine {
         omitsIfMatch = false
         // The user logged out meanwhile: that logout is about this generation.
         let left = logouts.map(\.id).filter { logoutTurns[$0] == turn }
-        for id in left { updateLogout(id) { $0.eTag = eTag } }
+        for id in left {
+            updateLogout(id) {
+                $0.eTag = eTag
+                $0.isUncertain = false
+            }
+        }
         guard isCurrent || left.isEmpty else { return }
         saved.registration = .init(digest: attempt.digest, owner: attempt.owner, at: now, until: until)
         guard isCurrent else { return }
@@ -158,14 +159,22 @@ extension RegistrationMachine {
 }
 
 extension QueuedLogout {
-    fileprivate var canFallBack: Bool { credential != nil && eTag != nil }
-}
-
-extension PushRegistryClient.Response {
-    fileprivate var logoutStatus: String? {
+    /// The same with the publishable key, if the response to the JWT says that this may achieve more.
+    fileprivate func byKey(after response: PushRegistryClient.Response) -> QueuedLogout? {
         struct Result: Decodable {
             var status: String
         }
-        return isSuccess ? (try? JSONDecoder().decode(Result.self, from: body))?.status : nil
+        guard credential != nil else { return nil }
+        var logout = self
+        logout.credential = nil
+        let status = (try? JSONDecoder().decode(Result.self, from: response.body))?.status
+        if response.isSuccess, status == "alreadyLoggedOut", !keepAnonymous {
+            // Perhaps it is active without a user. The key logs it out unless it has one.
+            logout.eTag = nil
+            return logout
+        }
+        // The credential is too old or another user's. The generation, if it is still current, proves the same.
+        let isRefused = response.status == 401 || response.isSuccess && status == "outdated"
+        return isRefused && eTag != nil && !isUncertain ? logout : nil
     }
 }

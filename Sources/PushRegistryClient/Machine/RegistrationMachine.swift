@@ -191,11 +191,10 @@ struct RegistrationMachine: Sendable {
         return .send(Call(purpose: .registration(attempt, topics: body.topics), turn: turn, request: request))
     }
 
-    /// Nil if the logout has no proof and so cannot succeed.
+    /// Nil if there is no credential for the logout, so that it cannot succeed.
     private func step(for logout: QueuedLogout) -> Step? {
         if logout.credential == nil, openLogouts.contains(logout.id) { return .askLogoutCredential(logout.id) }
-        // Without a user's credential, the current generation is the proof.
-        guard let credential = logout.credential ?? (logout.eTag == nil ? nil : key) else { return nil }
+        guard let credential = logout.credential ?? key else { return nil }
         let request = endpoint.logout(saved.installID, logout, credential: credential)
         return .send(Call(purpose: .logout(logout.id), turn: turn, request: request))
     }

@@ -59,8 +59,13 @@ struct QueuedLogout: Sendable, Hashable, Codable {
 
     var id = UUID()
     var at: Date
-    /// The JWT of the user who logs out. Nil: the publishable key, together with `eTag`.
+    /// The JWT of the user who logs out. Nil: the publishable key. For an owner, that needs `eTag` as a proof.
     var credential: String?
     var eTag: String?
+    /// The outcome of a registration is unknown, so the generation may be a later one.
+    var isUncertain: Bool
     var keepAnonymous: Bool
+
+    /// A JWT needs no generation, so an uncertain one is left out.
+    var ifMatch: String? { isUncertain && credential != nil ? nil : eTag }
 }

@@ -18,7 +18,7 @@ struct Endpoint: Sendable, Hashable {
 
     func logout(_ installID: String, _ logout: QueuedLogout, credential: String) -> Request {
         request(
-            "POST", installation(installID) + ["logout"], credential: credential, eTag: logout.eTag,
+            "POST", installation(installID) + ["logout"], credential: credential, eTag: logout.ifMatch,
             body: Data(#"{"keepAnonymous":\#(logout.keepAnonymous)}"#.utf8))
     }
 
