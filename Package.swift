@@ -11,18 +11,26 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let collections: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+/// Only the server needs other packages. An app that depends on this package with `traits: []` resolves none of them.
+let server: TargetDependencyCondition? = .when(traits: ["Server"])
+
+/// A product of another package, for the server.
+func product(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: server)
+}
+
+let argumentParser = product("ArgumentParser", "swift-argument-parser")
+let collections = product("DequeModule", "swift-collections")
+let heap = product("HeapModule", "swift-collections")
+let crypto = product("Crypto", "swift-crypto")
+let cryptoExtras = product("CryptoExtras", "swift-crypto")
+let httpTypes = product("HTTPTypes", "swift-http-types")
+let logging = product("Logging", "swift-log")
+let metrics = product("Metrics", "swift-metrics")
+let coreMetrics = product("CoreMetrics", "swift-metrics")
+let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
+let unixSignals = product("UnixSignals", "swift-service-lifecycle")
+let subprocess = product("Subprocess", "swift-subprocess")
 
 /// A target of the product.
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -36,9 +44,18 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "push-registry",
+    // Of the client. The server runs on Linux.
+    platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
+        .library(name: "PushRegistryClient", targets: ["PushRegistryClient"]),
+        .library(name: "PushRegistryNotificationService", targets: ["PushRegistryNotificationService"]),
+        .library(name: "PushRegistryTesting", targets: ["PushRegistryTesting"]),
         .executable(name: "push-registry", targets: ["push-registry"]),
         .executable(name: "push-registry-bench", targets: ["push-registry-bench"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Server"]),
+        .trait(name: "Server", description: "The service and its command, with the packages that they need."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -113,6 +130,12 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // The app's side. It depends on Foundation alone.
+        .target(
+            name: "PushRegistryClient", resources: [.copy("PrivacyInfo.xcprivacy")], swiftSettings: strict),
+        module("PushRegistryNotificationService", ["PushRegistryClient"]),
+        module("PushRegistryTesting", ["PushRegistryClient"]),
+
         // Fleets, load and benchmarks; never part of the product.
         module("SeededRandom", []),
         module(
@@ -135,6 +158,9 @@ let package = Package(
         module(
             "RegistryTestSupport",
             ["EmbeddedPostgres", "EventLoop", "HTTPServer", "PostgresClient", httpTypes, logging]),
+
+        // What the service and the in-memory registry promise to a client, for both.
+        module("ClientConformance", ["PushRegistryClient", "PushRegistryTesting"]),
 
         // Tests.
         tests("ByteTextTests", ["ByteText"]),
@@ -174,13 +200,19 @@ let package = Package(
                 "Receipts", "SeededRandom", crypto,
                 logging,
             ]),
+        // Without the server, so that they build fast.
+        .testTarget(
+            name: "PushRegistryClientTests",
+            dependencies: [
+                "PushRegistryClient", "PushRegistryNotificationService", "PushRegistryTesting", "ClientConformance",
+            ],
+            exclude: ["Samples/android.kt", "Samples/harness.kt", "Samples/harness.mjs"], swiftSettings: strict),
         // It runs the built command.
         tests(
             "EndToEndTests",
             [
-                "ByteText", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
-                "SeededRandom",
-                crypto, logging,
+                "ByteText", "ClientConformance", "PushRegistryClient", "PushRegistryTesting", "RegistryTestSupport",
+                "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto, logging,
             ]),
         tests(
             "FleetGeneratorTests",

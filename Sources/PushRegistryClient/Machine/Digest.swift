@@ -1,0 +1,31 @@
+import Foundation
+
+/// A digest that shows whether something changed (FNV-1a). It does not withstand forgery, and needs not.
+struct Digest {
+    private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    init(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+
+    /// Of the user and the session in a JWT, or of the whole credential if it is no JWT.
+    static func owner(of credential: String) -> UInt64 {
+        struct Claims: Decodable {
+            var sub: String
+            var sid: String?
+        }
+        let parts = credential.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let payload = Data(base64URL: parts[1]),
+            let claims = try? JSONDecoder().decode(Claims.self, from: payload)
+        else { return Digest(credential.utf8).value }
+        return Digest("\(claims.sub)\n\(claims.sid ?? "")".utf8).value
+    }
+}
+
+extension Data {
+    /// Decodes base64url without padding (RFC 4648).
+    init?(base64URL text: some StringProtocol) {
+        let standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        self.init(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+extension RegistrationMachine {
+    /// What the app reports that outlives the process.
+    enum Event: Sendable, Hashable {
+        case signIn
+        case signOut(keepAnonymous: Bool)
+        case choose(SavedState.Topics)
+    }
+
+    /// Events that are kept while the storage cannot be read. An app that reports more loses the oldest.
+    static let earlyEventsMax = 64
+
+    /// - Returns: the logout that was queued, if there was somebody to log out.
+    @discardableResult
+    mutating func handle(_ event: Event, at now: Date) -> UUID? {
+        guard isLoaded else {
+            early = early.suffix(Self.earlyEventsMax - 1) + [event]
+            if case .signIn = event { hasCredential = true }
+            return nil
+        }
+        switch event {
+        case .signIn: signIn(at: now)
+        case .signOut(let keepAnonymous): return signOut(keepAnonymous: keepAnonymous, at: now)
+        case .choose(let topics): choose(topics)
+        }
+        return nil
+    }
+
+    mutating func didRegister(_ token: PushRegistryClient.DeviceToken, at now: Date) {
+        self.token = token
+        refresh(at: now)
+    }
+
+    /// Something may have changed, or the network is back.
+    mutating func refresh(at now: Date) {
+        deviceIsStale = true
+        retry?.hurry(at: now)
+        receiptRetry?.hurry(at: now)
+    }
+
+    mutating func receiptStored() {
+        hasReceipts = true
+    }
+
+    private mutating func signIn(at now: Date) {
+        if saved.account == .anonymous {
+            saved.topics = saved.anonymousTopics.merging(saved.topics) { $1 }
+        }
+        saved.anonymousTopics = [:]
+        saved.account = .user
+        beginTurn()
+        hasCredential = true
+        ownerIsUnchecked = true
+        retry?.hurry(at: now)
+    }
+
+    private mutating func signOut(keepAnonymous: Bool, at now: Date) -> UUID? {
+        let isOwned = (saved.registration?.owner ?? saved.attempt?.owner) != nil
+        let isRegistered = saved.registration != nil || saved.attempt != nil
+        let isHere = saved.account == .user || saved.account == .anonymous
+        var logout: QueuedLogout?
+        if isHere, isOwned || isRegistered && !keepAnonymous {
+            let queued = QueuedLogout(
+                at: now, credential: lastCredential, eTag: saved.eTag, isUncertain: saved.attempt != nil,
+                keepAnonymous: keepAnonymous)
+            logouts = logouts.suffix(QueuedLogout.countMax - 1) + [queued]
+            if lastCredential == nil, hasCredential { openLogouts.insert(queued.id) }
+            logoutTurns[queued.id] = turn
+            logout = queued
+        }
+        saved.account = keepAnonymous ? .anonymous : .signedOut
+        forgetUser()
+        retry?.hurry(at: now)
+        return logout?.id
+    }
+
+    private mutating func choose(_ topics: SavedState.Topics) {
+        saved.topics.merge(topics) { $1 }
+        if saved.account == .anonymous { saved.anonymousTopics.merge(topics) { $1 } }
+    }
+
+    /// Removes all that is about a user who left.
+    mutating func forgetUser() {
+        saved.registration = nil
+        saved.delivery = nil
+        saved.topics = [:]
+        saved.anonymousTopics = [:]
+        hasCredential = false
+        ownerIsUnchecked = false
+        beginTurn()
+    }
+
+    private mutating func beginTurn() {
+        turn += 1
+        freshCredential = nil
+        lastCredential = nil
+        isRenewed = false
+        halt = nil
+    }
+}

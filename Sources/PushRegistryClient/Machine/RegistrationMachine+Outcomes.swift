@@ -1,0 +1,180 @@
+import Foundation
+
+// What the driver reports.
+extension RegistrationMachine {
+    mutating func deviceRead(_ snapshot: PushRegistryClient.DeviceSnapshot) {
+        self.snapshot = snapshot
+        guard let fingerprint = snapshot.fingerprint else { return }
+        if let known = saved.fingerprint, known != fingerprint { becomeNewInstallation() }
+        saved.fingerprint = fingerprint
+    }
+
+    /// The state was copied from another device. That device keeps its installation and its logouts.
+    private mutating func becomeNewInstallation() {
+        let account = saved.account
+        let choices = saved.topics
+        saved = SavedState(installID: UUID().uuidString)
+        saved.account = account
+        saved.topics = choices
+        logouts = []
+        openLogouts = []
+        logoutTurns = [:]
+    }
+
+    mutating func credential(_ credential: String, turn: Int) {
+        guard turn == self.turn else { return }
+        freshCredential = credential
+    }
+
+    mutating func logoutCredential(_ credential: String?, id: UUID) {
+        openLogouts.remove(id)
+        updateLogout(id) { $0.credential = credential }
+    }
+
+    mutating func deviceUnavailable(at now: Date, jitter: Double) {
+        deviceIsStale = true
+        unavailable(at: now, jitter: jitter)
+    }
+
+    /// The credential or the storage is not available now.
+    mutating func unavailable(at now: Date, jitter: Double) {
+        retry = Retry(after: retry, response: nil, at: now, jitter: jitter)
+    }
+
+    mutating func receiptsSent(_ response: PushRegistryClient.Response?, remain: Bool, at now: Date, jitter: Double) {
+        let isRetried = response?.asksForRetry ?? true
+        receiptRetry = isRetried ? Retry(after: receiptRetry, response: response, at: now, jitter: jitter) : nil
+        hasReceipts = remain
+    }
+
+    /// - Parameter response: nil if there was none.
+    mutating func finished(
+        _ call: Call, _ response: PushRegistryClient.Response?, at now: Date, jitter: Double
+    ) {
+        guard let response, !response.asksForRetry else {
+            retry = Retry(after: retry, response: response, at: now, jitter: jitter)
+            return
+        }
+        switch call.purpose {
+        case .logout(let id):
+            retry = nil
+            logoutFinished(id, response)
+        case .registration(let attempt, let topics):
+            guard response.isSuccess else {
+                retry = nil
+                saved.attempt = nil
+                if call.turn == turn { refused(attempt, response, at: now) }
+                return
+            }
+            guard let result = try? JSONDecoder().decode(RegistrationResult.self, from: response.body),
+                result.installId == saved.installID, let until = result.until
+            else {
+                // Not the registry: a captive portal, for instance.
+                retry = Retry(after: retry, response: nil, at: now, jitter: jitter)
+                return
+            }
+            retry = nil
+            registered(attempt, topics, result, until: until, isCurrent: call.turn == turn, turn: call.turn, at: now)
+        }
+    }
+
+    // MARK: - Logouts
+
+    private mutating func logoutFinished(_ id: UUID, _ response: PushRegistryClient.Response) {
+        let logout = logouts.first { $0.id == id }
+        if key != nil, let byKey = logout?.byKey(after: response) { return updateLogout(id) { $0 = byKey } }
+        // Success, or it can no longer succeed.
+        removeLogout(id)
+        saved.eTag = response.isSuccess ? response.fields["etag"] : nil
+    }
+
+    // MARK: - Registrations
+
+    private mutating func registered(
+        _ attempt: SavedState.Attempt, _ topics: SavedState.Topics, _ result: RegistrationResult, until: Date,
+        isCurrent: Bool, turn: Int, at now: Date
+    ) {
+        saved.attempt = nil
+        let eTag = "\"\(result.generation)\""
+        saved.eTag = eTag
+        omitsIfMatch = false
+        // The user logged out meanwhile: that logout is about this generation.
+        let left = logouts.map(\.id).filter { logoutTurns[$0] == turn }
+        for id in left {
+            updateLogout(id) {
+                $0.eTag = eTag
+                $0.isUncertain = false
+            }
+        }
+        guard isCurrent || left.isEmpty else { return }
+        saved.registration = .init(digest: attempt.digest, owner: attempt.owner, at: now, until: until)
+        guard isCurrent else { return }
+        isRenewed = false
+        halt = nil
+        saved.delivery = .init(key: result.deliveryKey, epoch: result.epoch)
+        for (topic, choice) in topics where saved.topics[topic] == choice { saved.topics[topic] = nil }
+    }
+
+    private mutating func refused(
+        _ attempt: SavedState.Attempt, _ response: PushRegistryClient.Response, at now: Date
+    ) {
+        let problem = response.problem
+        switch (response.status, problem.code) {
+        case (412, _) where !omitsIfMatch:
+            // A logout elsewhere or a verdict of the provider changed the installation: the latest state wins.
+            omitsIfMatch = true
+        case (409, "session-ended"), (401, "credential-ended"): endedElsewhere()
+        case (401, _) where attempt.owner != nil && !isRenewed:
+            isRenewed = true
+        default:
+            halt = Halt(problem: problem, digest: attempt.digest, turn: turn, until: now + Self.repeatInterval)
+        }
+    }
+}
+
+extension RegistrationMachine {
+    /// A call that reads got 401 `credential-ended`.
+    mutating func endedElsewhere(turn: Int) {
+        if turn == self.turn, saved.account == .user { endedElsewhere() }
+    }
+
+    private mutating func endedElsewhere() {
+        saved.account = .signedOutElsewhere
+        saved.eTag = nil
+        forgetUser()
+    }
+
+    /// What the app sees.
+    var state: PushRegistryClient.State {
+        if let halt, halt.turn == turn { return .misconfigured(halt.problem) }
+        switch saved.account {
+        case .signedOutElsewhere: return .signedOutElsewhere
+        case .signedOut: return .signedOut
+        case .anonymous, .user: break
+        }
+        if let retry { return .waiting(until: retry.until) }
+        if let registration = saved.registration { return .registered(until: registration.until) }
+        return .notRegistered
+    }
+}
+
+extension QueuedLogout {
+    /// The same with the publishable key, if the response to the JWT says that this may achieve more.
+    fileprivate func byKey(after response: PushRegistryClient.Response) -> QueuedLogout? {
+        struct Result: Decodable {
+            var status: String
+        }
+        guard credential != nil else { return nil }
+        var logout = self
+        logout.credential = nil
+        let status = (try? JSONDecoder().decode(Result.self, from: response.body))?.status
+        if response.isSuccess, status == "alreadyLoggedOut", !keepAnonymous {
+            // Perhaps it is active without a user. The key logs it out unless it has one.
+            logout.eTag = nil
+            return logout
+        }
+        // The credential is too old or another user's. The generation, if it is still current, proves the same.
+        let isRefused = response.status == 401 || response.isSuccess && status == "outdated"
+        return isRefused && eTag != nil && !isUncertain ? logout : nil
+    }
+}

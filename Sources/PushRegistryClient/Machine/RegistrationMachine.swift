@@ -1,0 +1,212 @@
+import Foundation
+
+/// Decides which call is next. It does no I/O and knows no clock: the driver reports what happened, and performs one
+/// step after the other.
+///
+/// The order of calls is fixed: queued logouts, then the registration, then receipts. There is one call at a time, and
+/// a registration always carries the latest state.
+struct RegistrationMachine: Sendable {
+    enum Step: Sendable, Hashable {
+        /// Nothing to do before the app reports something.
+        case idle
+        case wait(until: Date)
+        case readDevice
+        /// Ask the app for the user's credential.
+        case askCredential(turn: Int)
+        /// Ask the app that logged out for the credential that it had.
+        case askLogoutCredential(UUID)
+        case send(Call)
+        case sendReceipts
+    }
+
+    struct Call: Sendable, Hashable {
+        enum Purpose: Sendable, Hashable {
+            case logout(UUID)
+            case registration(SavedState.Attempt, topics: SavedState.Topics)
+        }
+
+        let purpose: Purpose
+        /// The turn in which it was sent. If the user changes meanwhile, a refusal is not about the new user.
+        let turn: Int
+        let request: PushRegistryClient.Request
+    }
+
+    /// A registration that the registry refuses, and would refuse again.
+    struct Halt: Sendable, Hashable {
+        let problem: PushRegistryClient.Problem
+        let digest: UInt64
+        let turn: Int
+        let until: Date
+    }
+
+    /// An unchanged registration is repeated after this time: the registry records `lastSeenAt` once a day, and a
+    /// registration heals what a provider's verdict broke.
+    static let repeatInterval: TimeInterval = 86_400
+
+    let endpoint: Endpoint
+    let key: String?
+
+    // Durable.
+    var saved: SavedState
+    var logouts: [QueuedLogout] = []
+    /// Nothing is sent before the storage was read.
+    private(set) var isLoaded = false
+    /// What the app reported before that.
+    var early: [Event] = []
+
+    // What the app reported in this process.
+    var token: PushRegistryClient.DeviceToken?
+    var snapshot: PushRegistryClient.DeviceSnapshot?
+    var deviceIsStale = true
+    var hasCredential = false
+    var hasReceipts = false
+
+    // The state of the exchange.
+    /// Grows whenever the user changes.
+    var turn = 0
+    /// The credential for the next registration, and that of the last one.
+    var freshCredential: String?
+    var lastCredential: String?
+    /// The app signed in: the user or the session may be another one.
+    var ownerIsUnchecked = false
+    /// A call was refused with 401, and a new credential was not refused yet.
+    var isRenewed = false
+    var omitsIfMatch = false
+    /// Logouts whose credential the app can still be asked for.
+    var openLogouts: Set<UUID> = []
+    /// The turn that each logout of this process ended.
+    var logoutTurns: [UUID: Int] = [:]
+    var retry: Retry?
+    var receiptRetry: Retry?
+    var halt: Halt?
+
+    init(endpoint: Endpoint, key: String?) {
+        self.endpoint = endpoint
+        self.key = key
+        saved = SavedState(installID: UUID().uuidString)
+    }
+
+    /// The storage was read.
+    ///
+    /// - Parameter saved: nil if it has nothing: this is a new installation.
+    mutating func loaded(_ saved: SavedState?, _ logouts: [QueuedLogout], hasReceipts: Bool, at now: Date) {
+        if let saved { self.saved = saved }
+        self.logouts = logouts
+        self.hasReceipts = hasReceipts || self.hasReceipts
+        isLoaded = true
+        retry = nil
+        for event in early { handle(event, at: now) }
+        early = []
+    }
+
+    /// The next step. The driver performs it, reports its outcome, and asks again.
+    mutating func next(at now: Date) -> Step {
+        guard isLoaded else { return .idle }
+        let step = registrationStep(at: now)
+        guard hasReceipts else { return step }
+        switch step {
+        case .idle: return receiptStep(at: now)
+        case .wait(let until):
+            let receipts = receiptStep(at: now)
+            if case .wait(let earlier) = receipts { return .wait(until: min(earlier, until)) }
+            return receipts
+        default: return step
+        }
+    }
+
+    private func receiptStep(at now: Date) -> Step {
+        if let receiptRetry, now < receiptRetry.until { return .wait(until: receiptRetry.until) }
+        return .sendReceipts
+    }
+
+    private mutating func registrationStep(at now: Date) -> Step {
+        logouts.removeAll { now >= $0.at + QueuedLogout.lifetime }
+        guard token != nil || !logouts.isEmpty else { return .idle }
+        if let retry, now < retry.until { return .wait(until: retry.until) }
+        // Before anything is sent: the device may be a copy of the one that the state is about.
+        if deviceIsStale {
+            deviceIsStale = false
+            return .readDevice
+        }
+        while let logout = logouts.first {
+            if let step = step(for: logout) { return step }
+            removeLogout(logout.id)
+        }
+        guard mayRegister, let body = body() else { return .idle }
+        if let halt, halt.digest == body.digest, halt.turn == turn, now < halt.until {
+            return .wait(until: halt.until)
+        }
+        halt = nil
+        return registrationStep(body, at: now)
+    }
+
+    private mutating func registrationStep(_ body: RegistrationBody, at now: Date) -> Step {
+        let digest = body.digest
+        let due = dueDate(digest)
+        let isDue = now >= due || !body.topics.isEmpty || saved.registration.map { now < $0.at } ?? true
+        guard isDue || ownerIsUnchecked else { return .wait(until: due) }
+        guard saved.account == .user else {
+            return key.map { send(body, digest, credential: $0, owner: nil) } ?? .idle
+        }
+        guard let credential = freshCredential else { return .askCredential(turn: turn) }
+        freshCredential = nil
+        let owner = Digest.owner(of: credential)
+        ownerIsUnchecked = false
+        guard isDue || owner != saved.registration?.owner else { return .wait(until: due) }
+        return send(body, digest, credential: credential, owner: owner)
+    }
+
+    /// Whether the owner of a registration is known: the user by `signIn`, nobody by the publishable key.
+    private var mayRegister: Bool {
+        switch saved.account {
+        case .user: hasCredential
+        case .anonymous: key != nil
+        case .signedOut, .signedOutElsewhere: false
+        }
+    }
+
+    /// When a registration with this digest is to be sent, if nothing else requires it.
+    private func dueDate(_ digest: UInt64) -> Date {
+        guard let last = saved.registration, saved.attempt == nil, last.digest == digest,
+            saved.account == .user || last.owner == nil
+        else { return .distantPast }
+        return min(last.at + Self.repeatInterval, last.at + last.until.timeIntervalSince(last.at) / 2)
+    }
+
+    private func body() -> RegistrationBody? {
+        guard let token, let snapshot else { return nil }
+        return RegistrationBody(
+            token: token.text, provider: token.provider, settings: snapshot.settings, device: snapshot.device,
+            installID: saved.installID, topics: saved.topics)
+    }
+
+    private mutating func send(
+        _ body: RegistrationBody, _ digest: UInt64, credential: String, owner: UInt64?
+    ) -> Step {
+        let attempt = SavedState.Attempt(digest: digest, owner: owner)
+        saved.attempt = attempt
+        lastCredential = owner == nil ? nil : credential
+        let request = endpoint.registration(
+            saved.installID, body, credential: credential, eTag: omitsIfMatch ? nil : saved.eTag)
+        return .send(Call(purpose: .registration(attempt, topics: body.topics), turn: turn, request: request))
+    }
+
+    /// Nil if there is no credential for the logout, so that it cannot succeed.
+    private func step(for logout: QueuedLogout) -> Step? {
+        if logout.credential == nil, openLogouts.contains(logout.id) { return .askLogoutCredential(logout.id) }
+        guard let credential = logout.credential ?? key else { return nil }
+        let request = endpoint.logout(saved.installID, logout, credential: credential)
+        return .send(Call(purpose: .logout(logout.id), turn: turn, request: request))
+    }
+
+    mutating func removeLogout(_ id: UUID) {
+        logouts.removeAll { $0.id == id }
+        openLogouts.remove(id)
+        logoutTurns[id] = nil
+    }
+
+    mutating func updateLogout(_ id: UUID, _ change: (inout QueuedLogout) -> Void) {
+        guard let index = logouts.firstIndex(where: { $0.id == id }) else { return }
+        change(&logouts[index])
+    }
+}

@@ -1,0 +1,294 @@
+import Foundation
+
+/// Keeps one installation of an app registered.
+///
+/// Create one for an app and keep it as long as the process lives. Report what happens, in any order; the client
+/// decides what to send, and when. Calls return before the registry has responded: see ``states``.
+///
+///     let push = PushRegistryClient(url: url, app: "com.example.mail", key: "prk_…", storage: .files)
+///     await push.signIn { try await auth.accessToken() }
+///     await push.didRegister(deviceToken: token)
+public actor PushRegistryClient {
+    /// Returns the credential of the user who is signed in: a JWT. It is called for every request, and once more if the
+    /// registry refuses the credential. It must respect cancellation.
+    public typealias Credential = @Sendable () async throws -> String
+
+    /// Reads the device and its notification settings.
+    public typealias DeviceReader = @Sendable () async throws -> DeviceSnapshot
+
+    let storage: any Storage
+    let transport: any Transport
+    let clock: any Clock
+    let endpoint: Endpoint
+    let key: String?
+    private let readDevice: DeviceReader
+    private let jitter: @Sendable () -> Double
+
+    var machine: RegistrationMachine
+    /// Of the user who is signed in.
+    var credential: Credential?
+    /// Of users who left before this process had used their credential.
+    private var leaving: [UUID: Credential] = [:]
+
+    private var isWorking = false
+    private var sleeper: Task<Void, Never>?
+    private var settledWaiters: [CheckedContinuation<Void, Never>] = []
+    private var observers: [UUID: AsyncStream<State>.Continuation] = [:]
+    private var published: State?
+    private var stored: (state: SavedState?, logouts: [QueuedLogout]) = (nil, [])
+
+    /// - Parameters:
+    ///   - url: of the registry, such as `https://push.example.com`.
+    ///   - app: the app's identifier in the registry.
+    ///   - key: the app's publishable key, a key with the role `client`. With it, the app is registered without a user,
+    ///     too, until the first `signIn`. Nil: users' installations only.
+    ///   - storage: keeps the installation's identity and queued calls.
+    ///   - device: reads the device at each `refresh()`.
+    ///   - transport: sends the requests.
+    ///   - clock: for tests.
+    ///   - jitter: a random number from 0 up to 1; for tests.
+    public init(
+        url: URL, app: String, key: String?, storage: any Storage,
+        device: @escaping DeviceReader = { try await DeviceSnapshot.current() },
+        transport: any Transport = URLSessionTransport(), clock: any Clock = SystemClock(),
+        jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        endpoint = Endpoint(url: url, app: app)
+        self.key = key
+        self.storage = storage
+        self.readDevice = device
+        self.transport = transport
+        self.clock = clock
+        self.jitter = jitter
+        machine = RegistrationMachine(endpoint: endpoint, key: key)
+    }
+
+    deinit {
+        sleeper?.cancel()
+        for observer in observers.values { observer.finish() }
+    }
+}
+
+// MARK: - What the app reports
+
+extension PushRegistryClient {
+    /// A user is signed in: call it at each launch, and after each sign-in. It may be another user than before.
+    public func signIn(credential: @escaping Credential) {
+        load()
+        machine.handle(.signIn, at: clock.now)
+        self.credential = credential
+        wake()
+    }
+
+    /// The system handed out a token.
+    ///
+    /// - Parameter provider: nil: `apns` or `apnsSandbox`, whichever this build was signed for.
+    public func didRegister(deviceToken: Data, provider: Provider? = nil) {
+        let digits = deviceToken.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+        didRegister(token: digits.joined(), provider: provider ?? .ofThisBuild)
+    }
+
+    /// A token that is text, such as those of FCM.
+    public func didRegister(token: String, provider: Provider) {
+        machine.didRegister(DeviceToken(text: token, provider: provider), at: clock.now)
+        wake()
+    }
+
+    /// Something may have changed: the app came to the foreground, or the permission, the locale or the time zone
+    /// changed. Any number of calls leads to at most one request, and to none if nothing changed.
+    public func refresh() {
+        machine.refresh(at: clock.now)
+        wake()
+    }
+
+    /// The user signed out. It returns as soon as that is stored. The registry gets to know as soon as it can be
+    /// reached, within 30 days, and before any later registration.
+    ///
+    /// - Parameter keepAnonymous: go on receiving pushes that are for nobody in particular.
+    /// - Throws: `Failure.storageUnavailable` if the logout does not outlive the process. It is sent nevertheless.
+    public func signOut(keepAnonymous: Bool = false) throws {
+        load()
+        if let id = machine.handle(.signOut(keepAnonymous: keepAnonymous), at: clock.now) { leaving[id] = credential }
+        credential = nil
+        defer { wake() }
+        guard persist() else { throw Failure.storageUnavailable }
+    }
+
+    /// Waits until there is nothing to send now: everything was sent, or the next attempt has to wait.
+    ///
+    /// - Returns: the state then. For background tasks, which must not end before.
+    @discardableResult
+    public func settled() async -> State {
+        if isWorking { await withCheckedContinuation { settledWaiters.append($0) } }
+        return machine.state
+    }
+
+    /// The current state, and each later one. A slow reader misses intermediate states, never the latest.
+    public nonisolated var states: AsyncStream<State> {
+        let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
+        Task { await self.observe(continuation) }
+        return stream
+    }
+
+    private func observe(_ observer: AsyncStream<State>.Continuation) {
+        load()
+        let id = UUID()
+        observers[id] = observer
+        observer.onTermination = { [weak self] _ in Task { await self?.removeObserver(id) } }
+        observer.yield(machine.state)
+    }
+
+    private func removeObserver(_ id: UUID) {
+        observers[id] = nil
+    }
+
+    private func publish() {
+        let state = machine.state
+        guard state != published else { return }
+        published = state
+        for observer in observers.values { observer.yield(state) }
+    }
+}
+
+// MARK: - The driver
+
+extension PushRegistryClient {
+    /// Works until nothing is left to do now. Reports that come meanwhile are seen by the same run.
+    func wake() {
+        sleeper?.cancel()
+        sleeper = nil
+        publish()
+        guard !isWorking else { return }
+        isWorking = true
+        Task { await self.work() }
+    }
+
+    private func work() async {
+        while let step = nextStep() {
+            await perform(step)
+            _ = persist()
+            publish()
+        }
+        _ = persist()
+        isWorking = false
+        for waiter in settledWaiters { waiter.resume() }
+        settledWaiters = []
+    }
+
+    /// Nil if there is nothing to do now. A sleeper continues later.
+    private func nextStep() -> RegistrationMachine.Step? {
+        load()
+        guard machine.isLoaded else {
+            machine.unavailable(at: clock.now, jitter: jitter())
+            publish()
+            if let retry = machine.retry { sleep(until: retry.until) }
+            return nil
+        }
+        let step = machine.next(at: clock.now)
+        publish()
+        switch step {
+        case .idle: return nil
+        case .wait(let until):
+            sleep(until: until)
+            return nil
+        default: return step
+        }
+    }
+
+    private func sleep(until date: Date) {
+        sleeper?.cancel()
+        sleeper = Task { [weak self, clock] in
+            guard (try? await clock.sleep(until: date)) != nil else { return }
+            await self?.wake()
+        }
+    }
+
+    private func perform(_ step: RegistrationMachine.Step) async {
+        switch step {
+        case .idle, .wait: break
+        case .readDevice:
+            do {
+                machine.deviceRead(try await readDevice())
+            } catch {
+                machine.deviceUnavailable(at: clock.now, jitter: jitter())
+            }
+        case .askCredential(let turn):
+            guard let text = await ask(credential) else {
+                if turn == machine.turn { machine.unavailable(at: clock.now, jitter: jitter()) }
+                return
+            }
+            machine.credential(text, turn: turn)
+        case .askLogoutCredential(let id):
+            let text = await ask(leaving.removeValue(forKey: id))
+            machine.logoutCredential(text, id: id)
+        case .send(let call):
+            // A registration that was sent is known to the next process, even if this one ends now.
+            guard persist() else { return machine.unavailable(at: clock.now, jitter: jitter()) }
+            let response = try? await transport.send(call.request)
+            machine.finished(call, response, at: clock.now, jitter: jitter())
+        case .sendReceipts:
+            let spool = ReceiptSpool(storage: storage)
+            let (response, remain) = await spool.send(by: transport, to: endpoint)
+            machine.receiptsSent(response, remain: remain, at: clock.now, jitter: jitter())
+        }
+    }
+
+    /// Nil if the app has no credential now, or does not return one in time.
+    func ask(_ credential: Credential?) async -> String? {
+        guard let credential else { return nil }
+        let deadline = clock.now + Self.credentialSecondsMax
+        return await withTaskGroup(of: String?.self) { group in
+            group.addTask { try? await credential() }
+            group.addTask { [clock] in
+                try? await clock.sleep(until: deadline)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+    }
+
+    /// How long an app may take to return a credential.
+    private static let credentialSecondsMax: TimeInterval = 30
+}
+
+// MARK: - Storage
+
+extension PushRegistryClient {
+    /// Reads the storage unless that was done. A storage that cannot be read is not empty: then nothing is sent, and it
+    /// is read again later.
+    func load() {
+        guard !machine.isLoaded else { return }
+        do {
+            let state = try StoredValue<SavedState>(SavedState.name).read(from: storage)
+            let logouts = try StoredValue<[QueuedLogout]>(QueuedLogout.name).read(from: storage) ?? []
+            let hasReceipts = try !ReceiptSpool(storage: storage).isEmpty
+            stored = (state, logouts)
+            machine.loaded(state, logouts, hasReceipts: hasReceipts, at: clock.now)
+        } catch {
+            // Not now. Whoever works tries again later.
+        }
+    }
+
+    /// Writes what changed.
+    ///
+    /// - Returns: whether the storage has the present state.
+    func persist() -> Bool {
+        guard machine.isLoaded else { return false }
+        do {
+            if stored.logouts != machine.logouts {
+                try StoredValue<[QueuedLogout]>(QueuedLogout.name).write(
+                    machine.logouts.isEmpty ? nil : machine.logouts, to: storage, protection: .afterFirstUnlock)
+                stored.logouts = machine.logouts
+            }
+            if stored.state != machine.saved {
+                try StoredValue<SavedState>(SavedState.name).write(machine.saved, to: storage, protection: .always)
+                stored.state = machine.saved
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+}

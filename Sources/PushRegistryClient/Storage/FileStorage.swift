@@ -1,0 +1,96 @@
+import Foundation
+
+extension PushRegistryClient {
+    /// One file for each value, in a folder that is excluded from backups.
+    ///
+    /// With a notification service extension, use a folder of the app group that both share.
+    public struct FileStorage: Storage {
+        private let folder: URL
+
+        /// - Parameter folder: created with the first value; readable by this user only.
+        public init(folder: URL) {
+            self.folder = folder
+        }
+
+        public func read(_ name: String) throws -> Data? {
+            do {
+                return try Data(contentsOf: file(name))
+            } catch let error as CocoaError where error.isNoSuchFile {
+                return nil
+            }
+        }
+
+        public func write(_ data: Data, to name: String, protection: StorageProtection) throws {
+            try makeFolder()
+            let file = file(name)
+            try data.write(to: file, options: protection.writingOptions)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        }
+
+        public func remove(_ name: String) throws {
+            do {
+                try FileManager.default.removeItem(at: file(name))
+            } catch let error as CocoaError where error.isNoSuchFile {}
+        }
+
+        public func names(withPrefix prefix: String) throws -> [String] {
+            do {
+                return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                    .filter { $0.hasPrefix(prefix) }.sorted()
+            } catch let error as CocoaError where error.isNoSuchFile {
+                return []
+            }
+        }
+
+        private func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
+        private func makeFolder() throws {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            #if canImport(Darwin)
+            var folder = folder
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try folder.setResourceValues(values)
+            #endif
+        }
+    }
+}
+
+extension PushRegistryClient.Storage where Self == PushRegistryClient.FileStorage {
+    /// Files in the app's own support folder.
+    public static var files: Self {
+        let base = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+        let folder = base ?? URL(fileURLWithPath: NSHomeDirectory())
+        return .init(folder: folder.appendingPathComponent("PushRegistryClient"))
+    }
+
+    #if canImport(Darwin)
+    /// Files in the folder of an app group, which the notification service extension reads, too.
+    ///
+    /// - Throws: `Failure.storageUnavailable` without the entitlement for the group.
+    public static func appGroup(_ identifier: String) throws -> Self {
+        guard let base = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier) else {
+            throw PushRegistryClient.Failure.storageUnavailable
+        }
+        return .init(folder: base.appendingPathComponent("PushRegistryClient"))
+    }
+    #endif
+}
+
+extension PushRegistryClient.StorageProtection {
+    fileprivate var writingOptions: Data.WritingOptions {
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+        switch self {
+        case .always: [.atomic, .noFileProtection]
+        case .afterFirstUnlock: [.atomic, .completeFileProtectionUntilFirstUserAuthentication]
+        }
+        #else
+        .atomic
+        #endif
+    }
+}
+
+extension CocoaError {
+    fileprivate var isNoSuchFile: Bool { code == .fileReadNoSuchFile || code == .fileNoSuchFile }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+extension PushRegistryClient {
+    /// One call of the registry.
+    ///
+    /// Its printed form has neither the credential nor the body: both are secrets.
+    public struct Request: Sendable, Hashable, CustomStringConvertible {
+        public var method: String
+        public var url: URL
+        /// Header fields. Names are in their usual case: `If-Match`.
+        public var fields: [String: String]
+        public var body: Data?
+
+        public init(_ method: String, _ url: URL, fields: [String: String] = [:], body: Data? = nil) {
+            self.method = method
+            self.url = url
+            self.fields = fields
+            self.body = body
+        }
+
+        public var description: String { "\(method) \(url.path)" }
+    }
+
+    /// A response of the registry, with any status.
+    public struct Response: Sendable, Hashable, CustomStringConvertible {
+        public var status: Int
+        /// Header fields by their names in lower case.
+        public var fields: [String: String]
+        public var body: Data
+
+        public init(status: Int, fields: [String: String] = [:], body: Data = Data()) {
+            self.status = status
+            self.fields = Dictionary(fields.map { ($0.key.lowercased(), $0.value) }) { $1 }
+            self.body = body
+        }
+
+        public var description: String { "\(status)" }
+    }
+
+    /// Sends requests.
+    public protocol Transport: Sendable {
+        /// - Returns: the response, whatever its status.
+        /// - Throws: if there was no response.
+        func send(_ request: Request) async throws -> Response
+    }
+}
+
+extension PushRegistryClient.Response {
+    var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// The response asks for a later attempt: too many requests, a fault of the server, or a redirect, which the
+    /// registry never sends but captive portals do.
+    var asksForRetry: Bool { status == 408 || status == 429 || status >= 500 || (300..<400).contains(status) }
+
+    var problem: PushRegistryClient.Problem {
+        let decoded = try? JSONDecoder().decode(PushRegistryClient.Problem.self, from: body)
+        return decoded ?? PushRegistryClient.Problem(status: status, code: "no-problem-document")
+    }
+}

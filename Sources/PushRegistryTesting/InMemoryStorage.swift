@@ -1,0 +1,59 @@
+import Foundation
+import PushRegistryClient
+import Synchronization
+
+/// A storage for tests. It outlives a client, so that a second client on it is the app's next launch.
+@available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
+public final class InMemoryStorage: PushRegistryClient.Storage {
+    /// The storage can neither be read nor written: a phone before its first unlock, or a full disk.
+    public struct Unavailable: Error {
+        public init() {}
+    }
+
+    private struct State {
+        var values: [String: Data] = [:]
+        var isAvailable = true
+    }
+
+    private let state: Mutex<State>
+
+    public init() {
+        state = Mutex(State())
+    }
+
+    /// A copy, as a backup or a transfer to another phone makes it.
+    public init(copying other: InMemoryStorage) {
+        state = Mutex(State(values: other.state.withLock { $0.values }))
+    }
+
+    public var isAvailable: Bool {
+        get { state.withLock { $0.isAvailable } }
+        set { state.withLock { $0.isAvailable = newValue } }
+    }
+
+    /// All values, to check what is stored.
+    public var values: [String: Data] { state.withLock { $0.values } }
+
+    public func read(_ name: String) throws -> Data? {
+        try access { $0[name] }
+    }
+
+    public func write(_ data: Data, to name: String, protection: PushRegistryClient.StorageProtection) throws {
+        try access { $0[name] = data }
+    }
+
+    public func remove(_ name: String) throws {
+        try access { $0[name] = nil }
+    }
+
+    public func names(withPrefix prefix: String) throws -> [String] {
+        try access { $0.keys.filter { $0.hasPrefix(prefix) }.sorted() }
+    }
+
+    private func access<Value: Sendable>(_ body: (inout [String: Data]) -> Value) throws -> Value {
+        try state.withLock { state in
+            guard state.isAvailable else { throw Unavailable() }
+            return body(&state.values)
+        }
+    }
+}

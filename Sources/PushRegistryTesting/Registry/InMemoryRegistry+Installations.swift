@@ -1,0 +1,190 @@
+import Foundation
+import PushRegistryClient
+
+extension InMemoryRegistry {
+    /// How long an installation stays active without a registration.
+    static let staleAfter: TimeInterval = 60 * 86_400
+
+    // MARK: - PUT
+
+    func register(_ call: Call, by caller: Caller) throws(Refusal) -> Response {
+        let body = try RegisteredBody(call.json(), installID: call.installID)
+        let before = installations[call.installID]
+        if case .user(let token) = caller, endings.contains(token, at: call.installID) {
+            throw Refusal(409, "session-ended")
+        }
+        try checkPrecondition(call, before, mayRead: mayRead(before, caller))
+        let changesBinding =
+            before?.token != body.token || before?.provider != body.provider || before?.owner != caller.owner
+            || before?.state != .active
+        var installation =
+            before
+            ?? Installation(
+                provider: body.provider, generation: nextGeneration(), snapshot: body.snapshot, lastSeenAt: clock.now)
+        if before == nil {
+            installation.owner = caller.owner
+        } else if changesBinding {
+            installation.change(to: caller.owner, .active, generation: nextGeneration())
+        }
+        if case .user(let token) = caller { installation.boundAt = token.iat }
+        takeOver(body.token, body.provider, for: call.installID)
+        installation.token = body.token
+        installation.provider = body.provider
+        let isUnchanged = !changesBinding && installation.snapshot == body.snapshot
+        let topicsBefore = installation.topics
+        choose(body.topics, in: &installation)
+        installation.snapshot = body.snapshot
+        installation.lastSeenAt = clock.now
+        installations[call.installID] = installation
+        let status =
+            before == nil ? "created" : isUnchanged && installation.topics == topicsBefore ? "unchanged" : "updated"
+        return .json(
+            [
+                "installId": .string(call.installID), "generation": .integer(installation.generation),
+                "status": .string(status), "state": "active", "userId": JSON(installation.owner?.user),
+                "registerAgainBefore": .string((clock.now + Self.staleAfter).formatted(.iso8601)),
+                "deliveryKey": .string(installation.inbox.key), "epoch": .string(installation.inbox.epoch),
+            ], status: before == nil ? 201 : 200, fields: ["etag": installation.eTag])
+    }
+
+    /// One token, one owner.
+    private func takeOver(_ token: String, _ provider: String, for installID: String) {
+        for (id, other) in installations where id != installID && other.token == token && other.provider == provider {
+            installations[id]?.change(to: nil, .superseded, generation: nextGeneration())
+            installations[id]?.token = nil
+        }
+    }
+
+    private func checkPrecondition(_ call: Call, _ installation: Installation?, mayRead: Bool) throws(Refusal) {
+        guard let field = call.request.fields["If-Match"] else { return }
+        guard field == "*" || field.hasPrefix("\"") && field.hasSuffix("\"") else {
+            throw Refusal(400, "invalid-header")
+        }
+        guard let installation else { throw Refusal(412, "outdated", mayRead ? ["generation": 0] : [:]) }
+        guard field != "*", field != installation.eTag else { return }
+        guard mayRead else { throw Refusal(412, "outdated") }
+        throw Refusal(
+            412, "outdated", ["generation": .integer(installation.generation)], eTag: installation.eTag)
+    }
+
+    /// Callers see their own installations: a user those of the user, the publishable key the anonymous ones.
+    private func mayRead(_ installation: Installation?, _ caller: Caller) -> Bool {
+        installation.map { $0.owner?.user == caller.owner?.user } ?? true
+    }
+
+    func readable(_ call: Call, by caller: Caller) throws(Refusal) -> Installation {
+        guard let installation = installations[call.installID], mayRead(installation, caller) else {
+            throw Refusal(404, "unknown-installation")
+        }
+        return installation
+    }
+
+    // MARK: - GET and DELETE
+
+    func record(_ call: Call, by caller: Caller) throws(Refusal) -> Response {
+        let installation = try readable(call, by: caller)
+        return .json(
+            [
+                "installId": .string(call.installID), "provider": .string(installation.provider),
+                "userId": JSON(installation.owner?.user), "sessionId": JSON(installation.owner?.session),
+                "state": .string(installation.state.rawValue), "generation": .integer(installation.generation),
+            ], fields: ["etag": installation.eTag])
+    }
+
+    func delete(_ call: Call, by caller: Caller) throws(Refusal) -> Response {
+        guard installations[call.installID] != nil else { return Response(status: 204) }
+        let installation = try readable(call, by: caller)
+        try checkPrecondition(call, installation, mayRead: true)
+        installations[call.installID] = nil
+        return Response(status: 204)
+    }
+
+    // MARK: - Logout
+
+    func logOut(_ call: Call, by caller: Caller) throws(Refusal) -> Response {
+        let keepsAnonymous =
+            call.request.body.flatMap { try? JSONDecoder().decode(JSON.self, from: $0) }?[
+                "keepAnonymous"] == .boolean(true)
+        guard let installation = installations[call.installID] else { throw Refusal(404, "unknown-installation") }
+        let field = call.request.fields["If-Match"]
+        let isCurrent = field.map { $0 == installation.eTag || $0 == "*" } ?? true
+        switch caller {
+        case .user(let token):
+            end(token, at: call.installID)
+            guard installation.owner?.user == token.sub else {
+                return loggedOut(call.installID, installation.owner == nil ? "alreadyLoggedOut" : "outdated", caller)
+            }
+            guard isCurrent, token.sid == nil || installation.owner?.session == token.sid,
+                token.sid != nil || token.iat >= installation.boundAt
+            else { return loggedOut(call.installID, "outdated", caller) }
+        case .nobody:
+            guard installation.owner == nil || field != nil && isCurrent else { throw Refusal(403, "forbidden") }
+            guard isCurrent else { return loggedOut(call.installID, "outdated", caller) }
+            guard installation.state == .active else { return loggedOut(call.installID, "alreadyLoggedOut", caller) }
+        }
+        if let session = installation.owner?.session { endings.installations.insert("\(call.installID)\n\(session)") }
+        unbind(call.installID, to: keepsAnonymous ? .active : .loggedOut)
+        return loggedOut(call.installID, "loggedOut", caller)
+    }
+
+    private func end(_ token: UserToken, at installID: String) {
+        if let session = token.sid {
+            endings.installations.insert("\(installID)\n\(session)")
+        } else {
+            endings.installationUsers["\(installID)\n\(token.sub)"] = Int64(clock.now.timeIntervalSince1970)
+        }
+    }
+
+    private func loggedOut(_ installID: String, _ status: String, _ caller: Caller) -> Response {
+        guard let installation = installations[installID], status == "loggedOut" || mayRead(installation, caller) else {
+            return .json(["status": .string(status)])
+        }
+        return .json(
+            ["status": .string(status), "generation": .integer(installation.generation)],
+            fields: ["etag": installation.eTag])
+    }
+}
+
+extension InMemoryRegistry.Installation {
+    var eTag: String { "\"\(generation)\"" }
+}
+
+/// A registration's body, as far as it matters here.
+private struct RegisteredBody {
+    typealias JSON = PushRegistryClient.JSON
+
+    let token: String
+    let provider: String
+    let snapshot: JSON
+    let topics: [String: JSON]
+
+    init(_ body: JSON, installID: String) throws(InMemoryRegistry.Refusal) {
+        var faults: [(String, String)] = []
+        let device = body["device"]?.members ?? [:]
+        let provider = body["provider"]?.string ?? "apns"
+        if body["token"]?.string == nil { faults.append(("/token", "required")) }
+        if !["apns", "apnsSandbox", "fcm", "huawei", "webPush"].contains(provider) {
+            faults.append(("/provider", "unknown-provider"))
+        }
+        for name in ["installId", "deviceModel", "systemName", "systemVersion", "locale", "timeZoneId"]
+        where device[name]?.string == nil { faults.append(("/device/\(name)", "required")) }
+        if let id = device["installId"]?.string, id != installID {
+            faults.append(("/device/installId", "install-id-mismatch"))
+        }
+        let isAPNs = provider.hasPrefix("apns")
+        let text = body["token"]?.string ?? ""
+        if isAPNs, text.wholeMatch(of: #/[0-9A-Fa-f]{16,400}/#) == nil { faults.append(("/token", "invalid-token")) }
+        guard faults.isEmpty else {
+            let errors = faults.map { JSON.object(["pointer": .string($0.0), "code": .string($0.1)]) }
+            throw .init(400, "invalid-body", ["errors": .array(errors)])
+        }
+        token = isAPNs ? text.lowercased() : text
+        self.provider = provider
+        var canonical = device.filter { $0.value != .null && $0.key != "advertisingId" }
+        canonical["locale"] = JSON(device["locale"]?.string?.replacingOccurrences(of: "-", with: "_"))
+        snapshot = .object([
+            "device": .object(canonical), "settings": .object(body["settings"]?.members ?? [:]),
+        ])
+        topics = body["topics"]?.members ?? [:]
+    }
+}

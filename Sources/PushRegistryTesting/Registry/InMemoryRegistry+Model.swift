@@ -1,0 +1,74 @@
+import Foundation
+import PushRegistryClient
+
+extension InMemoryRegistry {
+    struct Owner: Hashable {
+        var user: String
+        var session: String?
+    }
+
+    struct Installation {
+        enum State: String { case active, loggedOut, superseded }
+
+        var state = State.active
+        var token: String?
+        var provider: String
+        var owner: Owner?
+        /// When the owner's credential was issued; for a credential without a session.
+        var boundAt: Int64 = 0
+        var generation: Int64
+        /// What the last registration said, in canonical form.
+        var snapshot: JSON
+        var lastSeenAt: Date
+        var topics: [String: Bool] = [:]
+        var inbox = Inbox()
+
+        /// A new binding. A new owner gets nothing of the former one's.
+        mutating func change(to owner: Owner?, _ state: State, generation: Int64) {
+            if owner?.user != self.owner?.user {
+                topics = [:]
+                inbox = Inbox()
+            }
+            self.owner = owner
+            self.state = state
+            self.generation = generation
+        }
+    }
+
+    /// The numbered notifications of one epoch.
+    struct Inbox {
+        struct Item {
+            var number: Int64
+            var payload: JSON
+            var at: Date
+            var expiresAt: Date
+            var collapseID: String?
+        }
+
+        static let countMax = 100
+
+        let epoch = UUID().uuidString.prefix(8).lowercased()
+        let key = "prd_\(UUID().uuidString)"
+        var last: Int64 = 0
+        /// Numbers up to it were dropped because there were too many.
+        var dropped: Int64 = 0
+        var items: [Item] = []
+    }
+
+    /// Sessions and users that were logged out.
+    struct Endings {
+        var sessions: Set<String> = []
+        /// Credentials of these users that were issued before this second are refused.
+        var users: [String: Int64] = [:]
+        var installations: Set<String> = []
+        var installationUsers: [String: Int64] = [:]
+
+        func contains(_ token: UserToken, at installID: String? = nil) -> Bool {
+            if let session = token.sid, sessions.contains(session) { return true }
+            if let second = users[token.sub], token.iat < second { return true }
+            guard let installID else { return false }
+            if let session = token.sid { return installations.contains("\(installID)\n\(session)") }
+            return installationUsers["\(installID)\n\(token.sub)"].map { token.iat < $0 } ?? false
+        }
+    }
+}

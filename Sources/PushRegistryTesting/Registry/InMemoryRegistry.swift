@@ -1,0 +1,172 @@
+import Foundation
+import PushRegistryClient
+
+/// A registry in memory: the double for an app's tests.
+///
+/// It is the transport of a client. It has one app and follows the same rules as the service, as far as a client can
+/// see them; one suite of checks holds both to them.
+///
+///     let registry = InMemoryRegistry()
+///     let push = PushRegistryClient(
+///         url: registry.url, app: registry.app, key: registry.key, storage: InMemoryStorage(), transport: registry)
+///     await push.signIn { registry.credential(user: "alice") }
+public actor InMemoryRegistry: PushRegistryClient.Transport {
+    typealias JSON = PushRegistryClient.JSON
+    typealias Request = PushRegistryClient.Request
+    public typealias Response = PushRegistryClient.Response
+
+    public nonisolated let url: URL
+    public nonisolated let app: String
+    /// The publishable key.
+    public nonisolated let key: String
+    nonisolated let clock: any PushRegistryClient.Clock
+
+    var installations: [String: Installation] = [:]
+    var endings = Endings()
+    var catalogue: [String: TopicDefinition] = [:]
+    var userTopics: [String: [String: Bool]] = [:]
+    private var generation: Int64 = 1_000
+    private var failures: [Response?] = []
+
+    /// Whether the network is there. If not, no request arrives.
+    public private(set) var isReachable = true
+
+    /// The requests that arrived, oldest first.
+    public private(set) var requests: [PushRegistryClient.Request] = []
+
+    /// Receipts that counted, with their events.
+    public internal(set) var receipts: [String: Set<PushRegistryClient.ReceiptEvent>] = [:]
+
+    public init(
+        app: String = "com.example.app", key: String = "prk_test",
+        clock: any PushRegistryClient.Clock = PushRegistryClient.SystemClock()
+    ) {
+        self.app = app
+        self.key = key
+        self.clock = clock
+        var components = URLComponents()
+        components.scheme = "https"
+        components.host = "registry.invalid"
+        url = components.url ?? URL(fileURLWithPath: "/")
+    }
+
+    /// A JWT of a user.
+    ///
+    /// - Parameter life: in seconds from now; negative for one that has expired.
+    public nonisolated func credential(
+        user: String, session: String? = nil, issuedAt: Date? = nil, life: TimeInterval = 900
+    ) -> String {
+        UserToken(
+            sub: user, sid: session, iat: Int64((issuedAt ?? clock.now).timeIntervalSince1970),
+            exp: Int64((clock.now + life).timeIntervalSince1970)
+        ).text
+    }
+
+    public func setReachable(_ isReachable: Bool) {
+        self.isReachable = isReachable
+    }
+
+    /// The next request gets this response and is not carried out.
+    ///
+    /// - Parameter response: nil: none, although the request arrived.
+    public func respondToNext(with response: Response?) {
+        failures.append(response)
+    }
+
+    /// The response with this status, and `Retry-After` where given.
+    public func failNext(status: Int, code: String = "overloaded", retryAfter: Int? = nil) {
+        var response = Refusal(status, code).response
+        if let retryAfter { response.fields["retry-after"] = "\(retryAfter)" }
+        failures.append(response)
+    }
+
+    public func send(_ request: PushRegistryClient.Request) async throws -> Response {
+        guard isReachable else { throw URLError(.notConnectedToInternet) }
+        requests.append(request)
+        if !failures.isEmpty {
+            guard let response = failures.removeFirst() else { throw URLError(.networkConnectionLost) }
+            return response
+        }
+        do throws(Refusal) {
+            return try response(to: request)
+        } catch {
+            return error.response
+        }
+    }
+
+    private func response(to request: Request) throws(Refusal) -> Response {
+        let path = request.url.path.split(separator: "/").map(String.init)
+        if path == ["v1", "receipts"] {
+            guard request.method == "POST" else { throw Refusal(405, "method-not-allowed") }
+            return try acceptReceipts(request)
+        }
+        guard path.count >= 5, path[0] == "v1", path[1] == "apps", path[3] == "installations" else {
+            throw Refusal(404, "not-found")
+        }
+        let call = Call(request: request, installID: path[4])
+        switch (request.method, path.dropFirst(5).first) {
+        case ("GET", "notifications"): return try notifications(call, app: path[2])
+        case ("PUT", nil): return try register(call, by: caller(call, app: path[2]))
+        case ("GET", nil): return try record(call, by: caller(call, app: path[2]))
+        case ("DELETE", nil): return try delete(call, by: caller(call, app: path[2]))
+        case ("POST", "logout"): return try logOut(call, by: caller(call, app: path[2], lateness: 30 * 86_400))
+        case ("GET", "topics"): return try topics(call, by: caller(call, app: path[2]))
+        case ("PATCH", "topics"): return try changeTopics(call, by: caller(call, app: path[2]))
+        default: throw Refusal(404, "not-found")
+        }
+    }
+
+    func nextGeneration() -> Int64 {
+        generation += 1
+        return generation
+    }
+}
+
+// MARK: - What tests see and do
+
+extension InMemoryRegistry {
+    /// An installation as the service sees it.
+    public struct InstallationView: Sendable, Hashable {
+        public var state: String
+        public var userID: String?
+        public var token: String?
+        public var generation: Int64
+        /// The choices of topics at this installation.
+        public var topics: [String: Bool]
+    }
+
+    public func installation(_ id: String) -> InstallationView? {
+        installations[id].map {
+            InstallationView(
+                state: $0.state.rawValue, userID: $0.owner?.user, token: $0.token, generation: $0.generation,
+                topics: $0.topics)
+        }
+    }
+
+    /// The ids of all installations.
+    public var installationIDs: [String] { installations.keys.sorted() }
+
+    /// Whom a push to this token reaches, if anybody.
+    public func holder(of token: String) -> InstallationView? {
+        installations.first { $0.value.token == token && $0.value.state == .active }.flatMap { installation($0.key) }
+    }
+
+    /// Ends a session, as the back end does.
+    public func endSession(_ session: String) {
+        endings.sessions.insert(session)
+        for id in installations.keys where installations[id]?.owner?.session == session { unbind(id, to: .loggedOut) }
+    }
+
+    /// Logs a user out everywhere.
+    public func logOut(user: String) {
+        endings.users[user] = Int64(clock.now.timeIntervalSince1970)
+        for id in installations.keys where installations[id]?.owner?.user == user {
+            if let session = installations[id]?.owner?.session { endings.sessions.insert(session) }
+            unbind(id, to: .loggedOut)
+        }
+    }
+
+    func unbind(_ id: String, to state: Installation.State) {
+        installations[id]?.change(to: nil, state, generation: nextGeneration())
+    }
+}

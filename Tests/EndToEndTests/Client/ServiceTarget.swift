@@ -1,0 +1,69 @@
+import ClientConformance
+import Foundation
+import PushRegistryClient
+import RegistryTestSupport
+import Testing
+
+/// The service as a client's registry, with an app of its own.
+struct ServiceTarget: ConformanceTarget {
+    let registered: RegistryApp
+    let features: Set<ConformanceFeature>
+    let transport: any PushRegistryClient.Transport = PushRegistryClient.URLSessionTransport()
+    let url: URL
+
+    static func make() async throws -> ServiceTarget {
+        let registered = try await RegistryApp.make(policy: UserJWT.policy)
+        let document = try await registered.registry.send("GET", "/openapi.json", key: nil).json["paths"]
+        let paths: [(ConformanceFeature, String)] = [
+            (.topics, "/v1/apps/{app}/installations/{installId}/topics"), (.receipts, "/v1/receipts"),
+            (.notifications, "/v1/apps/{app}/installations/{installId}/notifications"),
+        ]
+        let features = paths.filter { document[$0.1] != .null }.map(\.0)
+        let url = try #require(URL(string: "http://127.0.0.1:\(registered.registry.client.port)"))
+        return ServiceTarget(registered: registered, features: Set(features), url: url)
+    }
+
+    var app: String { registered.id }
+    var key: String { registered.key(.client) }
+
+    func credential(user: String, session: String?, age: Int, life: Int) async throws -> String {
+        guard case .text(let text) = UserJWT.make(user, session: session, age: age, life: life) else {
+            throw CocoaError(.featureUnsupported)
+        }
+        return text
+    }
+
+    func endSession(_ session: String) async throws {
+        try await expectSuccess(registered.send("DELETE", "/sessions/\(session)"))
+    }
+
+    func define(topic: String, locked: Bool) async throws {
+        let body: JSON = ["name": .string(topic), "default": locked ? "in" : "out", "locked": .boolean(locked)]
+        try await expectSuccess(registered.send("PUT", "/topics/\(topic)", body, by: .role(.admin)))
+    }
+
+    func notify(user: String, payload: PushRegistryClient.JSON) async throws {
+        let body: JSON = [
+            "to": ["userId": .string(user)], "payload": try JSON(parsing: JSONEncoder().encode(payload)),
+        ]
+        try await expectSuccess(registered.send("POST", "/notifications", body))
+    }
+
+    private func expectSuccess(_ response: HTTPResponse) throws {
+        guard (200..<300).contains(response.status) else { throw UnexpectedStatus(text: response.text) }
+    }
+
+    private struct UnexpectedStatus: Error {
+        let text: String
+    }
+
+    /// What the service has of an installation.
+    func installation(_ id: String) async throws -> JSON {
+        try await registered.get(id).json
+    }
+
+    /// The installations of a user.
+    func installations(of user: String) async throws -> [JSON] {
+        try await registered.send("GET", "/users/\(user)/installations").json["installations"].array
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import PushRegistryClient
+import PushRegistryTesting
+import Testing
+
+@Suite("A sign-out reaches the registry, however late")
+struct ClientSignOutTests {
+    @Test func signOut_logsOut_withCredentialAndGeneration() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        let eTag = "\"\(try #require(await phone.installation).generation)\""
+        try await client.signOut()
+        #expect(await client.settled() == .signedOut)
+        #expect(await phone.installation?.state == "loggedOut")
+        #expect(await phone.registry.requests.last?.fields["If-Match"] == eTag)
+        #expect(await phone.calls == ["PUT", "POST logout"])
+        // A registration would make the installation active again.
+        await client.refresh()
+        await client.didRegister(token: String(repeating: "77", count: 32), provider: .apns)
+        await client.settled()
+        #expect(await phone.calls.count == 2)
+    }
+
+    @Test func signOut_isReplayed_beforeTheNextRegistration_afterARestart() async throws {
+        let phone = Phone()
+        try await phone.launchAndSignOutOffline(as: "alice", session: "s1")
+        phone.clock.advance(by: 3 * 86_400)
+        _ = await phone.launch(as: "bob", session: "s2")
+        #expect(await phone.calls == ["PUT", "POST logout", "PUT"])
+        #expect(await phone.installation?.userID == "bob")
+    }
+
+    @Test func signOut_isForgotten_after30Days() async throws {
+        let phone = Phone()
+        try await phone.launchAndSignOutOffline(as: "alice")
+        let next = phone.launch()
+        phone.clock.advance(by: 30 * 86_400)
+        await next.refresh()
+        await next.settled()
+        #expect(await phone.calls == ["PUT"])
+        #expect(phone.storage.values["logouts"] == nil)
+    }
+
+    @Test func signOuts_areReplayedInTheirOrder() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        await phone.registry.setReachable(false)
+        try await client.signOut()
+        await client.signIn { phone.registry.credential(user: "bob") }
+        try await client.signOut()
+        await client.signIn { phone.registry.credential(user: "carol") }
+        await client.settled()
+        await phone.registry.setReachable(true)
+        await client.refresh()
+        #expect(await client.settled().isRegistered)
+        // bob never reached the registry, so there was nothing to log out.
+        #expect(await phone.calls == ["PUT", "POST logout", "PUT"])
+        #expect(await phone.installation?.userID == "carol")
+    }
+
+    @Test func signOut_logsOut_whenTheRegistrationWasStillOnItsWay() async throws {
+        let phone = Phone()
+        let gate = GatedTransport(phone.registry)
+        let client = phone.launch(transport: gate)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        await gate.arrival()
+        try await client.signOut()
+        await gate.open()
+        #expect(await client.settled() == .signedOut)
+        #expect(await phone.installation?.state == "loggedOut")
+    }
+
+    /// The response was lost, so the client does not know the generation that it produced.
+    @Test func signOut_logsOut_whenTheResponseToTheRegistrationWasLost() async throws {
+        let phone = Phone()
+        let lossy = LossyTransport(phone.registry)
+        let client = phone.launch(transport: lossy)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        await client.settled()
+        await lossy.loseNextResponse()
+        await client.didRegister(token: String(repeating: "77", count: 32), provider: .apns)
+        await client.settled()
+        try await client.signOut()
+        #expect(await client.settled() == .signedOut)
+        #expect(await phone.installation?.state == "loggedOut")
+    }
+
+    @Test func signOut_usesTheGeneration_whenTheCredentialIsGone() async throws {
+        let phone = Phone()
+        _ = await phone.launch(as: "alice")
+        // Nothing was due at this launch, so no credential was used; and the app has deleted it already.
+        let client = phone.launch()
+        await client.signIn { throw CocoaError(.userCancelled) }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        try await client.signOut()
+        phone.clock.advance(by: 1)
+        await client.settled()
+        await client.refresh()
+        await client.settled()
+        #expect(await phone.installation?.state == "loggedOut")
+        #expect(await phone.registry.requests.last?.fields["Authorization"] == "Bearer \(phone.registry.key)")
+    }
+
+    @Test func keepAnonymous_keepsTheInstallationActive_withoutTheUser() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        try await client.signOut(keepAnonymous: true)
+        #expect(await client.settled().isRegistered)
+        #expect(await phone.installation?.state == "active")
+        #expect(await phone.installation?.userID == nil)
+    }
+
+    @Test(arguments: [400, 403, 404])
+    func logout_thatCannotSucceed_isRemoved(_ status: Int) async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        await phone.registry.failNext(status: status)
+        try await client.signOut()
+        await client.settled()
+        #expect(phone.storage.values["logouts"] == nil)
+        #expect(await phone.calls == ["PUT", "POST logout"])
+    }
+
+    @Test func signOut_reportsAStorage_thatCannotKeepIt_andIsSentNevertheless() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        phone.storage.isAvailable = false
+        await #expect(throws: PushRegistryClient.Failure.storageUnavailable) { try await client.signOut() }
+        await client.settled()
+        phone.storage.isAvailable = true
+        await client.refresh()
+        await client.settled()
+        #expect(await phone.installation?.state == "loggedOut")
+    }
+}
+
+extension Phone {
+    /// A process that ends before the logout is sent.
+    func launchAndSignOutOffline(as user: String, session: String? = nil) async throws {
+        let client = await launch(as: user, session: session)
+        await registry.setReachable(false)
+        try await client.signOut()
+        await client.settled()
+        await registry.setReachable(true)
+    }
+}
+
+/// Loses responses: the request arrives, and the client does not get to know.
+actor LossyTransport: PushRegistryClient.Transport {
+    private let next: any PushRegistryClient.Transport
+    private var losesNext = false
+
+    init(_ next: any PushRegistryClient.Transport) {
+        self.next = next
+    }
+
+    func loseNextResponse() {
+        losesNext = true
+    }
+
+    func send(_ request: PushRegistryClient.Request) async throws -> PushRegistryClient.Response {
+        let response = try await next.send(request)
+        guard losesNext else { return response }
+        losesNext = false
+        throw URLError(.timedOut)
+    }
+}

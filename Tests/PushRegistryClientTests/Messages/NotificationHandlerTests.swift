@@ -1,0 +1,108 @@
+import Foundation
+import PushRegistryClient
+import PushRegistryTesting
+import Testing
+
+@testable import PushRegistryNotificationService
+
+@Suite("The notification service fetches what was missed")
+struct NotificationHandlerTests {
+    @Test(
+        arguments: [
+            (1, 0, "e", nil, DeliveryPlan.complete),
+            (5, 4, "e", 4, .complete),
+            (5, 2, "e", 4, .complete),
+            (5, 4, "e", 3, .fetch(after: .init(epoch: "e", number: 3))),
+            (5, 4, "e", nil, .fetch(after: .init(epoch: "e", number: 0))),
+            (5, 4, "e", 5, .repeated),
+            (5, 4, "e", 9, .repeated),
+            (1, 0, "new", 9, .complete),
+            (5, 4, "new", 9, .fetch(after: .init(epoch: "new", number: 0))),
+        ] as [(Int64, Int64, String, Int64?, DeliveryPlan)])
+    func plan(_ number: Int64, _ previous: Int64, _ epoch: String, _ last: Int64?, _ expected: DeliveryPlan) {
+        let push = PushMark.Number(number: number, previous: previous, epoch: epoch)
+        #expect(DeliveryPlan(push, last: last.map { .init(epoch: "e", number: $0) }) == expected)
+    }
+
+    @Test func mark_isReadFromThePayload() {
+        let mark = PushMark(userInfo: [
+            "aps": ["alert": "Hello"],
+            "pushRegistry": ["number": 56, "previous": 55, "epoch": "k3f", "receipt": "abc"] as [String: Any],
+        ])
+        #expect(mark == PushMark(number: .init(number: 56, previous: 55, epoch: "k3f"), receipt: "abc"))
+        #expect(PushMark(userInfo: [:]) == PushMark())
+        #expect(PushMark(userInfo: ["pushRegistry": ["number": "56", "epoch": 3] as [String: Any]]) == PushMark())
+        #expect(PushMark(userInfo: ["pushRegistry": "text"]) == PushMark())
+    }
+
+    @Test func missedNotifications_areShown_beforeTheOneThatArrived() async throws {
+        let phone = Phone()
+        _ = await phone.launch(as: "alice")
+        var marks: [PushMark] = []
+        for number in 1...5 { marks += await phone.push(["n": .integer(Int64(number))]) }
+        // Of five pushes, the first, the fourth and again the first arrive.
+        #expect(await phone.handler.handle(marks[0]).missed.isEmpty)
+        #expect(await phone.handler.handle(marks[3]).missed.map(\.number) == [2, 3])
+        #expect(await phone.handler.handle(marks[0]).isRepeated)
+        #expect(await phone.handler.handle(marks[4]) == NotificationHandler.Outcome())
+    }
+
+    @Test func missedNotifications_areFetchedLater_whenTheNetworkFails() async throws {
+        let phone = Phone()
+        _ = await phone.launch(as: "alice")
+        var marks: [PushMark] = []
+        for number in 1...4 { marks += await phone.push(.integer(Int64(number))) }
+        await phone.registry.setReachable(false)
+        #expect(await phone.handler.handle(marks[2]) == NotificationHandler.Outcome())
+        await phone.registry.setReachable(true)
+        #expect(await phone.handler.handle(marks[3]).missed.map(\.number) == [1, 2, 3])
+    }
+
+    @Test func gap_isReported_andTheRestIsShown() async throws {
+        let phone = Phone()
+        _ = await phone.launch(as: "alice")
+        var marks: [PushMark] = []
+        for number in 1...105 { marks += await phone.push(.integer(Int64(number))) }
+        let outcome = await phone.handler.handle(try #require(marks.last))
+        #expect(outcome.hasGap)
+        #expect(outcome.missed.map(\.number) == Array(6...104))
+    }
+
+    @Test func nothingIsFetched_forAnOwnerWhoLeft() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        let marks = await phone.push("for alice") + phone.push("for alice, too")
+        try await client.signOut()
+        await client.signIn { phone.registry.credential(user: "bob") }
+        await client.settled()
+        await phone.registry.notify(user: "bob", payload: "for bob")
+        let outcome = await phone.handler.handle(marks[1])
+        #expect(outcome.missed.isEmpty)
+    }
+
+    @Test func receipt_isSentByTheApp_whenTheExtensionCouldNot() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        await phone.registry.setReachable(false)
+        _ = await phone.handler.handle(PushMark(receipt: "r1"))
+        await phone.registry.setReachable(true)
+        let next = phone.launch()
+        await next.refresh()
+        await next.settled()
+        #expect(await phone.registry.receipts == ["r1": [.delivered]])
+        _ = client
+    }
+}
+
+extension Phone {
+    var handler: NotificationHandler {
+        NotificationHandler(url: registry.url, app: registry.app, storage: storage, transport: registry, clock: clock)
+    }
+
+    /// What the push of a new notification for alice carries.
+    func push(_ payload: PushRegistryClient.JSON) async -> [PushMark] {
+        await registry.notify(user: "alice", payload: payload).map {
+            PushMark(number: .init(number: $0.number, previous: $0.previous, epoch: $0.epoch))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Programs that tests run.
+enum Toolchain {
+    /// The folder of `Package.swift`.
+    static let packageRoot = URL(filePath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "../../..").standardized
+
+    static var isInstalled: Bool { has("swift") && has("git") }
+
+    /// Whether a program is in `PATH`.
+    static func has(_ program: String) -> Bool {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return path.split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+        }
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Returns: its exit status, and what it wrote to standard output and standard error, in a file meanwhile: a full
+    ///   pipe would block it.
+    static func run(_ command: [String], in folder: URL) async throws -> (status: Int32, output: String) {
+        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-run-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let handle = try FileHandle(forWritingTo: file)
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = command
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = handle
+        process.standardError = handle
+        let status = try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Int32, any Error>) in
+            process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                ended.resume(throwing: error)
+            }
+        }
+        try handle.close()
+        return (status, try String(contentsOf: file, encoding: .utf8))
+    }
+}
