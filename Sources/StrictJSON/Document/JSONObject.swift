@@ -85,6 +85,11 @@ public struct JSONObject {
         return members
     }
 
+    /// Calls `body` with each member in the order of the text. It creates no strings.
+    public func forEachMember(_ body: (JSONMember) -> Void) {
+        forEachName { body(JSONMember(document: document, index: $0)) }
+    }
+
     /// The object as a value, for example to report a fault of the whole object.
     public var value: JSONValue {
         JSONValue(document: document, index: index)
@@ -119,5 +124,22 @@ public struct JSONObject {
             at = next
         }
         return nil
+    }
+}
+
+/// A member of an object.
+public struct JSONMember {
+    let document: JSONDocument
+    /// Of the name.
+    let index: Int
+
+    public var name: String { document.string(at: index) }
+    public var value: JSONValue { JSONValue(document: document, index: index + 1) }
+
+    /// Whether the name has these bytes. A name with an escape has none.
+    public func isNamed(_ name: [UInt8]) -> Bool {
+        let node = document.nodes[index]
+        guard !node.isEscaped, Int(node.end &- node.start) == name.count else { return false }
+        return document.bytes[Int(node.start)..<Int(node.end)].elementsEqual(name)
     }
 }

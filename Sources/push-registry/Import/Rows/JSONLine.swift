@@ -21,13 +21,17 @@ enum JSONLine {
         do throws(JSONFaults) {
             let document = try JSONDocument(Array(line))
             var record = ImportRecord()
-            for (name, value) in document.root.object()?.members ?? [] where value.kind != .null {
-                if let field = names.field(name) {
-                    record[field] = value.text(of: field)
-                } else if name == "keys" {
-                    record.readKeys(value)
+            var place = 0
+            document.root.object()?.forEachMember { member in
+                let field = names.field(member, at: place)
+                place += 1
+                guard member.value.kind != .null else { return }
+                if let field {
+                    record[field] = member.value.text(of: field)
+                } else if member.name == "keys" {
+                    record.readKeys(member.value)
                 } else {
-                    names.noteUnknown(name)
+                    names.noteUnknown(member.name)
                 }
             }
             try document.check()
