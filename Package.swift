@@ -30,8 +30,8 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// The tests of one target, in `Tests/<name>`.
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 let package = Package(
@@ -101,8 +101,8 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryStore",
-                "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
-                logging,
+                "CZlib", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser,
+                coreMetrics, crypto, logging,
                 serviceLifecycle,
                 unixSignals,
             ],
@@ -174,7 +174,9 @@ let package = Package(
                 "ByteText", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
                 "SeededRandom",
                 crypto, logging,
-            ]),
+            ],
+            // Exports of other systems, written for these tests.
+            resources: [.copy("Import/Exports")]),
         tests(
             "FleetGeneratorTests",
             [

@@ -18,7 +18,7 @@ public enum UnreachableReason: Hashable, Sendable {
 
 extension InstallationRecord {
     /// Whether a push sent at `readAt` arrives: the installation is active, its session has not expired, and the user
-    /// allows notifications.
+    /// allows notifications, or an import assumed so.
     public var isReachable: Bool { unreachableBecause.isEmpty }
 
     /// Empty if the installation is reachable.
@@ -27,7 +27,7 @@ extension InstallationRecord {
         if installation.state != .active { reasons.append(.state(installation.state)) }
         if let expiry = installation.owner?.session?.expiresAt, expiry <= readAt { reasons.append(.sessionExpired) }
         let status = snapshot.settings.authorizationStatus
-        if !allowsPushes(status) { reasons.append(.authorization(status)) }
+        if !allowsPushes(status), !snapshot.settings.authorizationAssumed { reasons.append(.authorization(status)) }
         return reasons
     }
 
@@ -35,7 +35,7 @@ extension InstallationRecord {
     private func allowsPushes(_ status: AuthorizationStatus) -> Bool {
         switch status {
         case .authorized, .provisional, .ephemeral: true
-        case .unknown: installation.provider != .apns && installation.provider != .apnsSandbox
+        case .unknown: !installation.provider.isApple
         case .notDetermined, .denied: false
         }
     }

@@ -43,7 +43,7 @@ enum ImportStatements {
             "present", serving: "import: counts lines whose installation exists.", present(NamedStatement.app)),
         NamedStatement(
             "preview", serving: "import, dry run (R1, R7): counts lines that exist, and lines that are refused.",
-            preview(NamedStatement.app, at: NamedStatement.time)),
+            preview(NamedStatement.app, CleanUpBounds(.standard, asOf: Timestamp(NamedStatement.time)))),
     ]
 
     static let binding = BatchColumns<ImportedRow>([
@@ -233,20 +233,39 @@ enum ImportStatements {
         """
     }
 
-    /// Returns the number of lines whose installation exists, and of other lines that are refused. It changes nothing.
-    static func preview(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
-        """
-        WITH line AS MATERIALIZED (
-            SELECT install_id, provider, token_sha256, user_id, session_id, last_seen_at FROM imported)
-        SELECT count(*) FILTER (WHERE is_present), count(*) FILTER (WHERE is_forbidden AND NOT is_present)
-        FROM (
-            SELECT \(sql: isPresent(app)) AS is_present,
-                (SELECT h.install_id FROM token_holder h
-                    WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
-                        AND h.token_sha256 = line.token_sha256) IS NOT NULL
-                    OR \(sql: isRefused(app, now)) AS is_forbidden
-            FROM line) AS line
-        """
+    /// Returns for each provider the numbers of lines whose installation exists, of other lines that are refused, and of
+    /// those that remain: how many, how many are reachable (as `AudienceSource` has it), how many the next clean-up
+    /// would retire, how many have neither zone nor offset, and how many no user. It changes nothing.
+    static func preview(_ app: AppNumber, _ bounds: CleanUpBounds) -> PostgresStatement {
+        let now = bounds.asOf.postgres
+        let unseenSince = Provider.allCases.map { provider in
+            "WHEN \(sql: PostgresSQL(literal: provider.rawValue)) THEN \(bounds.unseenSince(provider).postgres)"
+                as PostgresSQL
+        }.joined(separator: " ")
+        return """
+            WITH line AS MATERIALIZED (
+                SELECT install_id, provider, token_sha256, user_id, session_id, session_expires_at, last_seen_at,
+                    settings, time_zone_id
+                FROM imported)
+            SELECT provider::text, count(*) FILTER (WHERE is_present),
+                count(*) FILTER (WHERE is_forbidden AND NOT is_present), count(*) FILTER (WHERE is_new),
+                count(*) FILTER (WHERE is_new AND is_allowed),
+                count(*) FILTER (WHERE is_new AND seen_at <= CASE provider::text \(sql: unseenSince) END),
+                count(*) FILTER (WHERE is_new AND time_zone_id = ''),
+                count(*) FILTER (WHERE is_new AND user_id IS NULL)
+            FROM (
+                SELECT *, NOT is_present AND NOT is_forbidden AS is_new
+                FROM (
+                    SELECT provider, user_id, time_zone_id, coalesce(last_seen_at, \(now)::timestamptz) AS seen_at,
+                        \(sql: AudienceSource.isReachable(at: bounds.asOf)) AS is_allowed,
+                        \(sql: isPresent(app)) AS is_present,
+                        (SELECT h.install_id FROM token_holder h
+                            WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
+                                AND h.token_sha256 = line.token_sha256) IS NOT NULL
+                            OR \(sql: isRefused(app, now)) AS is_forbidden
+                    FROM line) AS line) AS line
+            GROUP BY provider
+            """
     }
 
     /// Of the events.

@@ -12,6 +12,8 @@ public struct InstallationImporter: Sendable {
         public var unchanged = 0
         /// Another installation holds the token, or the user was logged out or erased since.
         public var skipped = 0
+        /// What the imported installations would be; only of a dry run.
+        public var forecast = ImportForecast()
 
         public init() {}
 
@@ -19,6 +21,7 @@ public struct InstallationImporter: Sendable {
             left.imported += right.imported
             left.unchanged += right.unchanged
             left.skipped += right.skipped
+            left.forecast += right.forecast
         }
     }
 
@@ -32,11 +35,15 @@ public struct InstallationImporter: Sendable {
     private static let attemptsMax = 20
 
     private let app: AppNumber
+    private let policy: AppPolicy
     private let isDryRun: Bool
 
-    /// - Parameter isDryRun: whether lines are only counted: as if each were the only one.
-    public init(into app: AppNumber, isDryRun: Bool = false) {
+    /// - Parameters:
+    ///   - policy: of the app, for the forecast.
+    ///   - isDryRun: whether lines are only counted: as if each were the only one.
+    public init(into app: AppNumber, policy: AppPolicy = .standard, isDryRun: Bool = false) {
         self.app = app
+        self.policy = policy
         self.isDryRun = isDryRun
     }
 
@@ -91,7 +98,7 @@ public struct InstallationImporter: Sendable {
             while let set = try nextSet(next) {
                 try session.checkCancellation()
                 try copy(set, isDryRun ? nil : try cells.numbers(of: set.installations, session), session)
-                loaded(isDryRun ? try preview(set.count, session) : try merge(set, session))
+                loaded(isDryRun ? try preview(session) : try merge(set, session))
                 _ = try session.execute(ImportStatements.empty)
             }
         }
@@ -132,13 +139,16 @@ public struct InstallationImporter: Sendable {
         }
     }
 
-    private func preview(_ count: Int, _ session: PostgresSession) throws -> Counts {
+    private func preview(_ session: PostgresSession) throws -> Counts {
         let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
-        let row = try session.execute(ImportStatements.preview(app, at: now))[0]
+        let bounds = CleanUpBounds(policy, asOf: Timestamp(now))
         var counts = Counts()
-        counts.unchanged = Int(try row.decode(0, as: Int64.self))
-        counts.skipped = Int(try row.decode(1, as: Int64.self))
-        counts.imported = count - counts.unchanged - counts.skipped
+        for row in try session.execute(ImportStatements.preview(app, bounds)) {
+            counts.unchanged += try row.decode(1, as: Int.self)
+            counts.skipped += try row.decode(2, as: Int.self)
+            counts.imported += try row.decode(3, as: Int.self)
+            counts.forecast += try ImportForecast(row)
+        }
         return counts
     }
 

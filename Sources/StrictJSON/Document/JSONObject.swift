@@ -90,6 +90,18 @@ public struct JSONObject {
         forEachName { body(JSONMember(document: document, index: $0)) }
     }
 
+    /// The value of the member whose name has these bytes, `null` too; nil if it is absent.
+    public func value(named name: [UInt8]) -> JSONValue? {
+        let end = Int(document.nodes[index].next)
+        var at = index + 1
+        while at < end {
+            let member = JSONMember(document: document, index: at)
+            if member.isNamed(name) { return member.value }
+            at = Int(document.nodes[at + 1].next)
+        }
+        return nil
+    }
+
     /// The object as a value, for example to report a fault of the whole object.
     public var value: JSONValue {
         JSONValue(document: document, index: index)
