@@ -38,8 +38,8 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// The tests of one target, in `Tests/<name>`.
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 let package = Package(
@@ -121,10 +121,9 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI",
+                "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI",
                 "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
-                argumentParser, coreMetrics,
-                logging,
+                argumentParser, coreMetrics, crypto, logging,
                 serviceLifecycle,
                 unixSignals,
             ],
@@ -213,7 +212,9 @@ let package = Package(
             [
                 "ByteText", "ClientConformance", "PushRegistryClient", "PushRegistryTesting", "RegistryTestSupport",
                 "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto, logging,
-            ]),
+            ],
+            // Exports of other systems, written for these tests.
+            resources: [.copy("Import/Exports")]),
         tests(
             "FleetGeneratorTests",
             [

@@ -50,7 +50,8 @@ CREATE TABLE installation (
     -- The digest of the snapshot alone.
     snapshot_digest bytea NOT NULL,
 
-    -- The twelve settings, one hexadecimal digit each: see the view installation_settings.
+    -- The twelve settings, and whether an import assumed that the user allows notifications, one hexadecimal digit
+    -- each: see the view installation_settings.
     settings bigint NOT NULL,
     keychain_id text COLLATE "C",
     vendor_id text COLLATE "C",
@@ -82,7 +83,8 @@ CREATE TABLE installation (
 CREATE INDEX installation_keychain ON installation (app_id, keychain_id) WHERE keychain_id IS NOT NULL;
 
 -- The settings of an installation by name. Digit 0 (the lowest) is the authorization status, digits 1 to 8 are the
--- eight notification settings, 9 is the alert style, 10 the previews, 11 whether the app has a settings screen.
+-- eight notification settings, 9 is the alert style, 10 the previews, 11 whether the app has a settings screen, 12
+-- whether an import assumed that the user allows notifications (until the first registration).
 CREATE FUNCTION setting_name(settings bigint, digit integer, names text[]) RETURNS text LANGUAGE sql IMMUTABLE
 PARALLEL SAFE AS 'SELECT names[(settings >> (4 * digit) & 15)::integer + 1]';
 
@@ -100,7 +102,8 @@ SELECT i.app_id, i.install_id,
     setting_name(settings, 8, n.names) AS announcement_setting,
     setting_name(settings, 9, '{none,banner,alert,unknown}') AS alert_style,
     setting_name(settings, 10, '{always,whenAuthenticated,never,unknown}') AS show_previews_setting,
-    setting_name(settings, 11, '{NULL,false,true}')::boolean AS provides_app_notification_settings
+    setting_name(settings, 11, '{NULL,false,true}')::boolean AS provides_app_notification_settings,
+    (settings >> 48 & 15) = 1 AS authorization_assumed
 FROM installation i
     CROSS JOIN (VALUES ('{notSupported,disabled,enabled,unknown}'::text[])) AS n (names);
 

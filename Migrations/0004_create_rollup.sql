@@ -46,6 +46,8 @@ CREATE TABLE rollup_cell (
     number bigint GENERATED ALWAYS AS IDENTITY,
     provider provider NOT NULL,
     authorization_status authorization_status NOT NULL,
+    -- Whether an import assumed that the user allows notifications.
+    authorization_assumed boolean NOT NULL DEFAULT false,
     -- Numbers of rows in rollup_text.
     locale_number bigint NOT NULL,
     zone_number bigint NOT NULL,
@@ -59,10 +61,11 @@ CREATE TABLE rollup_cell (
     -- Whether the user allows pushes, as far as is known: the part of "reachable" that depends on the cell alone.
     is_admitted boolean NOT NULL GENERATED ALWAYS AS (
         authorization_status IN ('authorized', 'provisional', 'ephemeral')
+        OR authorization_assumed
         OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox')) STORED,
     PRIMARY KEY (app_id, number),
     UNIQUE (app_id, locale_number, zone_number, spelling_number, system_number, time_zone_offset, provider,
-        authorization_status)
+        authorization_status, authorization_assumed)
 );
 
 -- The changes of one transaction, summed by cell.

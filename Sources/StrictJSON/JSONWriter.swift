@@ -185,6 +185,10 @@ extension JSONWriter {
         integer(Int64(value))
     }
 
+    public mutating func member<Number: SignedInteger & FixedWidthInteger>(_ name: StaticString, _ value: Number?) {
+        if let value { member(name, value) } else { member(name, nil as String?) }
+    }
+
     public mutating func member(_ name: StaticString, _ value: Double) {
         self.name(name)
         double(value)

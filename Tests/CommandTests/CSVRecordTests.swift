@@ -8,14 +8,11 @@ import Testing
 struct CSVRecordTests {
     /// The records of a text with the lines they begin on; a fault is its code.
     private func read(_ text: String) throws -> [String] {
-        let file = FileManager.default.temporaryDirectory.appending(path: "csv-\(UUID().uuidString)")
-        try Data(text.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        var records = ImportRecords(try FileHandle(forReadingFrom: file))
+        var records = RecordCutter(TextBytes(text))
         var found: [String] = []
         while let (line, record) = try records.next({ bytes, isEnd throws(ImportFaults) in
             try CSVRecord(bytes, isEnd: isEnd).map {
-                ImportRecords.Cut(
+                RecordCutter.Cut(
                     content: $0.isBlank ? nil : $0.fields, byteCount: $0.byteCount, lineCount: $0.lineCount)
             }
         }) {
@@ -58,7 +55,7 @@ struct CSVRecordTests {
     }
 
     @Test func longRecords_areRejected_andTheNextLineIsParsed() throws {
-        let long = String(repeating: "x", count: ImportRecords.recordBytesMax)
+        let long = String(repeating: "x", count: RecordCutter.recordBytesMax)
         let exact = String(long.dropLast(1))
         #expect(try read("\(long)\na\n").map { $0.prefix(12) } == ["1: ! too-lon", "2: a"])
         #expect(

@@ -57,7 +57,8 @@ struct ImporterTests {
                     try session.run(script: "SET \(name) = '\(value)'")
                 }
                 _ = try session.execute(ImportStatements.createTable)
-                let merge = ImportStatements.merge(stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0))
+                let merge = ImportStatements.merge(
+                    stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0), checksUsers: true)
                 let lines = try session.execute(PostgresStatement("EXPLAIN \(sql: merge)"))
                 return try lines.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
             }

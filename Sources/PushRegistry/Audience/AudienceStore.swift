@@ -155,10 +155,10 @@ public struct AudienceWaves: Hashable, Sendable {
     public struct Wave: Hashable, Sendable {
         public let at: Timestamp
         public let count: Int64
-        /// In alphabetical order.
-        public let timeZones: [String]
+        /// In alphabetical order; nil, the last one, stands for installations of which only the offset is known.
+        public let timeZones: [String?]
 
-        public init(at: Timestamp, count: Int64, timeZones: [String]) {
+        public init(at: Timestamp, count: Int64, timeZones: [String?]) {
             self.at = at
             self.count = count
             self.timeZones = timeZones
@@ -167,13 +167,16 @@ public struct AudienceWaves: Hashable, Sendable {
 
     public let asOf: Timestamp
     public let waves: [Wave]
+    /// Imported installations of which neither zone nor offset is known: they are in no wave.
+    public let withoutTimeZone: Int64
     public let plan: AudiencePlan?
 
-    public var total: Int64 { waves.reduce(0) { $0 + $1.count } }
+    public var total: Int64 { waves.reduce(withoutTimeZone) { $0 + $1.count } }
 
-    public init(asOf: Timestamp, waves: [Wave], plan: AudiencePlan?) {
+    public init(asOf: Timestamp, waves: [Wave], withoutTimeZone: Int64, plan: AudiencePlan?) {
         self.asOf = asOf
         self.waves = waves
+        self.withoutTimeZone = withoutTimeZone
         self.plan = plan
     }
 }

@@ -9,6 +9,11 @@ public struct Device: Hashable, Sendable {
     /// Seconds east of UTC. No zone was ever more than 16 hours from UTC; ISO 8601 parsers such as Java's accept 18.
     public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
 
+    /// The zone of an imported installation of which neither the zone nor the offset is known.
+    public static let noTimeZone = ""
+    /// The zone of an imported installation of which only the offset is known.
+    public static let unknownTimeZone = "unknown"
+
     public var installID: InstallID
     /// Survives a reinstall, and is shared by the devices of an iCloud keychain. Never empty.
     public var keychainID: String?
@@ -24,13 +29,21 @@ public struct Device: Hashable, Sendable {
     public var language: String?
     public var languages: [String]
     public var region: String?
-    /// A resolved IANA name; an unknown name is kept as sent.
+    /// A resolved IANA name; an unknown name is kept as sent. Imports also have `noTimeZone` and `unknownTimeZone`.
     public var timeZoneID: String
     /// Seconds east of UTC; used if the name is unknown.
     public var timeZoneOffset: Int32
     public var carrier: String?
     public var appStore: String?
     public var location: Location?
+
+    /// Nil if an import did not know it.
+    public var zoneName: String? {
+        timeZoneID == Self.noTimeZone || timeZoneID == Self.unknownTimeZone ? nil : timeZoneID
+    }
+
+    /// Seconds east of UTC as they were sent; nil if an import knew neither zone nor offset.
+    public var zoneOffset: Int32? { timeZoneID == Self.noTimeZone ? nil : timeZoneOffset }
 
     /// An empty identifier becomes nil: two devices without one must not look like the same device.
     public init(

@@ -46,6 +46,9 @@ public struct NotificationSettings: Hashable, Sendable {
     public var alertStyle = AlertStyle.unknown
     public var showPreviewsSetting = ShowPreviewsSetting.unknown
     public var providesAppNotificationSettings: Bool?
+    /// Whether an import assumed that the user allows notifications, because the other system did not say. The status
+    /// is `unknown` then. The first registration ends it, since no client sends it.
+    public var authorizationAssumed = false
 
     /// All settings are unknown.
     public init() {}

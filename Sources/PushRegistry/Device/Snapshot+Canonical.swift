@@ -6,6 +6,8 @@ extension Snapshot {
         var settings = settings
         settings.visitAll(&writer)
         device.append(to: &writer.bytes)
+        // No registration says so: the first one differs, and replaces the snapshot.
+        if settings.authorizationAssumed { writer.bytes.append("authorizationAssumed") }
         return writer.bytes.bytes
     }
 }

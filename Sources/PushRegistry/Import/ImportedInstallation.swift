@@ -26,16 +26,30 @@ public struct ImportReader: Sendable {
     /// A new installation's generation is the current microsecond (fine print 5). A larger one in a file could equal a
     /// generation that the registry gives out later.
     private let generations: ClosedRange<Int64>
+    private let lastSeenDefault: Timestamp?
+    private let assumesAuthorization: Bool
     private var offsets: [String: Int32] = [:]
 
-    /// - Parameter now: when the import begins.
-    public init(links: TimeZoneLinks, now: Timestamp = .now()) {
+    /// - Parameters:
+    ///   - now: when the import begins.
+    ///   - lastSeenDefault: when installations without a date were seen; nil: now.
+    ///   - assumesAuthorization: whether installations of APNs without a status count as authorized until their first
+    ///     registration.
+    public init(
+        links: TimeZoneLinks, now: Timestamp = .now(), lastSeenDefault: Timestamp? = nil,
+        assumesAuthorization: Bool = false
+    ) {
         self.links = links
+        self.lastSeenDefault = lastSeenDefault
+        self.assumesAuthorization = assumesAuthorization
         generations = 1...max(1, now.microseconds)
     }
 
+    /// - Parameter times: instead of the line's own.
     /// - Throws: every fault of the line.
-    public mutating func installation(_ record: ImportRecord) throws(ImportFaults) -> ImportedInstallation {
+    public mutating func installation(
+        _ record: ImportRecord, times: ImportedTimes? = nil
+    ) throws(ImportFaults) -> ImportedInstallation {
         var fields = FieldReader(record)
         let installID = fields.required(.installID) { text throws(InvalidValue) in try InstallID(text) }
         let provider = fields.provider()
@@ -44,8 +58,13 @@ public struct ImportReader: Sendable {
         let userID = fields.optional(.userID) { text throws(InvalidValue) in try UserID(text) }
         let session = fields.session(of: userID)
         let generation = fields.integer(.generation, in: generations)
-        let (createdAt, lastSeenAt) = (fields.time(.createdAt), fields.time(.lastSeenAt))
-        let settings = fields.settings()
+        let (createdAt, lastSeenAt) = (
+            times?.createdAt ?? fields.time(.createdAt),
+            times?.lastSeenAt ?? fields.time(.lastSeenAt) ?? lastSeenDefault
+        )
+        var settings = fields.settings()
+        let isUnknown = settings.authorizationStatus == .unknown && provider?.isApple == true
+        settings.authorizationAssumed = assumesAuthorization && isUnknown
         let device = device(&fields, installID, provider ?? .fcm)
         guard fields.faults.isEmpty, let token, let device else { throw ImportFaults(fields.faults) }
         return ImportedInstallation(
@@ -77,12 +96,12 @@ public struct ImportReader: Sendable {
             appStore: appStore, location: location)
     }
 
-    /// With an offset but no name, the zone is `unknown`, so that the offset counts. With a name but no offset, the
-    /// offset is the zone's current one.
+    /// With an offset but no name, the zone is `unknown`, so that the offset counts. With neither, there is no zone. With
+    /// a name but no offset, the offset is the zone's current one.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
-        guard let sent = fields.text(.timeZone) else {
-            return offset.map { (NeutralValues.unknown, $0) } ?? (links.resolve(NeutralValues.timeZone), 0)
+        guard let sent = fields.text(.timeZone), sent != Device.noTimeZone else {
+            return offset.map { (NeutralValues.unknown, $0) } ?? (Device.noTimeZone, 0)
         }
         let zone = links.resolve(sent)
         return (zone, offset ?? currentOffset(of: zone))
@@ -100,8 +119,7 @@ public struct ImportReader: Sendable {
 /// The values of members that a registration requires and that a line lacks.
 enum NeutralValues {
     /// For the device model, the system version, and the zone if only its offset is known.
-    static let unknown = "unknown"
-    static let timeZone = "UTC"
+    static let unknown = Device.unknownTimeZone
 
     static func systemName(of provider: Provider) -> String {
         switch provider {

@@ -17,20 +17,20 @@ public enum UnreachableReason: Hashable, Sendable {
 }
 
 /// What decides whether a push reaches an installation: it is active, its session has not expired, and the user allows
-/// notifications.
+/// notifications, or an import assumed so.
 public struct Reachability: Hashable, Sendable {
     public let state: InstallationState
     /// When the session of the owner expires; nil if it does not.
     public let sessionExpiresAt: Timestamp?
-    public let authorization: AuthorizationStatus
+    public let settings: NotificationSettings
     public let provider: Provider
 
     public init(
-        state: InstallationState, sessionExpiresAt: Timestamp?, authorization: AuthorizationStatus, provider: Provider
+        state: InstallationState, sessionExpiresAt: Timestamp?, settings: NotificationSettings, provider: Provider
     ) {
         self.state = state
         self.sessionExpiresAt = sessionExpiresAt
-        self.authorization = authorization
+        self.settings = settings
         self.provider = provider
     }
 
@@ -39,16 +39,16 @@ public struct Reachability: Hashable, Sendable {
         var reasons: [UnreachableReason] = []
         if state != .active { reasons.append(.state(state)) }
         if let sessionExpiresAt, sessionExpiresAt <= time { reasons.append(.sessionExpired) }
-        if !allowsPushes { reasons.append(.authorization(authorization)) }
+        if !allowsPushes { reasons.append(.authorization(settings.authorizationStatus)) }
         return reasons
     }
 
     /// Clients of providers other than APNs often cannot read the authorization, so `unknown` counts as allowed.
     private var allowsPushes: Bool {
-        switch authorization {
+        switch settings.authorizationStatus {
         case .authorized, .provisional, .ephemeral: true
-        case .unknown: provider != .apns && provider != .apnsSandbox
-        case .notDetermined, .denied: false
+        case .unknown: settings.authorizationAssumed || !provider.isApple
+        case .notDetermined, .denied: settings.authorizationAssumed
         }
     }
 }
@@ -61,7 +61,7 @@ extension InstallationRecord {
     public var unreachableBecause: [UnreachableReason] {
         Reachability(
             state: installation.state, sessionExpiresAt: installation.owner?.session?.expiresAt,
-            authorization: snapshot.settings.authorizationStatus, provider: installation.provider
+            settings: snapshot.settings, provider: installation.provider
         ).obstacles(at: readAt)
     }
 }

@@ -48,7 +48,7 @@ private struct WaveOptions {
 }
 
 extension JSONWriter {
-    /// `{asOf, total, waves: [{at, count, timeZones: []}]}`.
+    /// `{asOf, total, waves: [{at, count, timeZones: []}], withoutTimeZone}`.
     fileprivate init(_ schedule: AudienceWaves) {
         self.init(capacity: 4_096)
         object { writer in
@@ -60,10 +60,14 @@ extension JSONWriter {
                     writer.object { writer in
                         writer.member("at", wave.at.description)
                         writer.member("count", wave.count)
-                        writer.member("timeZones", wave.timeZones)
+                        writer.name("timeZones")
+                        writer.array { writer in
+                            for zone in wave.timeZones { zone.map { writer.string($0) } ?? writer.null() }
+                        }
                     }
                 }
             }
+            writer.member("withoutTimeZone", schedule.withoutTimeZone)
             writer.member(schedule.plan)
         }
     }

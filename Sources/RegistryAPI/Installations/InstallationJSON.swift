@@ -29,6 +29,7 @@ extension JSONWriter {
             if audience.explainsReachability {
                 writer.member("unreachableBecause", record.unreachableBecause.map(\.code))
             }
+            writer.member("authorizationAssumed", record.snapshot.settings.authorizationAssumed)
             writer.member("generation", installation.generation)
             writer.member("createdAt", installation.createdAt.description)
             writer.member("registeredAt", installation.registeredAt.description)
@@ -84,8 +85,8 @@ extension JSONWriter {
             writer.member("language", device.language)
             writer.member("languages", device.languages)
             writer.member("region", device.region)
-            writer.member("timeZoneId", device.timeZoneID)
-            writer.member("timeZoneOffset", device.timeZoneOffset)
+            writer.member("timeZoneId", device.zoneName)
+            writer.member("timeZoneOffset", device.zoneOffset)
             writer.member("carrier", device.carrier)
             writer.member("appStore", device.appStore)
             writer.location(device.location)

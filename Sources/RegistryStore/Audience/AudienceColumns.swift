@@ -10,7 +10,7 @@ extension AudienceField {
         case .locale: "locale"
         case .language: "language"
         case .region: "region"
-        case .timeZone: "time_zone_id"
+        case .timeZone: "nullif(time_zone_id, '')"
         case .systemName: "system_name"
         case .osVersion: "system_version"
         case .appVersion: "app_version"
@@ -60,8 +60,10 @@ extension RollUpDimensions {
 
 /// The offsets of all zones at a moment, as the table expression `zone (zone_name, utc_offset)`.
 enum ZoneOffsets {
-    /// Zones that PostgreSQL does not know have the offset that the device sent.
-    static let utcOffset: PostgresSQL = "coalesce(utc_offset, time_zone_offset)"
+    /// Zones that PostgreSQL does not know have the offset that the device sent. NULL if an import knew neither.
+    static let utcOffset: PostgresSQL = """
+        coalesce(utc_offset, CASE WHEN time_zone_id <> '' THEN time_zone_offset END)
+        """
 
     /// Once for each zone and not for each row, hence materialized.
     static func definition(at asOf: Timestamp) -> PostgresSQL {

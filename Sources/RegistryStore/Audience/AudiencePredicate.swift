@@ -113,8 +113,8 @@ extension AudiencePredicate {
             "(((\(sql: ZoneOffsets.utcOffset) + \(utcSeconds)) % 86400 + 86400) % 86400)"
         let (start, end) = (Int64(range.start.seconds), Int64(range.end.seconds))
         return range.start < range.end
-            ? "(\(sql: seconds) >= \(start) AND \(sql: seconds) < \(end))"
-            : "(\(sql: seconds) >= \(start) OR \(sql: seconds) < \(end))"
+            ? "(\(sql: seconds) >= \(start) AND \(sql: seconds) < \(end)) IS TRUE"
+            : "(\(sql: seconds) >= \(start) OR \(sql: seconds) < \(end)) IS TRUE"
     }
 
     /// The haversine formula; most places are ruled out by their latitude.

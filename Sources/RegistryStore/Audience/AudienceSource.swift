@@ -46,18 +46,21 @@ struct AudienceSource {
             count: "count(*)")
     }
 
-    /// As `InstallationRecord.isReachable` has it.
     private static func included(_ include: AudienceInclude, at asOf: Timestamp) -> PostgresSQL {
         switch include {
         case .all: ""
         case .active: " AND state = 'active'"
-        case .reachable:
-            """
-             AND state = 'active' AND (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres)) AND \
-            (settings & 15 IN (\(sql: codes(of: [.authorized, .provisional, .ephemeral]))) \
-            OR settings & 15 = \(sql: codes(of: [.unknown])) AND provider NOT IN ('apns', 'apnsSandbox'))
-            """
+        case .reachable: " AND state = 'active' AND \(sql: isReachable(at: asOf))"
         }
+    }
+
+    /// Whether an active installation is reachable, as `InstallationRecord.isReachable` has it.
+    static func isReachable(at asOf: Timestamp) -> PostgresSQL {
+        """
+        (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres)) AND \
+        (settings & 15 IN (\(sql: codes(of: [.authorized, .provisional, .ephemeral]))) OR settings >> 48 & 15 = 1 \
+        OR settings & 15 = \(sql: codes(of: [.unknown])) AND provider NOT IN ('apns', 'apnsSandbox'))
+        """
     }
 }
 

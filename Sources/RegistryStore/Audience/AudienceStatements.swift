@@ -52,27 +52,34 @@ struct AudienceStatements {
         """
     }
 
-    /// At most 1,000 zones are named for each instant: clients may send any text as a zone.
+    /// At most 1,000 zones are named for each instant: clients may send any text as a zone. An import may know the
+    /// offset alone, then the zone has no name; or neither, then there is no instant.
     func waves(_ time: LocalTime, on day: CalendarDay) -> PostgresSQL {
         let used = audience.filter.fields.union([.utcOffset, .timeZone])
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
         let zones: PostgresSQL = """
             zones AS (
-                SELECT time_zone_id, CASE WHEN zone_name IS NULL THEN time_zone_offset END AS sent_offset,
+                SELECT nullif(time_zone_id, '') AS zone_id,
+                    CASE WHEN zone_name IS NULL THEN time_zone_offset END AS sent_offset,
                     \(sql: source.count) AS number \(sql: matching(used))
                 GROUP BY 1, 2)
             """
         return """
             \(sql: with(used, and: [zones]))
-            SELECT instant, sum(number)::bigint, (array_agg(DISTINCT time_zone_id))[1:1000]
+            SELECT instant, sum(number)::bigint,
+                coalesce((array_agg(DISTINCT zone_id) FILTER (WHERE zone_id <> \(sql: Self.unknownZone)))[1:1000], '{}'),
+                coalesce(bool_or(zone_id = \(sql: Self.unknownZone)), false)
             FROM (
-                SELECT time_zone_id, number, CASE
-                    WHEN sent_offset IS NULL THEN first_instant(\(sql: shown), time_zone_id)
+                SELECT zone_id, number, CASE
+                    WHEN zone_id IS NULL THEN NULL
+                    WHEN sent_offset IS NULL THEN first_instant(\(sql: shown), zone_id)
                     ELSE (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC' END AS instant
                 FROM zones WHERE number > 0) AS w
             GROUP BY instant ORDER BY instant
             """
     }
+
+    private static let unknownZone = PostgresSQL(literal: Device.unknownTimeZone)
 
     func export(_ columns: [ExportColumn], after: InstallID?) -> PostgresSQL {
         let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })

@@ -63,11 +63,17 @@ public struct PostgresAudienceStore: AudienceStore {
         try await answer(audience, by: [.timeZone, .utcOffset], explains: explains) {
             $0.waves(time, on: day)
         } decode: { rows, asOf, plan, _ in
-            let waves = try rows.map { row in
-                AudienceWaves.Wave(
-                    at: Timestamp(try row.decode(0)), count: try row.decode(1), timeZones: try row.decode(2))
+            var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
+            for row in rows {
+                let count: Int64 = try row.decode(1)
+                guard let at = try row.decode(0, as: PostgresTimestamp?.self) else {
+                    withoutTimeZone += count
+                    continue
+                }
+                let zones: [String?] = try row.decode(2, as: [String].self) + (try row.decode(3) ? [nil] : [])
+                waves.append(AudienceWaves.Wave(at: Timestamp(at), count: count, timeZones: zones))
             }
-            return AudienceWaves(asOf: asOf, waves: waves, plan: plan)
+            return AudienceWaves(asOf: asOf, waves: waves, withoutTimeZone: withoutTimeZone, plan: plan)
         }
     }
 

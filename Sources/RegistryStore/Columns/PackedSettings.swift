@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// The twelve settings as one number, a hexadecimal digit each. A digit is the case's index in its Swift type; the view
+/// The twelve settings and the assumption of an import as one number, a hexadecimal digit each. A digit is the case's index in its Swift type; the view
 /// `installation_settings` spells the same digits out.
 enum PackedSettings {
     /// Where a field's digit stands, from the lowest.
@@ -41,6 +41,7 @@ enum PackedSettings {
         packed.append(settings.alertStyle)
         packed.append(settings.showPreviewsSetting)
         packed.append(code: settings.providesAppNotificationSettings.map { $0 ? 2 : 1 } ?? 0)
+        packed.append(code: settings.authorizationAssumed ? 1 : 0)
         return packed.value
     }
 
@@ -60,6 +61,7 @@ enum PackedSettings {
         settings.alertStyle = digits.next()
         settings.showPreviewsSetting = digits.next()
         settings.providesAppNotificationSettings = [1: false, 2: true][digits.nextCode()]
+        settings.authorizationAssumed = digits.nextCode() == 1
         return settings
     }
 

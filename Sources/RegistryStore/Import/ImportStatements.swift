@@ -38,12 +38,12 @@ enum ImportStatements {
             "shareSessions", serving: "import (R7): locks sessions in share mode.", shareSessions(NamedStatement.app)),
         NamedStatement(
             "merge", serving: "import (R1, R7, R12, R13): creates the installations that the registry does not have.",
-            PostgresStatement(merge(NamedStatement.app, at: NamedStatement.time))),
+            PostgresStatement(merge(NamedStatement.app, at: NamedStatement.time, checksUsers: true))),
         NamedStatement(
             "present", serving: "import: counts lines whose installation exists.", present(NamedStatement.app)),
         NamedStatement(
             "preview", serving: "import, dry run (R1, R7): counts lines that exist, and lines that are refused.",
-            preview(NamedStatement.app, at: NamedStatement.time)),
+            preview(NamedStatement.app, CleanUpBounds(.standard, asOf: Timestamp(NamedStatement.time)))),
     ]
 
     static let binding = BatchColumns<ImportedRow>([
@@ -77,13 +77,18 @@ enum ImportStatements {
 
     // MARK: Locks, users first
 
-    /// A transaction that binds an installation to a user locks the user's row, as a registration does.
+    /// A transaction that binds an installation to a user locks the user's row, as a registration does. Returns the
+    /// number of users, and of those that this transaction has added: their rows are locked, and refuse nothing.
     static func addUsers(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
-        INSERT INTO user_guard (app_id, user_sha256, added_at)
-        SELECT DISTINCT \(app.rawValue), user_digest(user_id), \(now)::timestamptz FROM imported
-        WHERE user_id IS NOT NULL ORDER BY 2
-        ON CONFLICT DO NOTHING
+        WITH named AS MATERIALIZED (
+            SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported WHERE user_id IS NOT NULL ORDER BY 1
+        ), added AS (
+            INSERT INTO user_guard (app_id, user_sha256, added_at)
+            SELECT \(app.rawValue), user_sha256, \(now)::timestamptz FROM named
+            ON CONFLICT DO NOTHING
+            RETURNING true)
+        SELECT (SELECT count(*) FROM named), (SELECT count(*) FROM added)
         """
     }
 
@@ -140,14 +145,16 @@ enum ImportStatements {
     ///
     /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
     /// with each other one. As it stands, `held` is hashed.
-    static func merge(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresSQL {
+    ///
+    /// - Parameter checksUsers: false if this transaction has added all users of the lines, so that none was logged out.
+    static func merge(_ app: AppNumber, at now: PostgresTimestamp, checksUsers: Bool) -> PostgresSQL {
         """
         WITH wanted AS MATERIALIZED (
             SELECT *, least(last_seen_at, \(now)::timestamptz) AS seen_at
             FROM (
                 SELECT DISTINCT ON (provider, token_sha256) *
                 FROM (SELECT DISTINCT ON (install_id) * FROM imported ORDER BY install_id) AS line
-                WHERE NOT \(sql: isRefused(app, now)) AND NOT \(sql: isPresent(app))
+                WHERE NOT \(sql: isRefused(app, now, checksUsers: checksUsers)) AND NOT \(sql: isPresent(app))
                 ORDER BY provider, token_sha256) AS line
         ), held AS (
             INSERT INTO token_holder AS h (app_id, provider, token_sha256, install_id)
@@ -192,18 +199,24 @@ enum ImportStatements {
 
     /// R7: whether the line's user was logged out everywhere, or erased, after the line was true; or its session was
     /// ended. A line without a time counts as older than every logout.
-    private static func isRefused(_ app: AppNumber, _ now: PostgresTimestamp) -> PostgresSQL {
-        """
-        (coalesce((
-            SELECT refused_before FROM user_guard
-            WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(line.user_id))
-            > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
-                ELSE least(line.last_seen_at, \(now)::timestamptz) END,
-            false)
-        OR EXISTS (
-            SELECT FROM session s
-            WHERE s.app_id = \(app.rawValue) AND s.session_id = line.session_id AND s.ended_at IS NOT NULL))
-        """
+    private static func isRefused(
+        _ app: AppNumber, _ now: PostgresTimestamp, checksUsers: Bool = true
+    ) -> PostgresSQL {
+        let endedSession: PostgresSQL = """
+            EXISTS (
+                SELECT FROM session s
+                WHERE s.app_id = \(app.rawValue) AND s.session_id = line.session_id AND s.ended_at IS NOT NULL)
+            """
+        guard checksUsers else { return endedSession }
+        return """
+            (coalesce((
+                SELECT refused_before FROM user_guard
+                WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(line.user_id))
+                > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
+                    ELSE least(line.last_seen_at, \(now)::timestamptz) END,
+                false)
+            OR \(sql: endedSession))
+            """
     }
 
     /// Looks up each line, for the same reason as `shareUsers`.
@@ -220,20 +233,39 @@ enum ImportStatements {
         """
     }
 
-    /// Returns the number of lines whose installation exists, and of other lines that are refused. It changes nothing.
-    static func preview(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
-        """
-        WITH line AS MATERIALIZED (
-            SELECT install_id, provider, token_sha256, user_id, session_id, last_seen_at FROM imported)
-        SELECT count(*) FILTER (WHERE is_present), count(*) FILTER (WHERE is_forbidden AND NOT is_present)
-        FROM (
-            SELECT \(sql: isPresent(app)) AS is_present,
-                (SELECT h.install_id FROM token_holder h
-                    WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
-                        AND h.token_sha256 = line.token_sha256) IS NOT NULL
-                    OR \(sql: isRefused(app, now)) AS is_forbidden
-            FROM line) AS line
-        """
+    /// Returns for each provider the numbers of lines whose installation exists, of other lines that are refused, and of
+    /// those that remain: how many, how many are reachable (as `AudienceSource` has it), how many the next clean-up
+    /// would retire, how many have neither zone nor offset, and how many no user. It changes nothing.
+    static func preview(_ app: AppNumber, _ bounds: CleanUpBounds) -> PostgresStatement {
+        let now = bounds.asOf.postgres
+        let unseenSince = Provider.allCases.map { provider in
+            "WHEN \(sql: PostgresSQL(literal: provider.rawValue)) THEN \(bounds.unseenSince(provider).postgres)"
+                as PostgresSQL
+        }.joined(separator: " ")
+        return """
+            WITH line AS MATERIALIZED (
+                SELECT install_id, provider, token_sha256, user_id, session_id, session_expires_at, last_seen_at,
+                    settings, time_zone_id
+                FROM imported)
+            SELECT provider::text, count(*) FILTER (WHERE is_present),
+                count(*) FILTER (WHERE is_forbidden AND NOT is_present), count(*) FILTER (WHERE is_new),
+                count(*) FILTER (WHERE is_new AND is_allowed),
+                count(*) FILTER (WHERE is_new AND seen_at <= CASE provider::text \(sql: unseenSince) END),
+                count(*) FILTER (WHERE is_new AND time_zone_id = ''),
+                count(*) FILTER (WHERE is_new AND user_id IS NULL)
+            FROM (
+                SELECT *, NOT is_present AND NOT is_forbidden AS is_new
+                FROM (
+                    SELECT provider, user_id, time_zone_id, coalesce(last_seen_at, \(now)::timestamptz) AS seen_at,
+                        \(sql: AudienceSource.isReachable(at: bounds.asOf)) AS is_allowed,
+                        \(sql: isPresent(app)) AS is_present,
+                        (SELECT h.install_id FROM token_holder h
+                            WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
+                                AND h.token_sha256 = line.token_sha256) IS NOT NULL
+                            OR \(sql: isRefused(app, now)) AS is_forbidden
+                    FROM line) AS line) AS line
+            GROUP BY provider
+            """
     }
 
     /// Of the events.

@@ -12,6 +12,8 @@ public struct InstallationImporter: Sendable {
         public var unchanged = 0
         /// Another installation holds the token, or the user was logged out or erased since.
         public var skipped = 0
+        /// What the imported installations would be; only of a dry run.
+        public var forecast = ImportForecast()
 
         public init() {}
 
@@ -19,6 +21,7 @@ public struct InstallationImporter: Sendable {
             left.imported += right.imported
             left.unchanged += right.unchanged
             left.skipped += right.skipped
+            left.forecast += right.forecast
         }
     }
 
@@ -32,11 +35,15 @@ public struct InstallationImporter: Sendable {
     private static let attemptsMax = 20
 
     private let app: AppNumber
+    private let policy: AppPolicy
     private let isDryRun: Bool
 
-    /// - Parameter isDryRun: whether lines are only counted: as if each were the only one.
-    public init(into app: AppNumber, isDryRun: Bool = false) {
+    /// - Parameters:
+    ///   - policy: of the app, for the forecast.
+    ///   - isDryRun: whether lines are only counted: as if each were the only one.
+    public init(into app: AppNumber, policy: AppPolicy = .standard, isDryRun: Bool = false) {
         self.app = app
+        self.policy = policy
         self.isDryRun = isDryRun
     }
 
@@ -57,10 +64,10 @@ public struct InstallationImporter: Sendable {
         _ database: PostgresConfiguration, from next: @escaping @Sendable () throws -> [ImportedInstallation]?,
         progress: @escaping @Sendable (Counts) -> Void = { _ in }
     ) async throws -> Counts {
-        let total = Total()
+        let (total, cells) = (Total(), ImportCells(app: app))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.sessionCount {
-                group.addTask { try await loadAlone(database, from: next) { progress(total.add($0)) } }
+                group.addTask { try await loadAlone(database, cells, from: next) { progress(total.add($0)) } }
             }
             try await group.waitForAll()
         }
@@ -82,36 +89,48 @@ public struct InstallationImporter: Sendable {
 
     /// - Parameter loaded: called after each transaction with its counts.
     private func loadAlone(
-        _ database: PostgresConfiguration, from next: @escaping @Sendable () throws -> [ImportedInstallation]?,
+        _ database: PostgresConfiguration, _ cells: ImportCells,
+        from next: @escaping @Sendable () throws -> [ImportedInstallation]?,
         loaded: @escaping @Sendable (Counts) -> Void
     ) async throws {
         try await PostgresSession.withSession(database) { session in
             _ = try session.execute(ImportStatements.createTable)
-            var cells = ImportCells(app: app)
-            while let installations = try nextSet(next) {
+            while let set = try nextSet(next) {
                 try session.checkCancellation()
-                let numbers = isDryRun ? installations.map { _ in 0 } : try cells.numbers(of: installations, session)
-                try copy(installations, numbers, session)
-                loaded(
-                    isDryRun
-                        ? try preview(installations.count, session)
-                        : try merge(installations, session))
+                try copy(set, isDryRun ? nil : try cells.numbers(of: set.installations, session), session)
+                loaded(isDryRun ? try preview(session) : try merge(set, session))
                 _ = try session.execute(ImportStatements.empty)
             }
         }
     }
 
-    /// Nil at the end.
-    private func nextSet(_ next: () throws -> [ImportedInstallation]?) throws -> [ImportedInstallation]? {
-        var set: [ImportedInstallation] = []
-        while set.count < Self.installationsPerTransaction, let installations = try next() { set += installations }
-        return set.isEmpty ? nil : set
+    /// The installations of one transaction, in the parts in which they came: joining them would copy them all.
+    private struct Batch {
+        var parts: [[ImportedInstallation]] = []
+        var count = 0
+
+        var installations: some Sequence<ImportedInstallation> { parts.lazy.joined() }
+
+        func contains(_ condition: (ImportedInstallation) -> Bool) -> Bool {
+            parts.contains { $0.contains(where: condition) }
+        }
     }
 
-    private func copy(_ installations: [ImportedInstallation], _ cells: [Int64], _ session: PostgresSession) throws {
+    /// Nil at the end.
+    private func nextSet(_ next: () throws -> [ImportedInstallation]?) throws -> Batch? {
+        var set = Batch()
+        while set.count < Self.installationsPerTransaction, let part = try next() {
+            set.parts.append(part)
+            set.count += part.count
+        }
+        return set.count == 0 ? nil : set
+    }
+
+    /// - Parameter cells: nil in a dry run, which counts nothing.
+    private func copy(_ set: Batch, _ cells: [Int64]?, _ session: PostgresSession) throws {
         _ = try session.copyIn(ImportStatements.copy) { writer in
-            for (installation, cell) in zip(installations, cells) {
-                let row = ImportedRow(installation, cell: cell)
+            for (index, installation) in set.installations.enumerated() {
+                let row = ImportedRow(installation, cell: cells?[index] ?? 0)
                 try writer.write { binds in
                     ImportStatements.binding.bind(row, to: &binds)
                     SnapshotColumns.batch.bind(installation.snapshot, to: &binds)
@@ -120,64 +139,47 @@ public struct InstallationImporter: Sendable {
         }
     }
 
-    private func preview(_ count: Int, _ session: PostgresSession) throws -> Counts {
+    private func preview(_ session: PostgresSession) throws -> Counts {
         let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
-        let row = try session.execute(ImportStatements.preview(app, at: now))[0]
+        let bounds = CleanUpBounds(policy, asOf: Timestamp(now))
         var counts = Counts()
-        counts.unchanged = Int(try row.decode(0, as: Int64.self))
-        counts.skipped = Int(try row.decode(1, as: Int64.self))
-        counts.imported = count - counts.unchanged - counts.skipped
+        for row in try session.execute(ImportStatements.preview(app, bounds)) {
+            counts.unchanged += try row.decode(1, as: Int.self)
+            counts.skipped += try row.decode(2, as: Int.self)
+            counts.imported += try row.decode(3, as: Int.self)
+            counts.forecast += try ImportForecast(row)
+        }
         return counts
     }
 
     /// A registration of the same installation may come in between, and the night job may forget a user.
-    private func merge(_ installations: [ImportedInstallation], _ session: PostgresSession) throws -> Counts {
+    private func merge(_ set: Batch, _ session: PostgresSession) throws -> Counts {
         try session.withTransaction(attemptsMax: Self.attemptsMax) {
             let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
-            if installations.contains(where: { $0.userID != nil }) {
-                _ = try session.execute(ImportStatements.addUsers(app, at: now))
-                let users = try session.execute(ImportStatements.shareUsers(app))[0]
-                guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw LostRace() }
-            }
-            if installations.contains(where: { $0.session != nil }) {
+            let addedAll = try lockUsers(of: set, at: now, session)
+            if set.contains({ $0.session != nil }) {
                 _ = try session.execute(ImportStatements.addSessions(app))
                 let sessions = try session.execute(ImportStatements.shareSessions(app))[0]
                 guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
             }
             var counts = Counts()
-            counts.imported = try session.execute(PostgresStatement(ImportStatements.merge(app, at: now)))[0].decode(0)
-            guard counts.imported < installations.count else { return counts }
+            let merge = PostgresStatement(ImportStatements.merge(app, at: now, checksUsers: !addedAll))
+            counts.imported = try session.execute(merge)[0].decode(0)
+            guard counts.imported < set.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
             counts.unchanged = Int(present) - counts.imported
-            counts.skipped = installations.count - Int(present)
+            counts.skipped = set.count - Int(present)
             return counts
         }
     }
-}
 
-/// The roll-up's cells of an import, in a cache of its own. A cell that is missing is created ahead of the transaction.
-private struct ImportCells {
-    let app: AppNumber
-    private var known: [RollUpCells.Key: Int64] = [:]
-
-    init(app: AppNumber) {
-        self.app = app
-    }
-
-    mutating func numbers(of installations: [ImportedInstallation], _ session: PostgresSession) throws -> [Int64] {
-        let keys = installations.map { RollUpCells.Key(app, $0.token.provider, $0.snapshot) }
-        let missing = Array(Set(keys.filter { known[$0] == nil }))
-        if !missing.isEmpty {
-            if known.count + missing.count > RollUpCells.cachedMax { known.removeAll(keepingCapacity: true) }
-            try create(known.isEmpty ? Array(Set(keys)) : missing, session)
-        }
-        return try keys.map { key in
-            guard let number = known[key] else { throw StoreError.failed("a cell was not created") }
-            return number
-        }
-    }
-
-    private mutating func create(_ keys: [RollUpCells.Key], _ session: PostgresSession) throws {
-        for (key, number) in zip(keys, try RollUpCellCreation.run(keys, in: session)) { known[key] = number }
+    /// - Returns: whether this transaction has added all users. Else the rows of all of them are locked in share mode.
+    private func lockUsers(of set: Batch, at now: PostgresTimestamp, _ session: PostgresSession) throws -> Bool {
+        guard set.contains({ $0.userID != nil }) else { return true }
+        let added = try session.execute(ImportStatements.addUsers(app, at: now))[0]
+        if try added.decode(0, as: Int64.self) == added.decode(1) { return true }
+        let users = try session.execute(ImportStatements.shareUsers(app))[0]
+        guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw LostRace() }
+        return false
     }
 }

@@ -27,7 +27,7 @@ struct AddressedInstallation: Sendable {
         let reachability = Reachability(
             state: try reader.nextLabel(),
             sessionExpiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init),
-            authorization: PackedSettings.decode(try reader.next()).authorizationStatus, provider: provider)
+            settings: PackedSettings.decode(try reader.next()), provider: provider)
         isReachable = reachability.obstacles(at: try reader.nextTimestamp()).isEmpty
         userID = try reader.next(String?.self).map { try UserID($0) }
         cell = try reader.next()

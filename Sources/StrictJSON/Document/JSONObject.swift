@@ -77,6 +77,23 @@ public struct JSONObject {
         return members
     }
 
+    /// Calls `body` with each member in the order of the text. It creates no strings.
+    public func forEachMember(_ body: (JSONMember) -> Void) {
+        forEachName { body(JSONMember(document: document, index: $0)) }
+    }
+
+    /// The value of the member whose name has these bytes, `null` too; nil if it is absent.
+    public func value(named name: [UInt8]) -> JSONValue? {
+        let end = Int(document.nodes[index].next)
+        var at = index + 1
+        while at < end {
+            let member = JSONMember(document: document, index: at)
+            if member.isNamed(name) { return member.value }
+            at = Int(document.nodes[at + 1].next)
+        }
+        return nil
+    }
+
     /// The object as a value, for example to report a fault of the whole object.
     public var value: JSONValue {
         JSONValue(document: document, index: index)
@@ -111,5 +128,22 @@ public struct JSONObject {
             at = next
         }
         return nil
+    }
+}
+
+/// A member of an object.
+public struct JSONMember {
+    let document: JSONDocument
+    /// Of the name.
+    let index: Int
+
+    public var name: String { document.string(at: index) }
+    public var value: JSONValue { JSONValue(document: document, index: index + 1) }
+
+    /// Whether the name has these bytes. A name with an escape has none.
+    public func isNamed(_ name: [UInt8]) -> Bool {
+        let node = document.nodes[index]
+        guard !node.isEscaped, Int(node.end &- node.start) == name.count else { return false }
+        return document.bytes[Int(node.start)..<Int(node.end)].elementsEqual(name)
     }
 }

@@ -8,10 +8,19 @@ import RegistryStore
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import installations from a file: an export of a registry, or of another system.",
+        abstract: "Import installations from files: exports of a registry, or of another system.",
         discussion: """
-            The file is NDJSON (one object per line) or CSV (RFC 4180, with a header), in UTF-8. The fields have the \
-            names of an export:
+            Files are NDJSON (one object per line), CSV (RFC 4180, with a header) or one JSON array, in UTF-8, also \
+            compressed by gzip or zip. - is standard input.
+
+            Exports of other systems are recognised by their columns; --from names the system: onesignal, pinpoint, \
+            sns, parse, airship, azure (XML lines), braze. They are read twice: of several rows of one token, and of \
+            one installId, only the newest is imported. What cannot come (e-mail, SMS, tokens of other services, \
+            users who opted out) is counted by kind. Rows without a date were seen at --last-seen, or else at the \
+            newest date of the files. Most systems do not know whether iOS users allow notifications: such \
+            installations are reachable only with --assume authorized, or once their app registers.
+
+            In files of our own the fields have the names of an export:
 
               installId token            required; for webPush also keys {p256dh, auth} (in CSV two columns)
               provider                   apns by default
@@ -22,15 +31,17 @@ struct ImportCommand: AsyncParsableCommand {
 
             --map theirs=ours renames a column. Unknown columns are reported once and ignored. If a line lacks a value \
             that a registration requires, it gets a neutral one: deviceModel and osVersion "unknown", systemName by \
-            the provider, locale from language and region or "und", timeZone UTC, settings unknown, times now. With \
-            authorizationStatus unknown, installations of apns are not reachable until their app registers.
+            the provider, locale from language and region or "und", settings unknown, times now. Without timeZone and \
+            utcOffset an installation is in no wave. With authorizationStatus unknown, installations of apns are not \
+            reachable until their app registers, or with --assume authorized.
 
             The import changes no existing data. Existing installations do not change (unchanged). A line is skipped \
             if another installation holds its token, or if its user was logged out everywhere or erased after the \
             line's times. So you may import the same file again, for example after an interruption. Imported \
             installations are active; the first registration of the app replaces their data.
 
-            Invalid lines are reported in a file (line, field and reason, never a token); the others are imported.
+            Invalid lines are reported in a file (file, line, field and reason, never a token); the others are \
+            imported.
 
             For an export that an import can read completely, use "include": "active" and these fields, in CSV p256dh \
             and auth instead of keys, without "spreadsheetSafe":
@@ -42,19 +53,22 @@ struct ImportCommand: AsyncParsableCommand {
             "lockScreenSetting","carPlaySetting","criticalAlertSetting","announcementSetting","alertStyle",
             "showPreviewsSetting","providesAppNotificationSettings"]
 
-            Exit codes: 0 all lines were valid; 2 some were rejected; 1 the import failed, run it again; 64 invalid \
-            arguments.
+            Exit codes: 0 all lines were valid; 2 some were rejected; 1 the import failed or a file was cut off, run \
+            it again; 64 invalid arguments, or an option is missing.
             """)
 
     @OptionGroup var common: CommonOptions
 
-    @Argument(help: "The file; - is standard input.")
-    var file: String
+    @Argument(help: "The files; - is standard input.")
+    var files: [String]
 
     @Option(help: ArgumentHelp("The app of the installations; it must exist.", valueName: "app"))
     var app: String
 
-    @Option(help: ArgumentHelp("ndjson or csv (default: by the file name).", valueName: "format"))
+    @OptionGroup(title: "Exports of other systems")
+    var foreign: ForeignImportOptions
+
+    @Option(help: ArgumentHelp("ndjson or csv (default: by the file's name or content).", valueName: "format"))
     var format: String?
 
     @Option(help: ArgumentHelp("The field for a column of another name; repeatable.", valueName: "theirs=ours"))
@@ -62,13 +76,13 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The report of rejected lines (default: the file name with .rejected.ndjson).", valueName: "file"))
+            "The report of rejected lines (default: the first file's name with .rejected.ndjson).", valueName: "file"))
     var rejects: String?
 
     @Flag(
         help: """
-            Only count the outcomes, each line as if it were the only one. Rejected lines are reported; if there are \
-            none, the report of an earlier import stays.
+            Only count the outcomes, each line as if it were the only one, and forecast how many installations would \
+            be reachable. Rejected lines are reported; if there are none, the report of an earlier import stays.
             """)
     var dryRun = false
 
@@ -77,37 +91,90 @@ struct ImportCommand: AsyncParsableCommand {
 
     func validate() throws {
         _ = try app.asAppID()
-        _ = try fileFormat()
         _ = try names()
+        if let format, InputShape(name: format) == nil {
+            throw ValidationError("--format must be ndjson or csv.")
+        }
+        guard map.isEmpty || foreign.from == nil else { throw ValidationError("--map and --from exclude each other.") }
     }
 
     func run() async throws {
-        let input = try openFile()
+        let start = ContinuousClock.now
+        let (opened, source) = try prepare()
         let settings = try await common.settings()
         let logger = ProcessLogging.start(settings)
-        let summary = try await Database.withAttached(settings, isQuiet: json, logger: logger) {
-            try await load(input, $0)
+        let (summary, endsEarly, rejects) = try await Database.withAttached(settings, isQuiet: json, logger: logger) {
+            try await load(opened, source, since: start, $0)
         }
-        if json { try printJSON(summary) } else { print(summary.text) }
+        if json { try printJSON(summary) } else { print(summary.text(rejects: rejects)) }
+        guard endsEarly.isEmpty else {
+            throw ImportFailure("\(endsEarly.joined(separator: ", ")) ends too early. What was whole is imported.")
+        }
         if summary.rejected > 0 { throw ExitCode(2) }
     }
 
-    private func load(_ file: FileHandle, _ database: Database) async throws -> ImportSummary {
+    /// Opens the files and finds out what they are, before the database is touched.
+    private func prepare() throws -> (ImportFiles, ImportSource) {
+        var opened: ImportFiles
+        do { opened = try ImportFiles(files) } catch let file as ImportFiles.UnreadableFile {
+            throw ValidationError("\(file.name) cannot be read.")
+        }
+        try checkFormat(opened)
+        let names = try names()
+        guard map.isEmpty else { return (opened, .own(names)) }
+        try opened.keepStandardInput()
+        let links = try TimeZoneLinks()
+        guard let format = try foreign.from.map(\.format) ?? ImportDetection.find(in: opened, names) else {
+            try foreign.refuseForOwnFormat()
+            return (opened, .own(names))
+        }
+        if foreign.from == nil { note("The files are an export of \(format.system) (--from \(format.name)).") }
+        let reader = ForeignReader(format: format, options: try foreign.options, zones: ForeignTimeZones(links: links))
+        return (opened, .foreign(reader))
+    }
+
+    /// A file whose name does not show a format must have a content that does.
+    private func checkFormat(_ opened: ImportFiles) throws {
+        guard format == nil, foreign.from == nil else { return }
+        for file in files where file != "-" && opened.isEmpty(file) {
+            guard InputShape(name: URL(filePath: file).pathExtension.lowercased()) == nil else { continue }
+            throw ValidationError("\(file) is empty. Use --format ndjson or --format csv if that is right.")
+        }
+    }
+
+    private func load(
+        _ opened: ImportFiles, _ source: ImportSource, since start: ContinuousClock.Instant, _ database: Database
+    ) async throws -> (ImportSummary, endsEarly: [String], rejects: String) {
         let app = try await findApp(database)
-        let rejects = try RejectedLines(path: rejectsPath, readingFrom: file, keepsOlder: dryRun)
+        let rejects = try RejectedLines(path: rejectsPath, readingFrom: opened, keepsOlder: dryRun)
+        let progress = ImportProgress()
+        let plan = try plan(source, opened, progress)
         let input = ImportInput()
-        try input.start(file, fileFormat(), names(), rejects)
+        input.start(opened, plan, rejects)
         // Stops the reader thread also after an error.
         defer { input.chunks.finish() }
-        let progress = ImportProgress()
-        let importer = InstallationImporter(into: app.number, isDryRun: dryRun)
+        let importer = InstallationImporter(into: app.number, policy: app.policy, isDryRun: dryRun)
         let counts = try await importer.load(
-            database.importConfiguration, from: { try input.chunks.next() }, progress: { progress.show($0) })
+            database.importConfiguration, from: { try input.chunks.next() },
+            progress: { progress.show($0, share: opened.progress.share) })
         progress.clear()
-        for name in input.counts.unknownNames {
-            FileHandle.standardError.write(Data("ignored: \(name)\n".utf8))
+        let read = input.counts
+        for name in read.unknownNames { note("ignored: \(name)") }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let summary = ImportSummary(source, files: files, read, counts, isDryRun: dryRun, seconds: seconds)
+        return (summary, read.endsEarly, rejects.path)
+    }
+
+    private func plan(_ source: ImportSource, _ opened: ImportFiles, _ progress: ImportProgress) throws -> ImportPlan {
+        let options = try foreign.options
+        let reader = ImportReader(
+            links: try TimeZoneLinks(), lastSeenDefault: options.lastSeen,
+            assumesAuthorization: foreign.assume == .authorized)
+        var plan = ImportPlan(source, reader)
+        do { try plan.scan(opened) { progress.showScan($0) } } catch let missing as ImportPlan.MissingOption {
+            throw refusal(missing.description)
         }
-        return ImportSummary(input.counts, counts, isDryRun: dryRun, rejectsPath: rejects.path)
+        return plan
     }
 
     private func findApp(_ database: Database) async throws -> App {
@@ -120,20 +187,15 @@ struct ImportCommand: AsyncParsableCommand {
         }
         return found
     }
+
+    private func note(_ text: String) {
+        FileHandle.standardError.write(Data("\(text)\n".utf8))
+    }
 }
 
 // MARK: - Arguments
 
 extension ImportCommand {
-    private func fileFormat() throws -> ImportFormat {
-        let name = format ?? URL(filePath: file).pathExtension.lowercased()
-        switch name {
-        case "ndjson", "jsonl": return .ndjson
-        case "csv": return .csv
-        default: throw ValidationError("The file name does not show the format: use --format ndjson or --format csv.")
-        }
-    }
-
     private func names() throws -> ImportNames {
         var fields: [String: ImportField] = [:]
         for pair in map {
@@ -148,16 +210,7 @@ extension ImportCommand {
     }
 
     private var rejectsPath: String {
-        rejects ?? (file == "-" ? "import" : file) + ".rejected.ndjson"
-    }
-
-    private func openFile() throws -> FileHandle {
-        if file == "-" { return .standardInput }
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory), !isDirectory.boolValue,
-            let handle = FileHandle(forReadingAtPath: file)
-        else { throw ValidationError("\(file) cannot be read.") }
-        return handle
+        rejects ?? (files[0] == "-" ? "import" : files[0]) + ".rejected.ndjson"
     }
 }
 

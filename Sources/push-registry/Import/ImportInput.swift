@@ -2,19 +2,22 @@ import Foundation
 import PushRegistry
 import Synchronization
 
-enum ImportFormat: String, CaseIterable, Sendable {
-    case ndjson, csv
-}
-
-/// Reads the installations of a file on its own thread, and reports rejected lines.
+/// Reads the installations of files on its own thread, and reports rejected rows.
 final class ImportInput: Sendable {
     struct Counts: Sendable {
         var read = 0
         var rejected = 0
+        /// Rows that are not the newest ones of their token or `installId`.
+        var duplicates = 0
+        /// Installations whose authorization is assumed.
+        var assumed = 0
+        var skipped: [SkippedKind: Int] = [:]
         var unknownNames: [String] = []
+        /// Files that were cut off.
+        var endsEarly: [String] = []
     }
 
-    /// Lines of a chunk.
+    /// Rows of a chunk.
     private static let chunkCount = 500
     /// One transaction writes this many chunks. Meanwhile the thread reads those of the next transaction.
     private static let chunksMax = 40
@@ -26,15 +29,16 @@ final class ImportInput: Sendable {
     var counts: Counts { state.withLock { $0 } }
 
     /// Starts the thread.
-    func start(_ file: FileHandle, _ format: ImportFormat, _ names: ImportNames, _ rejects: RejectedLines) throws {
-        let reader = ImportReader(links: try TimeZoneLinks())
+    func start(_ files: ImportFiles, _ plan: ImportPlan, _ rejects: RejectedLines) {
         let thread = Thread { [self] in
             chunks.finish(
                 Result {
-                    switch format {
-                    case .ndjson: try readLines(file, names, reader, rejects)
-                    case .csv: try readTable(file, names, reader, rejects)
+                    var reading = Reading(plan, rejects)
+                    try files.forEachPart { part in
+                        try read(part, &reading)
+                        return !reading.isFinished
                     }
+                    flush(&reading)
                     try rejects.close()
                 })
         }
@@ -42,76 +46,173 @@ final class ImportInput: Sendable {
         thread.start()
     }
 
-    private func readLines(
-        _ file: FileHandle, _ names: ImportNames, _ reader: ImportReader, _ rejects: RejectedLines
-    ) throws {
-        var (records, names) = (ImportRecords(file), names)
-        try forward(reader, rejects) { () in
-            let next = try records.next { bytes, isEnd throws(ImportFaults) in try JSONLine.cut(bytes, isEnd: isEnd) }
-            guard let (line, content) = next else { return nil }
-            defer { state.withLock { $0.unknownNames = names.unknown } }
-            return (
-                line, Result { () throws(ImportFaults) in try JSONLine.record(content.get(), &names) }
-            )
-        }
-    }
-
-    private func readTable(
-        _ file: FileHandle, _ names: ImportNames, _ reader: ImportReader, _ rejects: RejectedLines
-    ) throws {
-        var records = ImportRecords(file)
-        guard let header = try Self.nextRow(&records) else { return }
-        let columns: CSVColumns
-        do { columns = try CSVColumns(header: header.record.get(), names) } catch let faults as ImportFaults {
-            throw ImportFailure("The header cannot be read: \(faults.faults[0].reason.detail)")
-        }
-        state.withLock { $0.unknownNames = columns.names.unknown }
-        try forward(reader, rejects) { () in
-            guard let (line, row) = try Self.nextRow(&records) else { return nil }
-            return (line, Result { () throws(ImportFaults) in try columns.record(row.get()) })
-        }
-    }
-
-    private static func nextRow(
-        _ records: inout ImportRecords
-    ) throws -> (line: Int, record: Result<[String?], ImportFaults>)? {
-        try records.next { bytes, isEnd throws(ImportFaults) in
-            guard let row = try CSVRecord(bytes, isEnd: isEnd) else { return nil }
-            return ImportRecords.Cut(
-                content: row.isBlank ? nil : row.fields, byteCount: row.byteCount, lineCount: row.lineCount)
-        }
-    }
-
-    /// Puts valid installations into the queue until the file ends or the queue is finished.
-    private func forward(
-        _ reader: ImportReader, _ rejects: RejectedLines,
-        _ next: () throws -> (line: Int, record: Result<ImportRecord, ImportFaults>)?
-    ) throws {
-        var reader = reader
+    /// The state of the thread.
+    private struct Reading {
+        let source: ImportSource
+        let rejects: RejectedLines
+        let undated: Timestamp?
+        var reader: ImportReader
+        var older: OlderRows?
         var chunk: [ImportedInstallation] = []
-        var (read, rejected) = (0, 0)
-        while let (line, record) = try next() {
-            read += 1
-            do throws(ImportFaults) {
-                chunk.append(try reader.installation(try record.get()))
-            } catch {
-                rejected += 1
-                try rejects.add(line, error)
-            }
-            if read % Self.chunkCount == 0 {
-                count(read, rejected)
-                guard chunks.put(chunk) else { return }
-                chunk = []
-            }
+        var counts = Counts()
+        var number: Int64 = 0
+        /// Whether the loading has failed, so that reading on is useless.
+        var isFinished = false
+
+        init(_ plan: ImportPlan, _ rejects: RejectedLines) {
+            (source, self.rejects, undated) = (plan.source, rejects, plan.undated)
+            (reader, older) = (plan.reader, plan.older)
         }
-        count(read, rejected)
-        _ = chunks.put(chunk)
     }
 
-    private func count(_ read: Int, _ rejected: Int) {
-        state.withLock { counts in
-            counts.read = read
-            counts.rejected = rejected
+    private func read(_ part: ImportFiles.Part, _ reading: inout Reading) throws {
+        switch reading.source {
+        case .own(let names): try readOwn(part, names, &reading)
+        case .foreign(let reader): try readForeign(part, reader, &reading)
+        }
+    }
+
+    /// Counts a row, and hands a full chunk over.
+    private func finishRow(_ reading: inout Reading) {
+        reading.counts.read += 1
+        if reading.counts.read % Self.chunkCount == 0 { flush(&reading) }
+    }
+
+    private func flush(_ reading: inout Reading) {
+        let counts = reading.counts
+        state.withLock { $0 = counts }
+        if !reading.chunk.isEmpty, !chunks.put(reading.chunk) { reading.isFinished = true }
+        reading.chunk = []
+    }
+
+    private func reject(_ part: ImportFiles.Part, _ line: Int, _ faults: ImportFaults, _ reading: inout Reading) throws
+    {
+        reading.counts.rejected += 1
+        try reading.rejects.add(part.name, line, faults)
+    }
+}
+
+// MARK: - Our own format
+
+extension ImportInput {
+    private func readOwn(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
+        var names = names
+        switch InputShape(part.bytes.peek(InputShape.peekBytes), wrappers: ImportSource.ownWrappers) {
+        case nil, .xml: return
+        case .table: try readTable(part, names, &reading)
+        case .lines: try readObjects(part, &names, &reading, JSONLine.cut)
+        case .elements:
+            var elements = JSONElements(wrappers: ImportSource.ownWrappers)
+            try readObjects(part, &names, &reading) { bytes, isEnd throws(ImportFaults) in
+                try elements.cut(bytes, isEnd: isEnd)
+            }
+            if !elements.isComplete { reading.counts.endsEarly.append(part.name) }
+        }
+    }
+
+    private func readObjects(
+        _ part: ImportFiles.Part, _ names: inout ImportNames, _ reading: inout Reading,
+        _ cut: (ArraySlice<UInt8>, Bool) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>?
+    ) throws {
+        var cutter = RecordCutter(part.bytes)
+        while !reading.isFinished, let (line, content) = try cutter.next(cut) {
+            let record = Result { () throws(ImportFaults) in try JSONLine.record(content.get(), &names) }
+            try take(record, part, line, &reading)
+        }
+        reading.counts.unknownNames = names.unknown
+        if cutter.endsEarly { reading.counts.endsEarly.append(part.name) }
+    }
+
+    private func readTable(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
+        var cutter = RecordCutter(part.bytes)
+        guard let (_, header) = try cutter.next(CSVRecord.cut) else { return }
+        let columns = try CSVColumns(header, names)
+        reading.counts.unknownNames = columns.names.unknown
+        while !reading.isFinished, let (line, fields) = try cutter.next(CSVRecord.cut) {
+            let record = Result { () throws(ImportFaults) in try columns.record(fields.get()) }
+            try take(record, part, line, &reading)
+        }
+        if cutter.endsEarly { reading.counts.endsEarly.append(part.name) }
+    }
+
+    private func take(
+        _ record: Result<ImportRecord, ImportFaults>, _ part: ImportFiles.Part, _ line: Int, _ reading: inout Reading
+    ) throws {
+        do throws(ImportFaults) {
+            add(try reading.reader.installation(try record.get()), &reading)
+        } catch {
+            try reject(part, line, error, &reading)
+        }
+        finishRow(&reading)
+    }
+
+    private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
+        if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
+        reading.chunk.append(installation)
+    }
+}
+
+// MARK: - Other systems
+
+extension ImportInput {
+    private func readForeign(_ part: ImportFiles.Part, _ reader: ForeignReader, _ reading: inout Reading) throws {
+        guard var rows = ForeignRows(part.bytes, wrappers: reader.format.wrappers) else { return }
+        while !reading.isFinished, let (line, row) = try rows.next() {
+            switch row {
+            case .failure(let faults):
+                try choose(.failure(faults), part, line, &reading)
+            case .success(let row):
+                for row in reader.format.expand(row) {
+                    let found = Result { () throws(ImportFaults) in (row, try reader.outcome(of: row)) }
+                    try choose(found, part, line, &reading)
+                }
+            }
+        }
+        if rows.endsEarly { reading.counts.endsEarly.append(part.name) }
+    }
+
+    /// Takes a row if it is the newest one of its token.
+    private func choose(
+        _ found: Result<(ForeignRow, ForeignOutcome), ImportFaults>, _ part: ImportFiles.Part, _ line: Int,
+        _ reading: inout Reading
+    ) throws {
+        defer { finishRow(&reading) }
+        let isOlder = try reading.older?.contains(reading.number) ?? false
+        reading.number += 1
+        do throws(ImportFaults) {
+            let (row, outcome) = try found.get()
+            if isOlder {
+                reading.counts.duplicates += 1
+                return
+            }
+            switch outcome {
+            case .needsEnvironment: break
+            case .skipped(let kind): reading.counts.skipped[kind, default: 0] += 1
+            case .installation(let identity): try load(row, identity, &reading)
+            }
+        } catch {
+            try reject(part, line, error, &reading)
+        }
+    }
+
+    /// Only APNs has a state for users who do not want notifications; others are left out.
+    private func load(
+        _ row: ForeignRow, _ identity: ForeignIdentity, _ reading: inout Reading
+    ) throws(ImportFaults) {
+        guard case .foreign(let reader) = reading.source else { return }
+        if identity.isOptedOut, !identity.token.provider.isApple {
+            return reading.counts.skipped[reader.optOut(of: row) ?? .optedOut, default: 0] += 1
+        }
+        let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
+        add(try reading.reader.installation(reader.record(row, identity), times: times), &reading)
+    }
+}
+
+extension CSVColumns {
+    /// - Throws: `ImportFailure` for a header that cannot be read, or without the required columns.
+    init(_ header: Result<[String?], ImportFaults>, _ names: ImportNames) throws {
+        do { self = try CSVColumns(header: header.get(), names) } catch let faults as ImportFaults {
+            throw ImportFailure("The header cannot be read: \(faults.faults[0].reason.detail)")
         }
     }
 }

@@ -1,44 +1,98 @@
+import PushRegistry
 import RegistryStore
 
-/// The outcomes of the lines of a file, or the expected ones of a dry run.
+/// The outcomes of the rows of an import, or the expected ones of a dry run.
 struct ImportSummary: Encodable {
+    struct Forecast: Encodable {
+        /// By provider.
+        let reachable: [String: Int]
+        let retiredNextRun: Int
+        let withoutTimeZone: Int
+        let withoutUser: Int
+
+        init(_ forecast: ImportForecast) {
+            reachable = Dictionary(uniqueKeysWithValues: forecast.reachable.map { ($0.rawValue, $1) })
+            retiredNextRun = forecast.retiredNextRun
+            withoutTimeZone = forecast.withoutTimeZone
+            withoutUser = forecast.withoutUser
+        }
+    }
+
+    let format: String
+    let files: [String]
     let read: Int
     let imported: Int
     let unchanged: Int
-    let skipped: Int
+    /// By kind.
+    let skipped: [String: Int]
     let rejected: Int
-    let isDryRun: Bool
-    /// The report of the rejected lines; nil if there are none.
-    let rejects: String?
+    let duplicates: Int
+    let assumed: Int
+    /// Only of a dry run.
+    let forecast: Forecast?
+    let seconds: Double
 
-    init(_ input: ImportInput.Counts, _ counts: InstallationImporter.Counts, isDryRun: Bool, rejectsPath: String) {
+    init(
+        _ source: ImportSource, files: [String], _ input: ImportInput.Counts, _ counts: InstallationImporter.Counts,
+        isDryRun: Bool, seconds: Double
+    ) {
+        format = source.name
+        self.files = files
         read = input.read
         imported = counts.imported
         unchanged = counts.unchanged
-        skipped = counts.skipped
         rejected = input.rejected
-        self.isDryRun = isDryRun
-        rejects = rejected > 0 ? rejectsPath : nil
+        duplicates = input.duplicates
+        assumed = input.assumed
+        self.seconds = (seconds * 1_000).rounded() / 1_000
+        forecast = isDryRun ? Forecast(counts.forecast) : nil
+        var kinds = input.skipped
+        if counts.skipped > 0 { kinds[.heldOrLoggedOut] = counts.skipped }
+        skipped = Dictionary(uniqueKeysWithValues: kinds.map { ($0.rawValue, $1) })
     }
 
-    var text: String {
-        """
-        read \(read), \(isDryRun ? "would import" : "imported") \(imported), unchanged \(unchanged), \
-        skipped \(skipped), rejected \(rejected)\(rejects.map { " (see \($0))" } ?? "")
-        """
+    private enum CodingKeys: CodingKey {
+        case format, files, read, imported, unchanged, skipped, rejected, duplicates, assumed, forecast, seconds
+    }
+
+    /// The forecast is null without a dry run.
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(format, forKey: .format)
+        try members.encode(files, forKey: .files)
+        try members.encode(read, forKey: .read)
+        try members.encode(imported, forKey: .imported)
+        try members.encode(unchanged, forKey: .unchanged)
+        try members.encode(skipped, forKey: .skipped)
+        try members.encode(rejected, forKey: .rejected)
+        try members.encode(duplicates, forKey: .duplicates)
+        try members.encode(assumed, forKey: .assumed)
+        try members.encode(forecast, forKey: .forecast)
+        try members.encode(seconds, forKey: .seconds)
+    }
+
+    /// - Parameter rejects: the report of the rejected rows.
+    func text(rejects: String) -> String {
+        var lines = [
+            "\(format): read \(read), \(forecast == nil ? "imported" : "would import") \(imported), "
+                + "unchanged \(unchanged), skipped \(skipped.values.reduce(0, +)), "
+                + "older rows of a token or an installation \(duplicates), "
+                + "rejected \(rejected)\(rejected > 0 ? " (see \(rejects))" : "")"
+        ]
+        lines += skipped.sorted { $0.key < $1.key }.map { "skipped \($0.key): \($0.value)" }
+        if assumed > 0 { lines.append("authorization assumed: \(assumed)") }
+        if let forecast { lines += forecast.lines }
+        return lines.joined(separator: "\n")
     }
 }
 
-/// The progress line of an import, with its rate.
-struct ImportProgress: Sendable {
-    private let line = ProgressLine()
-    private let start = ContinuousClock.now
-
-    func show(_ counts: InstallationImporter.Counts) {
-        let done = counts.imported + counts.unchanged + counts.skipped
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        line.show("\(done) lines, \(counts.imported) imported, \(Int(Double(done) / max(seconds, 0.001))) per second")
+extension ImportSummary.Forecast {
+    fileprivate var lines: [String] {
+        let reachable = reachable.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        return [
+            "reachable after the import: \(reachable.isEmpty ? "none" : reachable.joined(separator: ", "))",
+            "retired by the next clean-up: \(retiredNextRun)",
+            "without a time zone: \(withoutTimeZone), without a user: \(withoutUser)",
+        ]
     }
-
-    func clear() { line.clear() }
 }

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import PushRegistry
 
-/// The report of rejected lines: one JSON object for each fault. It quotes nothing of the lines.
+/// The report of rejected lines: one JSON object for each fault. It names the file and the line, and quotes nothing of it.
 final class RejectedLines: @unchecked Sendable {
     private struct Fault: Encodable {
+        let file: String
         let line: Int
         let field: String?
         let code: String
@@ -23,11 +24,11 @@ final class RejectedLines: @unchecked Sendable {
     /// Not thread-safe: only one thread may use it at a time.
     ///
     /// - Parameters:
-    ///   - input: the imported file. It is never overwritten, even if `path` is another name of it.
+    ///   - input: the imported files. They are never overwritten, even if `path` is another name of one.
     ///   - keepsOlder: whether an earlier report stays if no line is rejected.
-    init(path: String, readingFrom input: FileHandle, keepsOlder: Bool) throws {
+    init(path: String, readingFrom input: ImportFiles, keepsOlder: Bool) throws {
         self.path = path
-        guard !Self.isSame(path, input) else {
+        guard !input.contains(path) else {
             throw ImportFailure("\(path) is the imported file itself: use --rejects with another file.")
         }
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -37,18 +38,11 @@ final class RejectedLines: @unchecked Sendable {
         if !keepsOlder { try open() }
     }
 
-    /// Whether the path is the open file, also through a link or a redirection.
-    private static func isSame(_ path: String, _ input: FileHandle) -> Bool {
-        var (named, opened) = (stat(), stat())
-        guard stat(path, &named) == 0, fstat(input.fileDescriptor, &opened) == 0 else { return false }
-        return named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
-    }
-
-    func add(_ line: Int, _ faults: ImportFaults) throws {
+    func add(_ file: String, _ line: Int, _ faults: ImportFaults) throws {
         for fault in faults.faults {
             let field = fault.field.isEmpty ? nil : fault.field
             buffer += try encoder.encode(
-                Fault(line: line, field: field, code: fault.reason.code, reason: fault.reason.detail))
+                Fault(file: file, line: line, field: field, code: fault.reason.code, reason: fault.reason.detail))
             buffer.append(UInt8(ascii: "\n"))
         }
         if buffer.count >= Self.bufferBytesMax { try flush() }

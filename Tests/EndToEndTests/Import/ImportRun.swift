@@ -14,7 +14,10 @@ struct ImportRun {
 
     /// Read, imported, unchanged, skipped, rejected.
     var counts: [Int64?] {
-        ["read", "imported", "unchanged", "skipped", "rejected"].map { summary[$0].integer }
+        ["read", "imported", "unchanged", "skipped", "rejected"].map { name in
+            name == "skipped"
+                ? summary[name].object.values.reduce(0) { $0 + ($1.integer ?? 0) } : summary[name].integer
+        }
     }
 
     init(

@@ -95,6 +95,7 @@ extension RollUpCells.Key {
         self.app = app
         self.provider = provider
         authorization = settings.authorizationStatus
+        isAssumed = settings.authorizationAssumed
         self.locale = locale
         self.zone = zone
         self.offset = offset

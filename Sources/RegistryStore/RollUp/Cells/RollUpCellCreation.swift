@@ -58,26 +58,28 @@ struct RollUpCellCreation {
     private func statement(_ prepared: PreparedSQL, _ rows: [Row]) -> PostgresStatement {
         PostgresStatement(
             prepared, app, rows.map(\.provider.rawValue), rows.map(\.authorization.rawValue), rows.map(\.locale),
-            rows.map(\.zone), rows.map(\.spelling), rows.map(\.system), rows.map(\.offset), rows.map(\.version))
+            rows.map(\.zone), rows.map(\.spelling), rows.map(\.system), rows.map(\.offset), rows.map(\.version),
+            rows.map(\.isAssumed))
     }
 
     /// A row of `rollup_cell`.
     private struct Row: Hashable {
         let provider: Provider
         let authorization: AuthorizationStatus
+        let isAssumed: Bool
         var (locale, zone, spelling, system, version) = (Int64(0), Int64(0), Int64(0), Int64(0), Int64(0))
         var offset: Int32 = 0
 
         /// The cell that counts all combinations of this provider and authorization that have no cell.
-        var overflow: Row { Row(provider: provider, authorization: authorization) }
+        var overflow: Row { Row(provider: provider, authorization: authorization, isAssumed: isAssumed) }
 
-        private init(provider: Provider, authorization: AuthorizationStatus) {
-            (self.provider, self.authorization) = (provider, authorization)
+        private init(provider: Provider, authorization: AuthorizationStatus, isAssumed: Bool) {
+            (self.provider, self.authorization, self.isAssumed) = (provider, authorization, isAssumed)
         }
 
         /// A text without a number has no cell.
         init(_ key: RollUpCells.Key, _ canonical: String, _ numbers: [String: Int64], _ zones: Set<String>) {
-            self.init(provider: key.provider, authorization: key.authorization)
+            self.init(provider: key.provider, authorization: key.authorization, isAssumed: key.isAssumed)
             locale = numbers[key.locale] ?? -1
             zone = numbers[key.zone] ?? -1
             spelling = numbers[key.systemVersion] ?? -1

@@ -42,30 +42,34 @@ enum RollUpCellStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Returns the position and the number of each cell; of a combination that has none, the overflow cell's.
+    /// Returns the position and the number of each cell; of a combination that has none, the overflow
+    /// cell's, which is looked up only then.
     static let find = PreparedSQL(
         serving: "PUT …/installations/{installId}, import (R13): reads the numbers of cells.",
         """
-        SELECT k.position, coalesce(r.number, o.number)
+        SELECT k.position, coalesce(r.number, (
+            SELECT o.number FROM rollup_cell o
+            WHERE o.app_id = $1 AND o.locale_number = 0 AND o.zone_number = 0 AND o.spelling_number = 0
+                AND o.system_number = 0 AND o.time_zone_offset = 0 AND o.provider = k.provider
+                AND o.authorization_status = k.authorization_status
+                AND o.authorization_assumed = k.authorization_assumed))
         FROM \(sql: rows)
         LEFT JOIN rollup_cell r ON r.app_id = $1 AND r.locale_number = k.locale_number
             AND r.zone_number = k.zone_number AND r.spelling_number = k.spelling_number
             AND r.system_number = k.system_number AND r.time_zone_offset = k.time_zone_offset
             AND r.provider = k.provider AND r.authorization_status = k.authorization_status
-        LEFT JOIN rollup_cell o ON o.app_id = $1 AND o.locale_number = 0 AND o.zone_number = 0
-            AND o.spelling_number = 0 AND o.system_number = 0 AND o.time_zone_offset = 0
-            AND o.provider = k.provider AND o.authorization_status = k.authorization_status
+            AND r.authorization_assumed = k.authorization_assumed
         """)
 
     /// In the order of keys, so that two services that add the same cells cannot deadlock.
     private static let columns: PostgresSQL = """
         provider, authorization_status, locale_number, zone_number, spelling_number, system_number, time_zone_offset, \
-        version_number
+        version_number, authorization_assumed
         """
 
     /// The parameters as rows.
     private static let rows: PostgresSQL = """
         unnest($2::text[]::provider[], $3::text[]::authorization_status[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::bigint[], $8::integer[], $9::bigint[]) WITH ORDINALITY AS k (\(sql: columns), position)
+            $7::bigint[], $8::integer[], $9::bigint[], $10::boolean[]) WITH ORDINALITY AS k (\(sql: columns), position)
         """
 }

@@ -16,6 +16,7 @@ final class RollUpCells: Sendable {
         let app: AppNumber
         let provider: Provider
         let authorization: AuthorizationStatus
+        let isAssumed: Bool
         let locale: String
         let zone: String
         /// As it was sent. It counts where the zone is not known.
@@ -31,6 +32,7 @@ final class RollUpCells: Sendable {
             let device = snapshot.device
             (self.app, self.provider) = (app, provider)
             authorization = snapshot.settings.authorizationStatus
+            isAssumed = snapshot.settings.authorizationAssumed
             (locale, zone, offset) = (device.locale.text, device.timeZoneID, device.timeZoneOffset)
             (systemName, systemVersion) = (device.systemName, device.systemVersion)
         }

@@ -41,6 +41,7 @@ enum RollUpRebuildStatements {
     static let cellFits: PostgresSQL = """
         c.provider = i.provider
             AND c.authorization_status = (enum_range(NULL::authorization_status))[(i.settings & 15)::integer + 1]
+            AND c.authorization_assumed = ((i.settings >> 48 & 15) = 1)
             AND (l.text = i.locale AND z.text = i.time_zone_id AND s.text = i.system_name AND v.text = i.system_version
                 AND c.time_zone_offset = CASE
                     WHEN EXISTS (SELECT FROM known_time_zone k WHERE k.name = i.time_zone_id) THEN 0

@@ -25,6 +25,13 @@ struct CSVRecord {
         byteCount = at - bytes.startIndex
     }
 
+    /// The fields of the first record, for `RecordCutter.next`.
+    static func cut(_ bytes: ArraySlice<UInt8>, isEnd: Bool) throws(ImportFaults) -> RecordCutter.Cut<[String?]>? {
+        guard let row = try CSVRecord(bytes, isEnd: isEnd) else { return nil }
+        return RecordCutter.Cut(
+            content: row.isBlank ? nil : row.fields, byteCount: row.byteCount, lineCount: row.lineCount)
+    }
+
     /// Whether the line is empty.
     var isBlank: Bool { fields == [nil] }
 
@@ -99,5 +106,11 @@ struct CSVRecord {
 
     private static func malformed(_ detail: String) -> ImportFaults {
         ImportFaults([ImportFault(code: "malformed-csv", detail)])
+    }
+}
+
+extension ImportFault {
+    static func wrongColumns(_ count: Int, header: Int) -> ImportFault {
+        ImportFault(code: "wrong-columns", "The header has \(header) columns, this line has \(count).")
     }
 }

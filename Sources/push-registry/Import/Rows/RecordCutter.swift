@@ -1,8 +1,7 @@
-import Foundation
 import PushRegistry
 
-/// Splits a file of any size into records. A malformed record affects only its own line.
-struct ImportRecords {
+/// Splits bytes of any number into records. A malformed record affects only its own line.
+struct RecordCutter {
     /// A record and its length in the file.
     struct Cut<Content> {
         /// Nil for an empty line.
@@ -11,20 +10,26 @@ struct ImportRecords {
         let lineCount: Int
     }
 
-    /// The longest record: as long as the body of a registration.
+    /// The longest record of our own format: as long as the body of a registration.
     static let recordBytesMax = 64 * 1_024
-    private static let readBytes = 1_024 * 1_024
 
-    private let file: FileHandle
+    private let source: any ByteSource
+    private let recordBytesMax: Int
     private var buffer: [UInt8] = []
     private var start = 0
     private var isEnd = false
+    /// Whether the source is cut off.
+    private(set) var endsEarly = false
     private var isFirst = true
     private var isRecovering = false
     private var line = 1
 
-    init(_ file: FileHandle) {
-        self.file = file
+    /// Whether the record before was the last one, and not followed by a line end.
+    var isAtEnd: Bool { isEnd && start == buffer.count && buffer.last != UInt8(ascii: "\n") }
+
+    init(_ source: any ByteSource, recordBytesMax: Int = recordBytesMax) {
+        self.source = source
+        self.recordBytesMax = recordBytesMax
     }
 
     /// The next record that is not empty, with the number of its first line; nil at the end of the file.
@@ -41,7 +46,7 @@ struct ImportRecords {
             guard !(rest.isEmpty && isEnd) else { return nil }
             let number = line
             do throws(ImportFaults) {
-                if let found = try cut(rest.prefix(Self.recordBytesMax), isEnd && rest.count <= Self.recordBytesMax) {
+                if let found = try cut(rest.prefix(recordBytesMax), isEnd && rest.count <= recordBytesMax) {
                     start += found.byteCount
                     line += found.lineCount
                     if let content = found.content { return (number, .success(content)) }
@@ -51,9 +56,9 @@ struct ImportRecords {
                 isRecovering = true
                 return (number, .failure(error))
             }
-            if rest.count >= Self.recordBytesMax {
+            if rest.count >= recordBytesMax {
                 isRecovering = true
-                return (number, .failure(Self.tooLong))
+                return (number, .failure(tooLong))
             }
             try fill()
         }
@@ -79,7 +84,12 @@ struct ImportRecords {
     private mutating func fill() throws {
         buffer.removeSubrange(..<start)
         start = 0
-        guard let more = try file.read(upToCount: Self.readBytes), !more.isEmpty else {
+        let more: [UInt8]?
+        do { more = try source.read() } catch is InputEndsEarly {
+            endsEarly = true
+            more = nil
+        }
+        guard let more else {
             isEnd = true
             return
         }
@@ -89,7 +99,7 @@ struct ImportRecords {
         isFirst = false
     }
 
-    private static let tooLong = ImportFaults([
-        ImportFault(code: "too-long", "A line may have at most \(recordBytesMax) bytes.")
-    ])
+    private var tooLong: ImportFaults {
+        ImportFaults([ImportFault(code: "too-long", "A line may have at most \(recordBytesMax) bytes.")])
+    }
 }

@@ -6,14 +6,14 @@ enum JSONLine {
     /// The first line of the bytes; nil if it is incomplete.
     static func cut(
         _ bytes: ArraySlice<UInt8>, isEnd: Bool
-    ) throws(ImportFaults) -> ImportRecords.Cut<ArraySlice<UInt8>>? {
+    ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
         let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
         guard end != nil || isEnd else { return nil }
         let line = bytes[..<(end ?? bytes.endIndex)]
         let isBlank = line.allSatisfy {
             $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r")
         }
-        return ImportRecords.Cut(
+        return RecordCutter.Cut(
             content: isBlank ? nil : line, byteCount: line.count + (end == nil ? 0 : 1), lineCount: 1)
     }
 
@@ -21,20 +21,30 @@ enum JSONLine {
         do throws(JSONFaults) {
             let document = try JSONDocument(Array(line))
             var record = ImportRecord()
-            for (name, value) in document.root.object()?.members ?? [] where value.kind != .null {
-                if let field = names.field(name) {
-                    record[field] = value.text(of: field)
-                } else if name == "keys" {
-                    record.readKeys(value)
+            var place = 0
+            document.root.object()?.forEachMember { member in
+                let field = names.field(member, at: place)
+                place += 1
+                guard member.value.kind != .null else { return }
+                if let field {
+                    record[field] = member.value.text(of: field)
+                } else if member.name == "keys" {
+                    record.readKeys(member.value)
                 } else {
-                    names.noteUnknown(name)
+                    names.noteUnknown(member.name)
                 }
             }
             try document.check()
             return record
         } catch {
-            throw ImportFaults(error.faults.map { ImportFault(String($0.pointer.dropFirst()), $0.reason) })
+            throw ImportFaults(error)
         }
+    }
+}
+
+extension ImportFaults {
+    init(_ faults: JSONFaults) {
+        self.init(faults.faults.map { ImportFault(String($0.pointer.dropFirst()), $0.reason) })
     }
 }
 

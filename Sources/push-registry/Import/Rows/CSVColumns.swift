@@ -25,10 +25,7 @@ struct CSVColumns {
 
     func record(_ values: [String?]) throws(ImportFaults) -> ImportRecord {
         guard values.count == fields.count else {
-            throw ImportFaults([
-                ImportFault(
-                    code: "wrong-columns", "The header has \(fields.count) columns, this line has \(values.count).")
-            ])
+            throw ImportFaults([.wrongColumns(values.count, header: fields.count)])
         }
         var record = ImportRecord()
         for (field, value) in zip(fields, values) {

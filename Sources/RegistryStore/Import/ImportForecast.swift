@@ -1,0 +1,32 @@
+import PostgresClient
+import PushRegistry
+
+/// What the installations of an import would be right after it.
+public struct ImportForecast: Hashable, Sendable {
+    /// How many a push would reach.
+    public var reachable: [Provider: Int] = [:]
+    /// How many the next clean-up would retire, because nobody has seen them for too long.
+    public var retiredNextRun = 0
+    /// How many have neither a zone nor an offset.
+    public var withoutTimeZone = 0
+    public var withoutUser = 0
+
+    public init() {}
+
+    /// - Parameter row: of `ImportStatements.preview`.
+    init(_ row: PostgresRow) throws {
+        guard let provider = Provider(rawValue: try row.decode(0)) else { throw StoreError.failed("unknown provider") }
+        let count: Int = try row.decode(4)
+        if count > 0 { reachable[provider] = count }
+        retiredNextRun = try row.decode(5)
+        withoutTimeZone = try row.decode(6)
+        withoutUser = try row.decode(7)
+    }
+
+    static func += (left: inout ImportForecast, right: ImportForecast) {
+        left.reachable.merge(right.reachable, uniquingKeysWith: +)
+        left.retiredNextRun += right.retiredNextRun
+        left.withoutTimeZone += right.withoutTimeZone
+        left.withoutUser += right.withoutUser
+    }
+}

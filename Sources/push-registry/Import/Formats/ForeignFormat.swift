@@ -1,0 +1,166 @@
+import PushRegistry
+
+/// The export of another system as a table: how to recognise it, where the values stand, and what they mean. Each
+/// system's table has a file of its own.
+struct ForeignFormat: Sendable {
+    /// The value of `--from`.
+    let name: String
+    /// The system's name in messages.
+    let system: String
+    /// A file is of this format if its first row has all values of one of these lists.
+    let signatures: [[FieldPath]]
+    /// The members of an outer object, or of a page of a list, whose arrays have the rows.
+    var wrappers: Set<String> = []
+    /// Texts that stand for a missing value; compared in lower case. An empty text always does.
+    var emptyTexts: Set<String> = []
+    /// One row for each installation of an object.
+    var expand: @Sendable (ForeignRow) -> [ForeignRow] = { [$0] }
+
+    /// What may be left out before the name that `--user` gives.
+    var prefixes: [String] = []
+    /// The app of a row, if a file may have several.
+    var app: FieldPath?
+    /// Rows that are left out before others are compared with them, the first rule that fits counts.
+    var skips: [Rule] = []
+    /// Rows of users who do not want notifications. An installation of APNs is imported as `denied`; others are left
+    /// out. A newer row takes part in the choice of the newest row of a token.
+    var optOuts: [Rule] = []
+    /// Rows whose user allows notifications.
+    var permissions: [Rule] = []
+    /// The provider by a value of the row, in lower case.
+    let provider: FieldPath
+    let providers: [String: ForeignProvider]
+    /// The provider of an installation of APNs, by another value.
+    var otherProviders: [OtherProvider] = []
+
+    let token: [FieldPath]
+    var fields: [Field]
+    var coordinates: (latitude: FieldPath, longitude: FieldPath)?
+    /// The topics of an installation.
+    var topics: (@Sendable (ForeignRow) -> [String])?
+
+    /// A field of an import, from the first of these places that has a value.
+    struct Field: Sendable {
+        let field: ImportField
+        let paths: [FieldPath]
+        var reading: ForeignReading = .text
+        var isForWeb = true
+
+        init(_ field: ImportField, _ paths: FieldPath..., as reading: ForeignReading = .text) {
+            self.field = field
+            self.paths = paths
+            self.reading = reading
+        }
+
+        /// The system means something else by the value of a browser.
+        func exceptWeb() -> Field {
+            var field = self
+            field.isForWeb = false
+            return field
+        }
+    }
+
+    /// Another provider than APNs, where a value of the row says so.
+    struct OtherProvider: Sendable {
+        let provider: Provider
+        let path: FieldPath
+        let values: Set<String>
+
+        init(_ provider: Provider, _ path: FieldPath, is values: Set<String>) {
+            (self.provider, self.path, self.values) = (provider, path, values)
+        }
+    }
+
+    /// A condition on one value of a row.
+    struct Rule: Sendable {
+        let kind: SkippedKind
+        let path: FieldPath
+        let holds: @Sendable (String) -> Bool
+
+        init(_ kind: SkippedKind, _ path: FieldPath, where holds: @escaping @Sendable (String) -> Bool) {
+            (self.kind, self.path, self.holds) = (kind, path, holds)
+        }
+
+        /// - Parameter values: in lower case.
+        init(_ kind: SkippedKind, _ path: FieldPath, is values: Set<String>) {
+            self.init(kind, path) { values.contains($0.lowercased()) }
+        }
+    }
+}
+
+/// What a value of a row says about the provider.
+enum ForeignProvider: Hashable, Sendable {
+    case provider(Provider)
+    /// APNs, and the file does not say which environment.
+    case apple
+    /// This registry has no such provider.
+    case skipped(SkippedKind)
+
+    static let fcm = ForeignProvider.provider(.fcm)
+    static let webPush = ForeignProvider.provider(.webPush)
+    static let huawei = ForeignProvider.provider(.huawei)
+}
+
+/// Why a row is not imported, although it has no fault. The raw value stands in the summary.
+enum SkippedKind: String, CaseIterable, Sendable {
+    case email, sms, voice, voip, adm, baidu, wns, mpns, expo, legacySafari, liveActivity, inApp, custom, openChannel
+    case unknownType, noToken, noKeys, otherApp, foreignToken
+    case inactive, uninstalled, expired, disabled, unsubscribed, optedOut
+    /// Found by the registry: another installation holds the token, or the user was logged out or erased since.
+    case heldOrLoggedOut
+}
+
+/// How the text of a value becomes the text of a field.
+enum ForeignReading: Sendable {
+    case text, upperCased
+    /// `ForeignTime` lists the forms.
+    case time
+    /// Seconds east of UTC, also with a fraction of zero.
+    case seconds
+    /// An IANA name, or a name of Ruby on Rails; others are missing.
+    case timeZone
+    /// The dotted number at the beginning; others are missing.
+    case version
+    /// The dotted number in a text such as `iOS 17.4`; others are missing.
+    case leadingVersion
+    /// Latitude and longitude, as `(lat,long)` or separated by a space.
+    case point
+    case mapped([String: String])
+    /// The id in MongoDB's form of a pointer: `_User$g7y9tkhB7O`.
+    case pointer
+
+    /// Nil if the text stands for no value.
+    func read(_ text: String, _ zones: ForeignTimeZones) -> String? {
+        switch self {
+        case .text, .time: text
+        case .upperCased: text.uppercased()
+        case .seconds: Double(text).flatMap { Int(exactly: $0) }.map(String.init)
+        case .timeZone: zones.name(text)
+        case .version: Self.version(in: text[...])
+        case .leadingVersion: text.firstIndex { $0.isNumber }.flatMap { Self.version(in: text[$0...]) }
+        case .point: Self.point(text)
+        case .mapped(let values): values[text.lowercased()]
+        case .pointer: text.split(separator: "$", maxSplits: 1).last.map(String.init)
+        }
+    }
+
+    private static func version(in text: Substring) -> String? {
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let trimmed = number.reversed().drop { $0 == "." }.reversed()
+        return trimmed.first?.isNumber == true ? String(trimmed) : nil
+    }
+
+    private static func point(_ text: String) -> String? {
+        let numbers = text.split { "(), ".contains($0) }.compactMap { Double($0) }
+        return numbers.count == 2 ? "\(numbers[0]) \(numbers[1])" : nil
+    }
+}
+
+extension ForeignFormat {
+    /// All formats, in the order in which they are tried.
+    static let all: [ForeignFormat] = [.oneSignal, .pinpoint, .sns, .parse, .airship, .azure, .braze]
+
+    func fits(_ row: ForeignRow) -> Bool {
+        signatures.contains { $0.allSatisfy(row.has) }
+    }
+}

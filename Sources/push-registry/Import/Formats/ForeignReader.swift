@@ -1,0 +1,189 @@
+import Crypto
+import PushRegistry
+
+/// What the caller says about a file, because the file does not.
+struct ForeignOptions: Sendable {
+    /// `apns` or `apnsSandbox`, for installations of APNs.
+    var environment: Provider?
+    /// For rows without a date.
+    var lastSeen: Timestamp?
+    /// For rows without the name of a system.
+    var system: String?
+    /// The app whose rows are imported, if a file has several.
+    var onlyApp: String?
+    /// The place of the user id.
+    var user: FieldPath?
+}
+
+/// What a row is about: enough to compare it with other rows.
+struct ForeignIdentity {
+    let token: Token
+    let installID: InstallID
+    let createdAt: Timestamp?
+    /// Also the creation, if the row has no other date.
+    let seenAt: Timestamp?
+    let isOptedOut: Bool
+}
+
+enum ForeignOutcome {
+    case installation(ForeignIdentity)
+    case skipped(SkippedKind)
+    /// An installation of APNs, and nobody says of which environment.
+    case needsEnvironment
+}
+
+/// Reads the rows of another system's export by its format.
+struct ForeignReader: Sendable {
+    let format: ForeignFormat
+    let options: ForeignOptions
+    let zones: ForeignTimeZones
+
+    /// Tokens of Expo's service: its own addresses, which no provider takes.
+    private static let expoPrefixes = ["ExponentPushToken[", "ExpoPushToken["]
+
+    // MARK: Identity
+
+    /// - Throws: the faults of the values that identify the row.
+    func outcome(of row: ForeignRow) throws(ImportFaults) -> ForeignOutcome {
+        if let only = options.onlyApp, let app = app(of: row), app != only { return .skipped(.otherApp) }
+        let provider: Provider
+        switch target(of: row) {
+        case .skipped(let kind): return .skipped(kind)
+        case .provider(let found): provider = found
+        case .apple:
+            guard let environment = options.environment else {
+                return value(row, format.token) == nil ? .skipped(.noToken) : .needsEnvironment
+            }
+            provider = environment
+        }
+        guard let token = value(row, format.token) else { return .skipped(.noToken) }
+        if Self.expoPrefixes.contains(where: token.hasPrefix) { return .skipped(.expo) }
+        if provider == .webPush, text(row, .p256dh) == nil || text(row, .auth) == nil { return .skipped(.noKeys) }
+        for rule in format.skips where holds(rule, row) { return .skipped(rule.kind) }
+        return .installation(try identity(row, token, provider))
+    }
+
+    /// The app of a row, if the format has one.
+    func app(of row: ForeignRow) -> String? { format.app.flatMap { value(row, [$0]) } }
+
+    /// Why the installation is left out, if it is the newest of its token.
+    func optOut(of row: ForeignRow) -> SkippedKind? { format.optOuts.first { holds($0, row) }?.kind }
+
+    private func target(of row: ForeignRow) -> ForeignProvider {
+        guard let text = value(row, [format.provider]) else {
+            return .skipped(value(row, format.token) == nil ? .noToken : .unknownType)
+        }
+        guard let found = format.providers[text.lowercased()] else { return .skipped(.unknownType) }
+        guard found == .apple else { return found }
+        let other = format.otherProviders.first { other in
+            value(row, [other.path]).map { other.values.contains($0.lowercased()) } ?? false
+        }
+        return other.map { .provider($0.provider) } ?? .apple
+    }
+
+    private func identity(
+        _ row: ForeignRow, _ text: String, _ provider: Provider
+    ) throws(ImportFaults) -> ForeignIdentity {
+        var faults: [ImportFault] = []
+        func parse<Value>(_ field: ImportField, _ body: () throws(InvalidValue) -> Value) -> Value? {
+            do throws(InvalidValue) { return try body() } catch {
+                faults.append(ImportFault(field.name, error))
+                return nil
+            }
+        }
+        let token = parse(.token) { () throws(InvalidValue) in try Token(text, of: provider) }
+        let installID = parse(.installID) { () throws(InvalidValue) in try InstallID(idText(row, token)) }
+        if let user = userText(row) { _ = parse(.userID) { () throws(InvalidValue) in try UserID(user) } }
+        let createdAt = parse(.createdAt) { () throws(InvalidValue) in try time(row, .createdAt) } ?? nil
+        let seenAt = parse(.lastSeenAt) { () throws(InvalidValue) in try time(row, .lastSeenAt) } ?? nil
+        guard faults.isEmpty, let token, let installID else { throw ImportFaults(faults) }
+        return ForeignIdentity(
+            token: token, installID: installID, createdAt: createdAt, seenAt: seenAt ?? createdAt,
+            isOptedOut: format.optOuts.contains { holds($0, row) })
+    }
+
+    /// The vendor's id. Without one, the digest of the token, which is the same in every run.
+    private func idText(_ row: ForeignRow, _ token: Token?) -> String {
+        if let id = text(row, .installID) { return id }
+        return SHA256.hash(data: Array((token?.text ?? "").utf8)).map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+    }
+
+    private func time(_ row: ForeignRow, _ field: ImportField) throws(InvalidValue) -> Timestamp? {
+        guard let text = text(row, field) else { return nil }
+        guard let time = ForeignTime.parse(text) else {
+            throw InvalidValue(code: "invalid-time", detail: "This is not a time in a form that is known.")
+        }
+        return time
+    }
+
+    // MARK: Record
+
+    /// All values of a row that has this identity.
+    func record(_ row: ForeignRow, _ identity: ForeignIdentity) -> ImportRecord {
+        var record = ImportRecord()
+        let isWeb = identity.token.provider == .webPush
+        for field in format.fields where field.reading.isCopied && (field.isForWeb || !isWeb) {
+            if record[field.field] == nil { record[field.field] = text(row, field) }
+        }
+        record[.installID] = identity.installID.rawValue
+        record[.provider] = identity.token.provider.rawValue
+        record[.token] = identity.token.text
+        record[.userID] = userText(row)
+        if let place = format.coordinates, let latitude = value(row, [place.latitude]),
+            let longitude = value(row, [place.longitude])
+        {
+            record[.location] = "\(latitude) \(longitude)"
+        }
+        record[.systemName] = record[.systemName] ?? options.system
+        record[.authorizationStatus] = status(row, identity).rawValue
+        return record
+    }
+
+    private func status(_ row: ForeignRow, _ identity: ForeignIdentity) -> AuthorizationStatus {
+        if identity.isOptedOut { return .denied }
+        return format.permissions.contains { holds($0, row) } ? .authorized : .unknown
+    }
+
+    private func userText(_ row: ForeignRow) -> String? {
+        guard let user = options.user else { return text(row, .userID) }
+        return value(row, [user]) ?? format.prefixes.lazy.compactMap { value(row, [FieldPath($0 + user.text)]) }.first
+    }
+
+    // MARK: Values
+
+    private func text(_ row: ForeignRow, _ field: ImportField) -> String? {
+        for place in format.fields where place.field == field {
+            if let text = text(row, place) { return text }
+        }
+        return nil
+    }
+
+    private func text(_ row: ForeignRow, _ field: ForeignFormat.Field) -> String? {
+        for path in field.paths {
+            if let text = value(row, [path]), let read = field.reading.read(text, zones) { return read }
+        }
+        return nil
+    }
+
+    /// The first value that is not one of the texts for a missing value.
+    private func value(_ row: ForeignRow, _ paths: [FieldPath]) -> String? {
+        for path in paths {
+            guard let text = row.text(path), !text.isEmpty else { continue }
+            if format.emptyTexts.isEmpty || !format.emptyTexts.contains(text.lowercased()) { return text }
+        }
+        return nil
+    }
+
+    private func holds(_ rule: ForeignFormat.Rule, _ row: ForeignRow) -> Bool {
+        value(row, [rule.path]).map(rule.holds) ?? false
+    }
+}
+
+extension ForeignReading {
+    /// Times belong to the identity of a row.
+    fileprivate var isCopied: Bool {
+        if case .time = self { false } else { true }
+    }
+}

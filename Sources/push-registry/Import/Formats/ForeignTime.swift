@@ -1,0 +1,31 @@
+import PushRegistry
+
+/// The forms in which other systems write times. A time without an offset is UTC.
+enum ForeignTime {
+    /// Unix times from here on are milliseconds: as seconds they would be after the year 5138.
+    private static let millisecondsMin: Int64 = 100_000_000_000
+
+    /// Unix seconds (with or without a fraction) or milliseconds; RFC 3339, also with a space instead of the T, without
+    /// an offset, or with ` UTC`; a date alone is its midnight.
+    static func parse(_ text: String) -> Timestamp? {
+        if let time = Timestamp(text) ?? unix(text) { return time }
+        var form = text.trimmingSpaces()
+        for suffix in [" UTC", " GMT", " +0000", "+0000", " Z"] where form.hasSuffix(suffix) {
+            form = form.dropLast(suffix.count).trimmingSpaces()
+            break
+        }
+        if form.utf8.count == 10 { form += "T00:00:00" }
+        guard let space = form.firstIndex(where: { $0 == " " || $0 == "T" || $0 == "t" }) else { return nil }
+        form.replaceSubrange(space...space, with: "T")
+        return Timestamp(form) ?? Timestamp(form + "Z")
+    }
+
+    private static func unix(_ text: String) -> Timestamp? {
+        if let number = Int64(text) {
+            return abs(number) >= millisecondsMin ? Timestamp(milliseconds: number) : Timestamp(seconds: number)
+        }
+        guard let number = Double(text), number.isFinite, abs(number) < Double(Int64.max) / 1_000 else { return nil }
+        let milliseconds = abs(number) >= Double(millisecondsMin) ? number : number * 1_000
+        return Timestamp(milliseconds: Int64(milliseconds.rounded()))
+    }
+}

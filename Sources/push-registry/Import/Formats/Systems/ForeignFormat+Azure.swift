@@ -1,0 +1,71 @@
+import PushRegistry
+
+extension ForeignFormat {
+    /// Azure Notification Hubs: the file of an export job, one XML registration a line.
+    ///
+    /// An installation with templates has several registrations with one token. Nothing tells a date, but for the
+    /// expiry.
+    ///
+    /// Source: learn.microsoft.com, "Export and modify registrations in bulk"; Azure/azure-notificationhubs-dotnet.
+    static let azure = ForeignFormat(
+        name: "azure", system: "Azure Notification Hubs",
+        signatures: [["RegistrationKind"]],
+        expand: { row in [.scoped(["registration": row, "tag": AzureTags(row.text("Tags")).named])] },
+        prefixes: ["registration."],
+        skips: [
+            Rule(.expired, "registration.ExpirationTime") { text in
+                ForeignTime.parse(text).map { $0 <= .now() } ?? false
+            }
+        ],
+        provider: "registration.RegistrationKind",
+        providers: kinds,
+        token: [
+            "registration.DeviceToken", "registration.FcmV1RegistrationId", "registration.GcmRegistrationId",
+            "registration.Endpoint",
+        ],
+        fields: [
+            Field(.installID, "tag.installationid", "registration.RegistrationId"), Field(.userID, "tag.userid"),
+            Field(.p256dh, "registration.P256DH"), Field(.auth, "registration.Auth"),
+        ],
+        topics: { row in AzureTags(row.text("registration.Tags")).others })
+
+    private static let kinds: [String: ForeignProvider] = {
+        let platforms: [String: ForeignProvider] = [
+            "apple": .apple, "gcm": .fcm, "fcmv1": .fcm, "browser": .webPush, "windows": .skipped(.wns),
+            "mpns": .skipped(.mpns), "adm": .skipped(.adm), "baidu": .skipped(.baidu), "xiaomi": .skipped(.unknownType),
+        ]
+        var kinds: [String: ForeignProvider] = [:]
+        for (platform, provider) in platforms {
+            kinds["\(platform)registrationdescription"] = provider
+            kinds["\(platform)templateregistrationdescription"] = provider
+        }
+        return kinds
+    }()
+}
+
+/// The tags of a registration: `$InstallationId:{…}` and `$UserId:{…}` are the hub's own, in any case, with or without
+/// the dollar sign; tools that import registrations again strip it.
+private struct AzureTags {
+    private(set) var named = ForeignRow.named([:])
+    private(set) var others: [String] = []
+
+    init(_ text: String?) {
+        var values: [String: String] = [:]
+        for tag in (text ?? "").split(separator: ",").map({ $0.trimmingSpaces() }) where !tag.isEmpty {
+            guard let (name, value) = Self.own(tag) else {
+                if !others.contains(where: { $0.lowercased() == tag.lowercased() }) { others.append(tag) }
+                continue
+            }
+            values[name] = values[name] ?? value
+        }
+        named = .named(values)
+    }
+
+    private static func own(_ tag: String) -> (name: String, value: String)? {
+        let parts = tag.drop { $0 == "$" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let (name, value) = (parts[0].trimmingSpaces().lowercased(), parts[1].trimmingSpaces())
+        guard ["installationid", "userid"].contains(name), value.first == "{", value.last == "}" else { return nil }
+        return (name, value.dropFirst().dropLast().trimmingSpaces())
+    }
+}

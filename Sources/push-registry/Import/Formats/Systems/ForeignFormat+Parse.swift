@@ -1,0 +1,43 @@
+import PushRegistry
+
+extension ForeignFormat {
+    /// Parse Server's `_Installation`: what mongoexport writes, the dashboard's or REST API's JSON, or the table of the
+    /// PostgreSQL adapter as CSV.
+    ///
+    /// Source: parse-server, src/Controllers/SchemaController.js and src/Adapters/Storage/Mongo/MongoTransform.js.
+    static let parse = ForeignFormat(
+        name: "parse", system: "Parse Server",
+        signatures: [["deviceToken", "deviceType"], ["installationId", "deviceType"]],
+        wrappers: ["results"],
+        app: "appIdentifier",
+        skips: [
+            // Of the old GCM.
+            Rule(.foreignToken, "deviceToken") { $0.hasPrefix("id:") },
+            Rule(.adm, "pushType", is: ["adm"]), Rule(.wns, "pushType", is: ["wns"]),
+            Rule(.mpns, "pushType", is: ["mpns"]),
+        ],
+        provider: "deviceType",
+        providers: [
+            "ios": .apple, "osx": .apple, "macos": .apple, "tvos": .apple, "watchos": .apple, "android": .fcm,
+            "web": .skipped(.noKeys), "js": .skipped(.noKeys), "winrt": .skipped(.wns), "winphone": .skipped(.mpns),
+            "dotnet": .skipped(.unknownType), "embedded": .skipped(.unknownType),
+        ],
+        // Apps on iOS that register with FCM.
+        otherProviders: [OtherProvider(.fcm, "pushType", is: ["fcm", "gcm"])],
+        token: ["deviceToken"],
+        fields: [
+            Field(.installID, "installationId", "objectId", "_id"),
+            Field(.userID, "user.objectId", "_p_user", "user", as: .pointer),
+            Field(.lastSeenAt, "_updated_at", "updatedAt", as: .time),
+            Field(.createdAt, "_created_at", "createdAt", as: .time),
+            Field(.locale, "localeIdentifier"), Field(.timeZone, "timeZone", as: .timeZone),
+            Field(
+                .systemName, "deviceType",
+                as: .mapped([
+                    "ios": "iOS", "osx": "macOS", "macos": "macOS", "tvos": "tvOS", "watchos": "watchOS",
+                    "android": "Android",
+                ])),
+            Field(.appVersion, "appVersion"), Field(.osVersion, "osVersion"), Field(.deviceModel, "deviceModel"),
+        ],
+        topics: { row in row.texts("channels").filter { !$0.isEmpty } })
+}

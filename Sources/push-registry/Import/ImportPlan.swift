@@ -1,0 +1,71 @@
+import PushRegistry
+
+/// How the rows of a run become installations: what is known before the first one is loaded.
+struct ImportPlan: Sendable {
+    let source: ImportSource
+    let reader: ImportReader
+    /// When rows without a date were seen. Nil for our own format, in which they count as of now.
+    var undated: Timestamp?
+    /// Rows of other systems that are not the newest ones.
+    var older: OlderRows?
+
+    init(_ source: ImportSource, _ reader: ImportReader) {
+        self.source = source
+        self.reader = reader
+    }
+
+    /// A run that needs an option of the command which was not given.
+    struct MissingOption: Error {
+        let description: String
+    }
+
+    /// Reads all rows of another system once, and decides which ones are loaded.
+    ///
+    /// - Throws: `MissingOption`, before anything is loaded.
+    mutating func scan(_ files: ImportFiles, now: Timestamp = .now(), progress: (Int64) -> Void) throws {
+        guard case .foreign(let reader) = source else { return }
+        var scan = ForeignScan(now: now)
+        try files.forEachPart { part in
+            guard var rows = ForeignRows(part.bytes, wrappers: reader.format.wrappers) else { return true }
+            while let (_, row) = try rows.next() {
+                try Self.scan(row, reader, &scan)
+                progress(scan.facts.rows)
+            }
+            return true
+        }
+        try check(scan.facts, reader)
+        undated = reader.options.lastSeen ?? scan.facts.newest ?? now
+        older = try scan.olderRows(undated: undated ?? now)
+    }
+
+    private static func scan(
+        _ row: Result<ForeignRow, ImportFaults>, _ reader: ForeignReader, _ scan: inout ForeignScan
+    ) throws {
+        switch row {
+        case .failure(let faults): try scan.add(.failure(faults), app: nil)
+        case .success(let row):
+            for row in reader.format.expand(row) {
+                let outcome = Result { () throws(ImportFaults) in try reader.outcome(of: row) }
+                try scan.add(outcome, app: reader.app(of: row))
+            }
+        }
+    }
+
+    private func check(_ facts: ScanFacts, _ reader: ForeignReader) throws {
+        if reader.options.onlyApp == nil, facts.apps.count > 1 {
+            throw MissingOption(
+                description: "The files have several apps: use --only-app with one of "
+                    + facts.apps.sorted().map { "\"\($0)\"" }.joined(separator: ", ") + ".")
+        }
+        if facts.needsEnvironment {
+            throw MissingOption(
+                description: "\(reader.format.system) does not say for which environment of APNs its tokens are: "
+                    + "use --environment production or --environment sandbox.")
+        }
+        if facts.lacksDates, facts.newest == nil, reader.options.lastSeen == nil {
+            throw MissingOption(
+                description: "The files do not say when installations were last seen: use --last-seen with the time "
+                    + "of the export.")
+        }
+    }
+}

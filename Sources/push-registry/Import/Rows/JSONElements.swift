@@ -1,0 +1,176 @@
+import PushRegistry
+
+/// Cuts a JSON text of any length into the objects that stand for rows: the elements of an array, the elements of an
+/// array in an outer object (a page of a list), or objects one after the other.
+struct JSONElements {
+    private enum Place {
+        case outside
+        /// In an array; whether an outer object is around it.
+        case list(isWrapped: Bool)
+        /// In an outer object, behind its array: so many containers are open.
+        case tail(depth: Int)
+    }
+
+    /// What an object at the beginning of some bytes is.
+    private enum Object {
+        case whole(byteCount: Int)
+        /// An outer object; the offset is behind the `[` of its array.
+        case outer(offset: Int)
+        case incomplete
+    }
+
+    private let wrappers: Set<String>
+    private var place = Place.outside
+
+    /// - Parameter wrappers: the members of outer objects.
+    init(wrappers: Set<String>) {
+        self.wrappers = wrappers
+    }
+
+    /// Whether the text so far is whole.
+    var isComplete: Bool {
+        if case .outside = place { true } else { false }
+    }
+
+    /// Whether an object begins here that is a page of a list.
+    func isOuter(_ bytes: ArraySlice<UInt8>) -> Bool {
+        if case .outer = scan(bytes) { true } else { false }
+    }
+
+    /// Whether the bytes are the beginning of an object without its end.
+    func isIncomplete(_ bytes: ArraySlice<UInt8>) -> Bool {
+        if case .incomplete = scan(bytes) { bytes.first == UInt8(ascii: "{") } else { false }
+    }
+
+    /// For `RecordCutter.next`.
+    mutating func cut(
+        _ bytes: ArraySlice<UInt8>, isEnd: Bool
+    ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
+        if case .tail(let depth) = place { return skipTail(bytes, depth: depth, isEnd: isEnd) }
+        let gap = bytes.prefix { $0.isJSONSpace || $0 == UInt8(ascii: ",") }
+        guard gap.isEmpty else { return skipped(gap) }
+        switch bytes.first {
+        case nil: return isEnd ? skipped(bytes) : nil
+        case UInt8(ascii: "["):
+            guard case .outside = place else { throw Self.malformed }
+            place = .list(isWrapped: false)
+            return skipped(bytes.prefix(1))
+        case UInt8(ascii: "]"):
+            guard case .list(let isWrapped) = place else { throw Self.malformed }
+            place = isWrapped ? .tail(depth: 1) : .outside
+            return skipped(bytes.prefix(1))
+        case UInt8(ascii: "{"): return try object(bytes, isEnd: isEnd)
+        default: throw Self.malformed
+        }
+    }
+
+    private mutating func object(
+        _ bytes: ArraySlice<UInt8>, isEnd: Bool
+    ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
+        switch scan(bytes) {
+        case .whole(let count):
+            let object = bytes.prefix(count)
+            return RecordCutter.Cut(content: object, byteCount: count, lineCount: object.lineCount)
+        case .outer(let offset):
+            place = .list(isWrapped: true)
+            return skipped(bytes.prefix(offset))
+        case .incomplete:
+            guard isEnd else { return nil }
+            place = .tail(depth: 1)
+            return skipped(bytes)
+        }
+    }
+
+    private mutating func skipTail(
+        _ bytes: ArraySlice<UInt8>, depth: Int, isEnd: Bool
+    ) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
+        var (depth, at) = (depth, bytes.startIndex)
+        while at < bytes.endIndex {
+            switch bytes[at] {
+            case UInt8(ascii: "\""):
+                guard let end = Self.endOfString(bytes[at...]) else {
+                    place = .tail(depth: depth)
+                    return at == bytes.startIndex && !isEnd ? nil : skipped(isEnd ? bytes : bytes[..<at])
+                }
+                at = end
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+            at += 1
+            if depth == 0 {
+                place = .outside
+                return skipped(bytes[..<at])
+            }
+        }
+        place = .tail(depth: depth)
+        return bytes.isEmpty && !isEnd ? nil : skipped(bytes)
+    }
+
+    /// Looks for the end of the object, and for a wrapper among its members.
+    private func scan(_ bytes: ArraySlice<UInt8>) -> Object {
+        var (depth, at) = (0, bytes.startIndex)
+        while at < bytes.endIndex {
+            switch bytes[at] {
+            case UInt8(ascii: "\""):
+                guard let end = Self.endOfString(bytes[at...]) else { return .incomplete }
+                if depth == 1, !wrappers.isEmpty, let offset = list(bytes[(at + 1)..<(end - 1)], bytes[end...]) {
+                    return .outer(offset: offset - bytes.startIndex)
+                }
+                at = end
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 { return .whole(byteCount: at + 1 - bytes.startIndex) }
+            default: break
+            }
+            at += 1
+        }
+        return .incomplete
+    }
+
+    /// Whether `name` is a wrapper's name, and `rest` the colon and an array of objects. Returns the index behind `[`.
+    private func list(_ name: ArraySlice<UInt8>, _ rest: ArraySlice<UInt8>) -> Int? {
+        guard wrappers.contains(where: { name.elementsEqual($0.utf8) }) else { return nil }
+        var rest = rest.drop { $0.isJSONSpace }
+        guard rest.popFirst() == UInt8(ascii: ":") else { return nil }
+        rest = rest.drop { $0.isJSONSpace }
+        guard rest.popFirst() == UInt8(ascii: "[") else { return nil }
+        let first = rest.first { !$0.isJSONSpace }
+        return first == UInt8(ascii: "{") ? rest.startIndex : nil
+    }
+
+    /// The index behind the closing quote.
+    private static func endOfString(_ bytes: ArraySlice<UInt8>) -> Int? {
+        var at = bytes.startIndex + 1
+        while at < bytes.endIndex {
+            switch bytes[at] {
+            case UInt8(ascii: "\""): return at + 1
+            case UInt8(ascii: "\\"): at += 2
+            default: at += 1
+            }
+        }
+        return nil
+    }
+
+    private func skipped(_ bytes: ArraySlice<UInt8>) -> RecordCutter.Cut<ArraySlice<UInt8>> {
+        RecordCutter.Cut(content: nil, byteCount: bytes.count, lineCount: bytes.lineCount)
+    }
+
+    private static let malformed = ImportFaults([
+        ImportFault(code: "malformed-json", "An object, or an array of objects, is expected.")
+    ])
+}
+
+extension UInt8 {
+    fileprivate var isJSONSpace: Bool {
+        self == UInt8(ascii: " ") || self == UInt8(ascii: "\n") || self == UInt8(ascii: "\r")
+            || self == UInt8(ascii: "\t")
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var lineCount: Int { reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } }
+}

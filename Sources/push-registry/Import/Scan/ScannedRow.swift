@@ -1,0 +1,77 @@
+import Crypto
+import PushRegistry
+
+/// What the choice of the newest row of a token needs of a row: a few bytes for a row, however many there are.
+struct ScannedRow: Hashable {
+    /// Of the digest of the provider and the token, or of the `installId`.
+    struct Key: Hashable, Comparable {
+        let high: UInt64
+        let low: UInt64
+
+        init(_ text: String, of provider: Provider? = nil) {
+            var hash = SHA256()
+            if let provider { hash.update(data: Array(provider.rawValue.utf8)) }
+            hash.update(data: Array(text.utf8))
+            let digest = Array(hash.finalize())
+            (high, low) = (UInt64(digest[0..<8]), UInt64(digest[8..<16]))
+        }
+
+        fileprivate init(_ bytes: ArraySlice<UInt8>) {
+            (high, low) = (UInt64(bytes.prefix(8)), UInt64(bytes.dropFirst(8)))
+        }
+
+        static func < (left: Key, right: Key) -> Bool { (left.high, left.low) < (right.high, right.low) }
+    }
+
+    static let byteCount = 48
+
+    let token: Key
+    let installation: Key
+    /// Microseconds; nil if the row has no date.
+    let seenAt: Int64?
+    /// The row's number in the run.
+    let number: Int64
+
+    init(_ identity: ForeignIdentity, number: Int64, now: Timestamp) {
+        token = Key(identity.token.text, of: identity.token.provider)
+        installation = Key(identity.installID.rawValue)
+        // A time in the future counts as now.
+        seenAt = identity.seenAt.map { min($0, now).microseconds }
+        self.number = number
+    }
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        token = Key(bytes.prefix(16))
+        installation = Key(bytes.dropFirst(16).prefix(16))
+        let seconds = Int64(bitPattern: UInt64(bytes.dropFirst(32).prefix(8)))
+        seenAt = seconds == .min ? nil : seconds
+        number = Int64(bitPattern: UInt64(bytes.dropFirst(40).prefix(8)))
+    }
+
+    func write(to bytes: inout [UInt8]) {
+        for part in [token.high, token.low, installation.high, installation.low] { part.write(to: &bytes) }
+        UInt64(bitPattern: seenAt ?? .min).write(to: &bytes)
+        UInt64(bitPattern: number).write(to: &bytes)
+    }
+
+    /// Whether this row is newer than another one of the same token or installation. Rows without a date are of the
+    /// time `undated`. Of two rows of the same time the order of the file does not matter, unless it is all there is.
+    func isNewer(than other: ScannedRow, undated: Int64) -> Bool {
+        let (left, right) = (seenAt ?? undated, other.seenAt ?? undated)
+        if left != right { return left > right }
+        guard seenAt != nil, other.seenAt != nil else { return number > other.number }
+        if installation != other.installation { return installation > other.installation }
+        if token != other.token { return token > other.token }
+        return number > other.number
+    }
+}
+
+extension UInt64 {
+    fileprivate init(_ bytes: ArraySlice<UInt8>) {
+        self = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    fileprivate func write(to bytes: inout [UInt8]) {
+        for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: self >> shift)) }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import PushRegistry
+import Testing
+
+@testable import push_registry
+
+@Suite("Rows of other systems are found in files of any shape, wherever the input is split")
+struct ForeignRowsTests {
+    /// The value of a member or column `a` of each row, with its line; a fault is its code.
+    private func read(_ text: String, pieceBytes: Int = 7) throws -> [String] {
+        let bytes = PeekableBytes(TextBytes(Array(text.utf8), pieceBytes: pieceBytes))
+        guard var rows = ForeignRows(bytes, wrappers: ["items"]) else { return ["empty"] }
+        var found: [String] = []
+        while let (line, row) = try rows.next() {
+            switch row {
+            case .success(let row): found.append("\(line): \(row.text("a") ?? "nil")")
+            case .failure(let faults): found.append("\(line): ! \(faults.faults[0].reason.code)")
+            }
+        }
+        return found + (rows.endsEarly ? ["cut off"] : [])
+    }
+
+    @Test(arguments: [
+        ("", ["empty"]),
+        ("{\"a\":1}\n\n{\"a\":\"x\"}\n", ["1: 1", "3: x"]),
+        ("{\"a\":1}\nnonsense\n{\"a\":2}", ["1: 1", "2: ! malformed-json", "3: 2"]),
+        ("{\"a\":1}\n{\"a\":2", ["1: 1", "cut off"]),
+        ("[{\"a\":\"]}\\\"\"},\n {\"a\":{\"$date\":{\"$numberLong\":\"5\"}}}\n]", ["1: ]}\"", "2: 5"]),
+        ("[{\"a\":1},{\"a\"", ["1: 1", "cut off"]),
+        ("{\n\"ok\": true, \"items\": [\n{\"a\":1},\n{\"a\":[2,3]}\n], \"next\": \"]}\"}\n", ["3: 1", "4: 2"]),
+        ("{\"items\":[{\"a\":1}]}\n{\"items\":[{\"a\":2}]}\n", ["1: 1", "2: 2"]),
+        ("{\"items\":[{\"a\":1}]", ["1: 1", "cut off"]),
+        ("{\"a\":1,\"items\":[\"b\"]}\n", ["1: 1"]),
+        ("{\n\"a\": 1\n}\n{\n\"a\": 2\n}\n", ["1: 1", "4: 2"]),
+        ("b,A,a\n1,,3\n1,2\n", ["2: 3", "3: ! wrong-columns"]),
+        ("<R><a>1</a></R>\n<R><a><![CDATA[2\n3]]></a></R>\n<R>\n", ["1: 1", "2: 2\n3", "4: ! malformed-xml"]),
+        ("<!DOCTYPE x><R><a>1</a></R>\n", ["1: ! document-type"]),
+    ])
+    func rows_areFound(text: String, expected: [String]) throws {
+        for pieceBytes in [1, 7, 10_000] {
+            #expect(try read(text, pieceBytes: pieceBytes) == expected, "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        ("2026-11-21T02:03:04Z", "2026-11-21T02:03:04Z"), ("2026-11-21T02:03:04+01:00", "2026-11-21T01:03:04Z"),
+        ("2026-11-21 02:03:04", "2026-11-21T02:03:04Z"), ("2026-11-21T02:03:04", "2026-11-21T02:03:04Z"),
+        ("2020-07-10 15:00:00.000 UTC", "2020-07-10T15:00:00Z"), ("2026-11-21", "2026-11-21T00:00:00Z"),
+        ("1795000000", "2026-11-18T11:06:40Z"), ("1795000000000", "2026-11-18T11:06:40Z"),
+        ("1795000000.5", "2026-11-18T11:06:40.500Z"), ("2019-08-23T10:54:35.220Z", "2019-08-23T10:54:35.220Z"),
+        ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999999Z"), ("yesterday", nil), ("", nil),
+    ])
+    func times_areReadInAllForms(text: String, expected: String?) {
+        #expect(ForeignTime.parse(text)?.description == expected, "\(text)")
+    }
+
+    @Test func newestRow_isChosen_inBoundedMemory() throws {
+        var rows: [ScannedRow] = []
+        for number in 0..<2_000 {
+            let identity = ForeignIdentity(
+                token: try Token("token-\(number % 700)", of: .fcm), installID: try InstallID("id-\(number % 900)"),
+                createdAt: nil, seenAt: Timestamp(microseconds: Int64(number * 7_919 % 1_013)), isOptedOut: false)
+            rows.append(ScannedRow(identity, number: Int64(number), now: .now()))
+        }
+        var sorter = RowSorter(rowsMax: 64) { ($0.token, $0.number) < ($1.token, $1.number) }
+        for row in rows { try sorter.add(row) }
+        var (sorted, found) = (try sorter.sorted(), [ScannedRow]())
+        while let row = try sorted.next() { found.append(row) }
+        #expect(found == rows.sorted { ($0.token, $0.number) < ($1.token, $1.number) })
+    }
+}
