@@ -13,14 +13,17 @@ protocol BatchedRead: Sendable {
 /// event loop for each kind of read.
 actor ReadCoalescer<Read: BatchedRead> {
     typealias Results = [Result<Read.Answer, any Error>]
-    /// Reads a batch of one app and returns each answer. An error concerns the whole batch.
+    /// The statement for reads of one app.
     typealias Statement = @Sendable (_ app: AppNumber, _ reads: [Read]) -> PostgresStatement
+    /// Each read's answer, from the rows of its statement. An error concerns all of them.
     typealias Decode = @Sendable (_ reads: [Read], _ rows: PostgresResult) throws -> Results
 
     /// Reads that wait; more are refused. About a second of work.
     static var waitingMax: Int { 16_384 }
     /// Reads in one round trip.
     static var batchMax: Int { 512 }
+    /// How long a round trip may take on Citus. Beyond it, the app's node counts as hanging.
+    static var timeoutOnCitus: Duration { .seconds(1) }
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -30,7 +33,9 @@ actor ReadCoalescer<Read: BatchedRead> {
         let continuation: CheckedContinuation<Read.Answer, any Error>
     }
 
-    private let postgres: PostgresClient
+    private typealias Batch = (app: AppNumber, items: [Arrival])
+
+    private let resources: LoopResources
     private let meters: WriteMeters
     private let statement: Statement
     private let decode: Decode
@@ -39,13 +44,12 @@ actor ReadCoalescer<Read: BatchedRead> {
     private var wake: CheckedContinuation<Void, Never>?
 
     init(
-        _ postgres: PostgresClient, meters: WriteMeters, statement: @escaping Statement, decode: @escaping Decode
+        _ resources: LoopResources, meters: WriteMeters, statement: @escaping Statement, decode: @escaping Decode
     ) {
-        self.postgres = postgres
+        (loop, self.resources) = (resources.loop, resources)
         self.meters = meters
         self.statement = statement
         self.decode = decode
-        loop = postgres.loop
     }
 
     /// - Throws: what `decode` gives for the read; `StoreError`.
@@ -62,15 +66,20 @@ actor ReadCoalescer<Read: BatchedRead> {
     /// Carries reads until it is cancelled. Those that wait then are refused.
     func run() async {
         await withTaskCancellationHandler {
-            while !isFinished {
-                await withCheckedContinuation { continuation in
-                    // On the way to this await others may have run.
-                    if isFinished || arrivals.count > 0 { continuation.resume() } else { wake = continuation }
+            await withDiscardingTaskGroup { group in
+                while !isFinished {
+                    await withCheckedContinuation { continuation in
+                        // On the way to this await others may have run.
+                        if isFinished || arrivals.isReady { continuation.resume() } else { wake = continuation }
+                    }
+                    if resources.postgres.isDistributed {
+                        guard let batch = arrivals.takeApp() else { continue }
+                        group.addTask(executorPreference: loop) { await self.completeApart(batch) }
+                    } else {
+                        let batches = arrivals.takeBatch()
+                        if !batches.isEmpty { await complete(batches) }
+                    }
                 }
-                let batches = arrivals.takeBatch()
-                guard !batches.isEmpty else { continue }
-                meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
-                await complete(batches)
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.finish() } }
@@ -88,20 +97,44 @@ actor ReadCoalescer<Read: BatchedRead> {
         wake = nil
     }
 
-    /// On Citus, the node of one app may be away: the other apps are then read without it.
-    private func complete(_ batches: [(app: AppNumber, items: [Arrival])]) async {
+    private func complete(_ batches: [Batch]) async {
         do {
-            let results = try await postgres.execute(batches.map { statement($0.app, $0.items.map(\.read)) })
-            let answers = try zip(batches, results).map { try decode($0.items.map(\.read), $1) }
-            for (arrival, answer) in zip(batches.lazy.flatMap(\.items), answers.joined()) {
-                arrival.continuation.resume(with: answer)
-            }
-        } catch let error where batches.count > 1 && postgres.isDistributed && error is PostgresError {
-            await withDiscardingTaskGroup { group in
-                for batch in batches { group.addTask(executorPreference: self.loop) { await self.complete([batch]) } }
-            }
+            for (batch, answers) in zip(batches, try await read(batches)) { resume(batch.items, answers) }
         } catch {
-            for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }
+            for batch in batches { refuse(batch.items, error) }
         }
+    }
+
+    /// On Citus, each app has round trips of its own, one at a time: apps of other nodes do not wait for a node that
+    /// hangs or is away.
+    private func completeApart(_ batch: Batch) async {
+        do {
+            let answers = try await resources.serving(batch.app) {
+                try await read([batch], timeout: Self.timeoutOnCitus)
+            }
+            resume(batch.items, answers[0])
+        } catch {
+            // Those that came meanwhile would wait as long again.
+            let others = error.isOfHangingNode ? arrivals.removeAll(of: batch.app) : []
+            refuse(batch.items + others, error)
+        }
+        arrivals.finish(batch.app)
+        resume()
+    }
+
+    private func read(_ batches: [Batch], timeout: Duration? = nil) async throws -> [Results] {
+        meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
+        let reads = batches.map { $0.items.map(\.read) }
+        let results = try await resources.postgres.execute(
+            zip(batches, reads).map { statement($0.app, $1) }, timeout: timeout)
+        return try zip(reads, results).map { try decode($0, $1) }
+    }
+
+    private func resume(_ arrivals: [Arrival], _ answers: Results) {
+        for (arrival, answer) in zip(arrivals, answers) { arrival.continuation.resume(with: answer) }
+    }
+
+    private func refuse(_ arrivals: [Arrival], _ error: any Error) {
+        for arrival in arrivals { arrival.continuation.resume(throwing: StoreError(error)) }
     }
 }

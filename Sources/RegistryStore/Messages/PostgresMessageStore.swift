@@ -9,16 +9,18 @@ public struct PostgresMessageStore: MessageStore {
     private static let attemptsMax = 50
     private static let targetAttemptsMax = 10
 
-    private let postgres: PostgresClient
+    private let resources: LoopResources
     private let receipts: WriteCoalescer<ReceiptWrite>
 
     public init(_ resources: LoopResources) {
-        postgres = resources.postgres
+        self.resources = resources
         let writer = ReceiptWriter(postgres: resources.postgres)
-        receipts = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: WriteMeters("receipt")) {
-            try await writer.write($0, $1)
+        receipts = WriteCoalescer(resources, meters: WriteMeters("receipt")) { batch, patience in
+            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
         }
     }
+
+    private var postgres: PostgresClient { resources.postgres }
 
     /// Carries counts until it is cancelled.
     public func run() async {
@@ -28,7 +30,7 @@ public struct PostgresMessageStore: MessageStore {
     public func put(
         _ name: MessageName, _ content: MessageContent, in app: AppNumber, at now: Timestamp
     ) async throws -> (message: Message, isNew: Bool) {
-        try await storing {
+        try await storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
                 let found = try await transaction.execute([
                     PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue),
@@ -50,14 +52,14 @@ public struct PostgresMessageStore: MessageStore {
     }
 
     public func message(_ name: MessageName, of app: AppNumber) async throws -> Message? {
-        try await storing {
+        try await storing(app) {
             try await postgres.execute(PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue))
                 .first.map(Message.init)
         }
     }
 
     public func messages(named names: [MessageName], of app: AppNumber) async throws -> [MessageName: Message] {
-        try await storing {
+        try await storing(app) {
             try await postgres.execute(
                 PostgresStatement(MessageStatements.readAll, app.rawValue, names.map(\.rawValue))
             ).reduce(into: [:]) { messages, row in
@@ -68,7 +70,7 @@ public struct PostgresMessageStore: MessageStore {
     }
 
     public func messages(of app: AppNumber, before: MessageNumber?, limit: Int) async throws -> [Message] {
-        try await storing {
+        try await storing(app) {
             try await postgres.execute(
                 PostgresStatement(
                     MessageStatements.list, app.rawValue, before?.rawValue ?? Int64.max, Int64(limit))
@@ -77,9 +79,9 @@ public struct PostgresMessageStore: MessageStore {
     }
 
     /// Runs `body`. Any error is thrown as a `StoreError`.
-    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+    private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
         do {
-            return try await body()
+            return try await resources.serving(app, body)
         } catch {
             throw StoreError(error)
         }
@@ -103,7 +105,7 @@ extension PostgresMessageStore {
         _ targets: [MessageTarget], for message: Message, of app: AppNumber, at now: Timestamp
     ) async throws {
         let write = TargetWrite(targets, for: message, of: app, at: now)
-        try await storing {
+        try await storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
                 _ = try await transaction.execute(LockTimeout.statements(.alone))
                 let last = try await write.run(transaction)
@@ -117,7 +119,7 @@ extension PostgresMessageStore {
     ) async throws -> [RememberedOutcome] {
         let distinct = Set(remembered).sorted { $0.rawValue < $1.rawValue }
         guard !distinct.isEmpty else { return [] }
-        let isCounted = try await storing {
+        let isCounted = try await storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
                 let first = LockTimeout.statements(.alone)
                 let rows = try await transaction.execute(
@@ -143,7 +145,7 @@ extension PostgresMessageStore {
     public func cells(
         ofHolders addresses: [TokenAddress], and ids: [InstallID], in app: AppNumber
     ) async throws -> InstallationCells {
-        try await storing {
+        try await storing(app) {
             let results = try await postgres.execute([
                 PostgresStatement(
                     ReceiptStatements.holders, app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256)),
@@ -170,7 +172,7 @@ extension PostgresMessageStore {
     public func counts(
         of message: MessageNumber, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: MessageCounts) {
-        try await storing {
+        try await storing(app) {
             let row = try await postgres.execute(MessageSumStatements.counts(of: message, in: app))[0]
             return (Timestamp(try row.decode(6)), try MessageCounts(row, from: 0))
         }
@@ -179,7 +181,7 @@ extension PostgresMessageStore {
     public func groups(
         of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
     ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group]) {
-        try await storing {
+        try await storing(app) {
             let rows = try await postgres.execute(MessageSumStatements.groups(of: message, by: fields, in: app))
             let groups = try rows.map { row in
                 MessageBreakdown.Group(
@@ -194,7 +196,7 @@ extension PostgresMessageStore {
     public func timeline(
         of message: MessageNumber, in buckets: TimelineBuckets, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: [MessageCounts]) {
-        try await storing {
+        try await storing(app) {
             let asOf = Timestamp.now()
             var counts = [MessageCounts](repeating: MessageCounts(), count: buckets.count)
             for row in try await postgres.execute(
@@ -214,7 +216,7 @@ extension PostgresMessageStore {
         _ message: MessageNumber, of app: AppNumber, handedOutUntil time: Timestamp, after: InstallationHash?,
         limit: Int
     ) async throws -> [UndeliveredTarget] {
-        try await storing {
+        try await storing(app) {
             try await postgres.execute(
                 ReceiptStatements.undelivered(message, of: app, until: time, after: after, limit: limit)
             ).map { row in

@@ -14,16 +14,16 @@ public struct PostgresNotificationStore: NotificationStore {
         let writer = NotificationWriter(
             postgres: resources.postgres, clock: resources.clock, meters: NotificationMeters())
         self.writer = writer
-        posts = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: WriteMeters("notification")) {
-            try await writer.write($0, $1)
+        posts = WriteCoalescer(resources, meters: WriteMeters("notification")) { batch, patience in
+            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
         }
         let acknowledgementWriter = AcknowledgementWriter(postgres: resources.postgres)
         let fetchMeters = WriteMeters("notification_fetch")
-        acknowledgements = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: fetchMeters) {
-            try await acknowledgementWriter.write($0, $1)
+        acknowledgements = WriteCoalescer(resources, meters: fetchMeters) { batch, patience in
+            try await resources.serving(batch[0].app) { try await acknowledgementWriter.write(batch, patience) }
         }
         states = ReadCoalescer(
-            resources.postgres, meters: fetchMeters,
+            resources, meters: fetchMeters,
             statement: { app, reads in
                 PostgresStatement(NotificationStatements.states, app.rawValue, reads.map(\.key.installID.rawValue))
             },
@@ -48,7 +48,9 @@ public struct PostgresNotificationStore: NotificationStore {
             return try await posts.write(PendingPost(post))
         }
         do {
-            return try await resources.lone.withTurn { try await writer.write([PendingPost(post)], .alone) }[0].get()
+            return try await resources.serving(post.app) {
+                try await resources.lone.withTurn { try await writer.write([PendingPost(post)], .alone) }[0].get()
+            }
         } catch let refusal as NotificationRefusal {
             throw refusal
         } catch {
@@ -67,10 +69,12 @@ public struct PostgresNotificationStore: NotificationStore {
     ) async throws -> NotificationPage? {
         do {
             // One row more than asked for shows whether another page follows.
-            let rows = try await resources.postgres.execute(
-                PostgresStatement(
-                    NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
-                    Int64(limit) + 1))
+            let rows = try await resources.serving(key.app) {
+                try await resources.postgres.execute(
+                    PostgresStatement(
+                        NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
+                        Int64(limit) + 1))
+            }
             return rows.isEmpty ? nil : try NotificationPage(rows, limit: limit)
         } catch {
             throw StoreError(error)

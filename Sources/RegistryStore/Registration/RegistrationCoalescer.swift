@@ -1,38 +1,16 @@
-import EventLoop
 import PostgresClient
 import PushRegistry
 
-/// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15).
-///
-/// All that arrive during one round trip share the next look-up, which completes those that change nothing. The rest go
-/// on to a `WriteCoalescer`. One lives on each event loop.
-public actor RegistrationCoalescer {
-    /// Registrations that wait for a look-up; more are refused. About a second of work.
-    static let waitingMax = 16_384
-    /// Registrations in one look-up.
-    static let lookUpMax = 512
-    /// How long a look-up may take on Citus. Beyond it, the app's node counts as hanging.
-    static let lookUpOnCitusTimeout = Duration.seconds(1)
-
-    public nonisolated let loop: EventLoop
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
-    private struct Arrival: Sendable {
-        let pending: PendingRegistration
-        let continuation: CheckedContinuation<RegistrationFinding, any Error>
-    }
-
-    private let resources: LoopResources
-    private let lookUp: RegistrationLookUp
+/// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15): one read completes those
+/// that change nothing, and the rest are written. One lives on each event loop.
+struct RegistrationCoalescer: Sendable {
+    private let lookUps: ReadCoalescer<PendingRegistration>
     private let writes: WriteCoalescer<PendingRegistration>
-    private let meters = WriteMeters("registration")
-    private var arrivals = AppQueue<Arrival>(countMax: waitingMax, batchMax: lookUpMax)
-    private var isFinished = false
-    private var wake: CheckedContinuation<Void, Never>?
 
     init(_ resources: LoopResources) {
-        (loop, self.resources) = (resources.loop, resources)
-        lookUp = RegistrationLookUp(postgres: resources.postgres, clock: resources.clock)
+        let (lookUp, meters) = (RegistrationLookUp(clock: resources.clock), WriteMeters("registration"))
+        lookUps = ReadCoalescer(
+            resources, meters: meters, statement: lookUp.statement, decode: lookUp.findings(of:in:))
         let writer = RegistrationWriter(
             postgres: resources.postgres, cells: resources.cells, clock: resources.clock)
         writes = WriteCoalescer(resources, meters: meters) { batch, patience in
@@ -41,103 +19,26 @@ public actor RegistrationCoalescer {
     }
 
     /// - Throws: `RegistrationRefusal`, `DirectoryChanged`, `StoreError`.
-    public func register(
+    func register(
         _ registration: Registration, ifDirectoryIs version: Int64? = nil
     ) async throws -> RegistrationOutcome {
         var pending = PendingRegistration(registration, ifDirectoryIs: version)
-        pending.finding = try await find(pending)
+        pending.finding = try await lookUps.answer(pending)
         if case .unchanged(let outcome) = pending.finding { return outcome }
         return try await writes.write(pending)
     }
 
     /// Carries registrations until it is cancelled. Those that wait then are refused.
-    public func run() async {
-        await withTaskCancellationHandler {
-            await withDiscardingTaskGroup { group in
-                group.addTask { await self.lookUpArrivals() }
-                group.addTask { await self.writes.run() }
-            }
-        } onCancel: {
-            loop.execute { self.assumeIsolated { $0.finish() } }
-        }
-    }
-
-    private func find(_ pending: PendingRegistration) async throws -> RegistrationFinding {
-        try await withCheckedThrowingContinuation { continuation in
-            let arrival = Arrival(pending: pending, continuation: continuation)
-            guard !isFinished, arrivals.append(arrival, of: pending.app) else {
-                meters.refused()
-                return continuation.resume(throwing: isFinished ? StoreError.unavailable : StoreError.overloaded)
-            }
-            resume()
-        }
-    }
-
-    private func finish() {
-        isFinished = true
-        for arrival in arrivals.removeAll() { arrival.continuation.resume(throwing: StoreError.unavailable) }
-        resume()
-    }
-
-    private func resume() {
-        wake?.resume()
-        wake = nil
-    }
-
-    private func lookUpArrivals() async {
+    func run() async {
         await withDiscardingTaskGroup { group in
-            while !isFinished {
-                await withCheckedContinuation { continuation in
-                    // On the way to this await others may have run.
-                    if isFinished || arrivals.isReady { continuation.resume() } else { wake = continuation }
-                }
-                if resources.postgres.isDistributed {
-                    guard let batch = arrivals.takeApp() else { continue }
-                    group.addTask(executorPreference: loop) { await self.lookUpApart(batch) }
-                } else {
-                    let batches = arrivals.takeBatch()
-                    if !batches.isEmpty { await complete(batches) }
-                }
-            }
+            group.addTask { await lookUps.run() }
+            group.addTask { await writes.run() }
         }
     }
+}
 
-    /// R2: an unchanged registration needs one read.
-    private func complete(_ batches: [(app: AppNumber, items: [Arrival])]) async {
-        meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
-        do {
-            let findings = try await find(batches)
-            for (arrivals, found) in zip(batches, findings) {
-                for (arrival, finding) in zip(arrivals.items, found) { arrival.continuation.resume(with: finding) }
-            }
-        } catch {
-            for arrival in batches.lazy.flatMap(\.items) { arrival.continuation.resume(throwing: StoreError(error)) }
-        }
-    }
-
-    private func find(
-        _ batches: [(app: AppNumber, items: [Arrival])], timeout: Duration? = nil
-    ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
-        try await lookUp.find(batches.map { ($0.app, $0.items.map(\.pending)) }, timeout: timeout)
-    }
-
-    /// On Citus, each app has look-ups of its own, one at a time: apps of other nodes do not wait for a node that hangs
-    /// or is away.
-    private func lookUpApart(_ batch: (app: AppNumber, items: [Arrival])) async {
-        meters.lookedUp(batch.items.count)
-        do {
-            let findings = try await resources.serving(batch.app) {
-                try await find([batch], timeout: Self.lookUpOnCitusTimeout)
-            }
-            for (arrival, finding) in zip(batch.items, findings[0]) { arrival.continuation.resume(with: finding) }
-        } catch {
-            // Those that came meanwhile would wait as long again.
-            let others = error.isOfHangingNode ? arrivals.removeAll(of: batch.app) : []
-            for arrival in batch.items + others { arrival.continuation.resume(throwing: StoreError(error)) }
-        }
-        arrivals.finish(batch.app)
-        resume()
-    }
+extension PendingRegistration: BatchedRead {
+    typealias Answer = RegistrationFinding
 }
 
 /// Writes a batch of registrations, all of one app.

@@ -3,30 +3,25 @@ import PushRegistry
 
 /// The first round trip of registrations (R2): finds out which of them change nothing, without a lock.
 struct RegistrationLookUp: Sendable {
-    let postgres: PostgresClient
     let clock: RegistryClock
 
-    /// Looks up registrations of several apps, a statement for each app.
-    ///
+    /// The statement for registrations of one app.
+    func statement(_ app: AppNumber, _ batch: [PendingRegistration]) -> PostgresStatement {
+        PostgresStatement(
+            RegistrationStatements.lookUp, app.rawValue, batch.map(\.registration.key.installID.rawValue),
+            batch.map(\.registration.token.provider.rawValue), batch.map(\.registration.tokenSHA256))
+    }
+
     /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
     ///   another version than the registration names.
-    /// - Throws: `PostgresError`, `PostgresDecodeError`.
-    func find(
-        _ batches: [(app: AppNumber, items: [PendingRegistration])], timeout: Duration? = nil
-    ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
-        let statements = batches.map { app, items in
-            PostgresStatement(
-                RegistrationStatements.lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue),
-                items.map(\.registration.token.provider.rawValue), items.map(\.registration.tokenSHA256))
-        }
-        let results = try await postgres.execute(statements, timeout: timeout)
-        return try zip(batches, results).map { batch, rows in
-            try zip(batch.items, rows).map { pending, row in
-                if let version = pending.directoryVersion, try row.decode(14) != version {
-                    .failure(DirectoryChanged())
-                } else {
-                    .success(try finding(of: pending, in: row))
-                }
+    func findings(
+        of batch: [PendingRegistration], in rows: PostgresResult
+    ) throws -> [Result<RegistrationFinding, any Error>] {
+        try zip(batch, rows).map { pending, row in
+            if let version = pending.directoryVersion, try row.decode(14) != version {
+                .failure(DirectoryChanged())
+            } else {
+                .success(try finding(of: pending, in: row))
             }
         }
     }

@@ -56,9 +56,8 @@ struct BatchTests {
     @Test func takeover_isDecidedUnderLocks_atOnce() async throws {
         try await withStore { store in
             _ = try await store.register(.make("old", token: "t"))
-            let batch = try [Registration.make("new", token: "t"), .make("other")].map { PendingRegistration($0) }
-            let lookUp = RegistrationLookUp(postgres: store.pool, clock: store.resources.clock)
-            let findings = try await lookUp.find([(batch[0].app, batch)])[0].map { try $0.get() }
+            let registrations = try [Registration.make("new", token: "t"), .make("other")]
+            let findings = try await store.find(registrations.map { PendingRegistration($0) })
             guard case .other = findings[0], case .absent = findings[1] else {
                 return #expect(Bool(false), "the new installations were found as \(findings)")
             }

@@ -63,7 +63,7 @@ struct OverloadTests {
                 let running = Task { await coalescer.run() }
                 // Both queues full, and as many again as a look-up and the writers may hold.
                 let errors = await withTaskGroup(of: StoreError?.self) { group in
-                    for _ in 0..<(2 * RegistrationCoalescer.waitingMax + 2_048) {
+                    for _ in 0..<(2 * ReadCoalescer<PendingRegistration>.waitingMax + 2_048) {
                         group.addTask { await coalescer.error(of: registration) }
                     }
                     let first = await group.next()
@@ -96,7 +96,7 @@ extension StoreUnderTest {
 }
 
 extension RegistrationCoalescer {
-    fileprivate nonisolated func error(of registration: Registration) async -> StoreError? {
+    fileprivate func error(of registration: Registration) async -> StoreError? {
         do {
             _ = try await register(registration)
             return nil

@@ -8,12 +8,15 @@ extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and returns each one's outcome.
     func writeInOneBatch(_ registrations: [Registration]) async throws -> [Outcome] {
         var batch = registrations.map { PendingRegistration($0) }
-        let lookUp = RegistrationLookUp(postgres: pool, clock: resources.clock)
-        for (index, finding) in try await lookUp.find([(batch[0].app, batch)])[0].enumerated() {
-            batch[index].finding = try finding.get()
-        }
+        for (index, finding) in try await find(batch).enumerated() { batch[index].finding = finding }
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
         return try await writer.write(batch, .batch)
+    }
+
+    func find(_ batch: [PendingRegistration]) async throws -> [RegistrationFinding] {
+        let lookUp = RegistrationLookUp(clock: resources.clock)
+        let rows = try await pool.execute(lookUp.statement(batch[0].app, batch))
+        return try lookUp.findings(of: batch, in: rows).map { try $0.get() }
     }
 }
 
