@@ -104,7 +104,8 @@ let package = Package(
             name: "push-registry",
             dependencies: [
                 "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI",
-                "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
+                "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
+                argumentParser, coreMetrics,
                 logging,
                 serviceLifecycle,
                 unixSignals,
@@ -120,7 +121,8 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "Receipts", "RegistryStore", "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging, subprocess,
+                "Receipts", "RegistryStore", "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging,
+                subprocess,
             ],
             // A package of its own, which the benchmark writes out and builds when it is asked to.
             resources: [

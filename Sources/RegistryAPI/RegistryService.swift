@@ -38,8 +38,10 @@ public struct RegistryService: Sendable {
     ///   - metrics: returns the text of `GET /metrics`.
     public init(
         installations: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
-        messages: any MessageStore, audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys, bodyLimits: BodyLimits = BodyLimits(),
+        messages: any MessageStore, audiences: any AudienceStore, segments: any SegmentStore,
+        directory: any AppDirectory, admin: AdminKey,
+        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
+        bodyLimits: BodyLimits = BodyLimits(),
         apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
         metrics: @escaping @Sendable () -> [UInt8], logger: Logger
     ) {
