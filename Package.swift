@@ -121,7 +121,8 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI",
+                "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts",
+                "RegistryAPI",
                 "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
                 argumentParser, coreMetrics, crypto, logging,
                 serviceLifecycle,

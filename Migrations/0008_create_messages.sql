@@ -107,7 +107,9 @@ LANGUAGE sql STABLE AS $$
             (VALUES ('message_sum'), ('message_minute')) AS p (parent)
     )
     SELECT parent, first_day, end_day FROM wanted
-    WHERE to_regclass(parent || to_char(first_day, '_YYYY_MM_DD')) IS NULL
+    WHERE NOT EXISTS (
+        SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = parent::regclass AND c.relname = parent || to_char(first_day, '_YYYY_MM_DD'))
     ORDER BY 1, 2
 $$;
 

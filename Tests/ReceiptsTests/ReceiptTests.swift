@@ -13,7 +13,8 @@ struct ReceiptTests {
             number: AppNumber(number), id: try AppID("com.example.app\(number)"), policy: .standard,
             signingKeys: keys.map { key in
                 AppSigningKey(
-                    number: key, key: Array(repeating: UInt8(truncatingIfNeeded: Int32(key) &* 31 &+ number), count: 32),
+                    number: key,
+                    key: Array(repeating: UInt8(truncatingIfNeeded: Int32(key) &* 31 &+ number), count: 32),
                     createdAt: Timestamp(microseconds: 0))
             },
             identityKey: AppIdentityKey(bytes: Array(repeating: UInt8(truncatingIfNeeded: number), count: 32)))

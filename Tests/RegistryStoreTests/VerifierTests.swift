@@ -103,7 +103,8 @@ struct VerifierTests {
                 DO $$ BEGIN
                     EXECUTE 'DROP TABLE receipt_'
                         || to_char(date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days', 'YYYY_MM_DD');
-                    PERFORM make_message_partition(parent, first_day, end_day) FROM missing_message_partitions('7 days');
+                    PERFORM make_message_partition(parent, first_day, end_day)
+                    FROM missing_message_partitions('7 days');
                 END $$
                 """),
         Damage(

@@ -23,7 +23,8 @@ public struct TimelineBuckets: Hashable, Sendable {
         start = Timestamp(microseconds: first * width)
         guard last - first < Int64(Self.countMax) else {
             throw InvalidValue(
-                code: "out-of-range", detail: "This would be more than \(Self.countMax) buckets. Use a longer interval.")
+                code: "out-of-range", detail: "This would be more than \(Self.countMax) buckets. Use a longer interval."
+            )
         }
         count = Int(max(first, last) - first) + 1
     }

@@ -67,7 +67,9 @@ extension ReceiptContent {
 
     /// Message (5 bytes), installation (8), cell (8) and the expiry in seconds since 1970 (4), big-endian.
     public func append(to bytes: inout [UInt8]) {
-        for shift in stride(from: 32, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: message.rawValue >> Int64(shift))) }
+        for shift in stride(from: 32, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: message.rawValue >> Int64(shift)))
+        }
         Self.append(UInt64(bitPattern: installation.rawValue), to: &bytes)
         Self.append(UInt64(bitPattern: cell), to: &bytes)
         // Rounded up, and at most the year 2106.

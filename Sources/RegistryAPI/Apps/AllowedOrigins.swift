@@ -17,7 +17,8 @@ extension RegistryService {
         sharing.requestFields = [.authorization, .contentType, .ifMatch, .xRequestID]
         sharing.responseFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
         let open = routes.filter { $0.pattern == Self.receiptsPattern }
-        let (shared, others) = routes.filter { $0.pattern != Self.receiptsPattern }.reduce(into: ([Route](), [Route]())) { parts, route in
+        let (shared, others) = routes.filter { $0.pattern != Self.receiptsPattern }.reduce(into: ([Route](), [Route]()))
+        { parts, route in
             if Self.isShared(route) { parts.0.append(route) } else { parts.1.append(route) }
         }
         return sharing.share(shared) + Self.receiptSharing.share(open) + others

@@ -3,7 +3,8 @@ import PushRegistry
 import StrictJSON
 
 extension FeedbackItem {
-    /// Parses `{token or installId, provider?, reason, timestamp?, generation?, message?, receipt?}`. Nil after a fault.
+    /// Parses `{token or installId, provider?, reason, timestamp?, generation?, message?, receipt?}`. Nil after a
+    /// fault.
     init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
         let subject = item.subject(of: app)

@@ -36,7 +36,7 @@ extension ServerRequest {
                 let hint = NearestName.hint(for: item.name, among: names)
                 faults.append(.query(item.name, "unknown-parameter", "No parameter has this name. " + hint))
             } else if values.updateValue(item.value, forKey: item.name) != nil {
-                faults.append(.query(item.name, "duplicate-parameter", "The parameter occurs twice."))
+                faults.append(.query(item.name, "invalid-parameter", "The parameter occurs twice."))
             }
         }
         guard faults.isEmpty else { throw APIError.invalidParameters(faults) }

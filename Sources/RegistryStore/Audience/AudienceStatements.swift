@@ -47,7 +47,8 @@ struct AudienceStatements {
     func page(after: InstallID?, limit: Int) -> PostgresSQL {
         """
         \(sql: with(audience.filter.fields))
-        SELECT install_id, provider::text, token, p256dh, auth, generation, cell, user_id \(sql: matching(audience.filter.fields))\
+        SELECT install_id, provider::text, token, p256dh, auth, generation, cell, user_id \
+        \(sql: matching(audience.filter.fields))\
         \(sql: beyond(after)) ORDER BY install_id LIMIT \(Int64(limit))
         """
     }

@@ -15,7 +15,8 @@ enum SigningKeyStatements {
     static func byApp(_ rows: PostgresResult) throws -> [AppNumber: [AppSigningKey]] {
         try rows.reduce(into: [:]) { keys, row in
             keys[AppNumber(try row.decode(0)), default: []].append(
-                AppSigningKey(number: try row.decode(1), key: try row.decode(2), createdAt: Timestamp(try row.decode(3))))
+                AppSigningKey(
+                    number: try row.decode(1), key: try row.decode(2), createdAt: Timestamp(try row.decode(3))))
         }
     }
 

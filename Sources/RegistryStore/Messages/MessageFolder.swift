@@ -50,7 +50,8 @@ public struct MessageFolder: Sendable {
     static func foldAll(in session: PostgresSession) throws {
         for row in try session.execute(PostgresStatement(MessageSumStatements.waiting)) {
             let app = AppNumber(try row.decode(0))
-            while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch {
+            while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch
+            {
                 try session.checkCancellation()
             }
         }

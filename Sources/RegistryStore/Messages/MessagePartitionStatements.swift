@@ -41,8 +41,9 @@ enum MessagePartitionStatements {
         SELECT p.name, p.bounds[1], p.bounds[2]
         FROM (
             SELECT c.relname::text AS name,
-                regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''?(\\d+)''?\\) TO \\(''?(\\d+)''?\\)')::bigint[]
-                    AS bounds
+                regexp_match(
+                    pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''?(\\d+)''?\\) TO \\(''?(\\d+)''?\\)'
+                )::bigint[] AS bounds
             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
             WHERE i.inhparent = $1::text::regclass) AS p
         WHERE p.bounds[2] <= $2 ORDER BY p.name

@@ -61,8 +61,10 @@ public enum MessagePartitions {
             return try ["receipt": receipts, "message_sum": sums, "message_minute": sums]
                 .sorted { $0.key < $1.key }
                 .flatMap { parent, before in
-                    try session.execute(MessagePartitionStatements.old(parent, before: MessageNumber(createdAt: before)))
-                        .filter { try !mayBeValid($0) }.map { try $0.decode(0, as: String.self) }
+                    try session.execute(
+                        MessagePartitionStatements.old(parent, before: MessageNumber(createdAt: before))
+                    )
+                    .filter { try !mayBeValid($0) }.map { try $0.decode(0, as: String.self) }
                 }
         }
 
@@ -78,7 +80,8 @@ public enum MessagePartitions {
             for partition in try expired() where try history.drop(partition) { try dropped() }
             let sums = MessageNumber(createdAt: asOf.preceding(by: MessagePartitions.sumRetention))
             for statement in MessagePartitionStatements.purgeDefaults(
-                receiptsBefore: MessageNumber(createdAt: asOf.preceding(by: receiptRetention)), sumsBefore: sums, at: asOf)
+                receiptsBefore: MessageNumber(createdAt: asOf.preceding(by: receiptRetention)), sumsBefore: sums,
+                at: asOf)
             {
                 _ = try session.execute(statement)
             }

@@ -71,7 +71,8 @@ enum MessageSumStatements {
             """
             SELECT \(sql: parts.map(\.name).joined(separator: ", ")), \(sql: sums(counters, of: "c")), clock_timestamp()
             FROM (\(sql: cells("\(app.rawValue)", "\(message.rawValue)"))) AS c
-            LEFT JOIN rollup_cell r ON r.app_id = \(app.rawValue) AND r.number = c.cell\(sql: joins.joined(separator: ""))
+            LEFT JOIN rollup_cell r ON r.app_id = \(app.rawValue) AND r.number = c.cell
+            \(sql: joins.joined(separator: " "))
             GROUP BY \(sql: keys) ORDER BY sum(c.targeted) DESC, \(sql: order)
             """
         ).unprepared()

@@ -123,7 +123,8 @@ extension PostgresMessageStore {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
                 let first = LockTimeout.statements(.alone)
                 let rows = try await transaction.execute(
-                    first + [ReceiptStatements.countRemembered(event, at: distinct, for: message, of: app)])[first.count]
+                    first + [ReceiptStatements.countRemembered(event, at: distinct, for: message, of: app)])[
+                        first.count]
                 var (isCounted, delta) = ([InstallationHash: Bool](), MessageDelta())
                 for row in rows {
                     let installation = InstallationHash(try row.decode(0))
@@ -148,7 +149,8 @@ extension PostgresMessageStore {
         try await storing(app) {
             let results = try await postgres.execute([
                 PostgresStatement(
-                    ReceiptStatements.holders, app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256)),
+                    ReceiptStatements.holders, app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256)
+                ),
                 PostgresStatement(ReceiptStatements.installations, app.rawValue, ids.map(\.rawValue)),
             ])
             var holders: [TokenAddress: InstallationCells.Place] = [:]

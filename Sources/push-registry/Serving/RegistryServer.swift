@@ -58,7 +58,8 @@ struct RegistryServer {
         let shutdown = ShutdownFlag()
         let assembly = try LoopAssembly(
             database, try await database.serviceSessions(), settings.audiences, settings.sizes.bodies,
-            limits: CallLimits(receipts: settings.receipts.limit), loops: loops, admin: admin, keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
+            limits: CallLimits(receipts: settings.receipts.limit), loops: loops, admin: admin,
+            keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
             shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = try httpConfiguration()

@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -157,8 +158,9 @@ extension EndToEnd {
             let three = try await breakdown(["provider", "osVersion", "authorizationStatus"], .sender)
             #expect(three["groups"].array.map { $0["osVersion"] } == ["26.5", "17.0"])
             #expect(three["groups"][0]["provider"] == "apns")
-            for body: JSON in [["by": []], ["by": ["carrier"]], ["by": ["locale"], "limit": 0], ["by": ["locale"], "x": 1]]
-            {
+            for body: JSON in [
+                ["by": []], ["by": ["carrier"]], ["by": ["locale"], "limit": 0], ["by": ["locale"], "x": 1],
+            ] {
                 let response = try await app.send("POST", "/messages/sale/breakdown", body, by: .role(.sender))
                 #expect(response.status == 400, "\(body.text)")
             }

@@ -98,14 +98,14 @@ extension EndToEnd {
             #expect(try await app.report("delivered", new["a"]) == "duplicate")
             try await app.rows(
                 "DELETE FROM app_signing_key k USING app WHERE k.app_id = id AND number = 1 AND identifier = ")
-            try await eventually("the key is gone") { try await app.report("delivered", old["b"]) == "invalid" }
+            try await eventually("the key is gone") { try await app.report("delivered", old["a"]) == "invalid" }
             #expect(try await app.report("delivered", new["b"]) == "accepted")
         }
 
         @Test func receipt_isExpired_afterTheMessage() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("a")
-            try await app.putMessage("sale", ["expiresIn": "PT2S"])
+            try await app.putMessage("sale", ["expiresIn": "PT8S"])
             let receipt = try await app.receipts(of: "sale")["a"]
             #expect(try await app.report("delivered", receipt) == "accepted")
             try await eventually("it expires") { try await app.report("opened", receipt) == "expired" }

@@ -23,7 +23,9 @@ extension RegistryApp {
         var body: JSON = ["filter": filter, "message": .string(message)]
         for (name, value) in more.object { body[name] = value }
         return Dictionary(
-            uniqueKeysWithValues: try await export(body).map { ($0["installId"].string ?? "", $0["receipt"].string ?? "") })
+            uniqueKeysWithValues: try await export(body).map {
+                ($0["installId"].string ?? "", $0["receipt"].string ?? "")
+            })
     }
 
     /// Reports events as an app does, and returns the results.

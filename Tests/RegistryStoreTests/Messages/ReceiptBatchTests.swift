@@ -32,7 +32,9 @@ struct ReceiptBatchTests {
     }
 
     @Test func rows_areInTheOrderOfTheirKeys() {
-        let batch = ReceiptBatch([[report(.delivered, at: 3), report(.delivered, at: -2)], [report(.delivered, at: 0)]])
+        let batch = ReceiptBatch([
+            [report(.delivered, at: 3), report(.delivered, at: -2)], [report(.delivered, at: 0)],
+        ])
         #expect(batch.rows.map(\.installation.rawValue) == [-2, 0, 3])
     }
 

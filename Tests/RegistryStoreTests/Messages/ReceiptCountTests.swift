@@ -108,7 +108,8 @@ struct ReceiptCountTests {
             let message = try await message(store, in: stores)
             try await store.count([1: 5, 2: 7], for: message.number, of: app)
             for number in 0..<30 {
-                _ = try await store.count([report(.opened, message, at: Int64(number), cell: Int64(number % 2 + 1))], of: app)
+                _ = try await store.count(
+                    [report(.opened, message, at: Int64(number), cell: Int64(number % 2 + 1))], of: app)
             }
             // More than was targeted in the first cell: whoever reports was targeted.
             let before = try await store.counts(of: message.number, in: app).counts

@@ -53,7 +53,8 @@ struct ReceiptRetentionTests {
             // A week's partition goes when all of the week is old.
             try await purge(stores, at: message.createdAt.advanced(by: .days(38)))
             #expect(try await rows(stores) == [0, 1, 1, 1])
-            #expect(try await stores.sql("SELECT to_regclass('receipt_default') IS NOT NULL")[0].decode(0, as: Bool.self))
+            #expect(
+                try await stores.sql("SELECT to_regclass('receipt_default') IS NOT NULL")[0].decode(0, as: Bool.self))
             try await purge(stores, at: message.createdAt.advanced(by: .days(432)))
             #expect(try await rows(stores) == [0, 0, 0, 0])
         }

@@ -24,7 +24,8 @@ extension RegistryService {
             if let reference = options.message { message = try await handedOut(reference, by: call) }
             let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
             let encoder = ExportEncoder(
-                options.fields, options.format, names, ids: ids, message: message, isSpreadsheetSafe: options.isSpreadsheetSafe)
+                options.fields, options.format, names, ids: ids, message: message,
+                isSpreadsheetSafe: options.isSpreadsheetSafe)
             let slot = try await audiences.makeExportSlot()
             audit.read("audience export begun", options.metadata, by: call, in: request)
             return ServerResponse(
