@@ -96,8 +96,8 @@ public struct ImportReader: Sendable {
             appStore: appStore, location: location)
     }
 
-    /// With an offset but no name, the zone is `unknown`, so that the offset counts. With neither, there is no zone. With
-    /// a name but no offset, the offset is the zone's current one.
+    /// With an offset but no name, the zone is `unknown`, so that the offset counts. With neither, there is no zone.
+    /// With a name but no offset, the offset is the zone's current one.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
         guard let sent = fields.text(.timeZone), sent != Device.noTimeZone else {

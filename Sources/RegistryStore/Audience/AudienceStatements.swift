@@ -68,7 +68,8 @@ struct AudienceStatements {
         return """
             \(sql: with(used, and: [zones]))
             SELECT instant, sum(number)::bigint,
-                coalesce((array_agg(DISTINCT zone_id) FILTER (WHERE zone_id <> \(sql: Self.unknownZone)))[1:1000], '{}'),
+                coalesce(
+                    (array_agg(DISTINCT zone_id) FILTER (WHERE zone_id <> \(sql: Self.unknownZone)))[1:1000], '{}'),
                 coalesce(bool_or(zone_id = \(sql: Self.unknownZone)), false)
             FROM (
                 SELECT zone_id, number, CASE

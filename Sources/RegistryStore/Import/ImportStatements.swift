@@ -146,7 +146,7 @@ enum ImportStatements {
     /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
     /// with each other one. As it stands, `held` is hashed.
     ///
-    /// - Parameter checksUsers: false if this transaction has added all users of the lines, so that none was logged out.
+    /// - Parameter checksUsers: false if this transaction has added all users of the lines: none was logged out.
     static func merge(_ app: AppNumber, at now: PostgresTimestamp, checksUsers: Bool) -> PostgresSQL {
         """
         WITH wanted AS MATERIALIZED (
@@ -233,8 +233,8 @@ enum ImportStatements {
         """
     }
 
-    /// Returns for each provider the numbers of lines whose installation exists, of other lines that are refused, and of
-    /// those that remain: how many, how many are reachable (as `AudienceSource` has it), how many the next clean-up
+    /// Returns for each provider the numbers of lines whose installation exists, of other lines that are refused, and
+    /// of those that remain: how many, how many are reachable (as `AudienceSource` has it), how many the next clean-up
     /// would retire, how many have neither zone nor offset, and how many no user. It changes nothing.
     static func preview(_ app: AppNumber, _ bounds: CleanUpBounds) -> PostgresStatement {
         let now = bounds.asOf.postgres

@@ -14,8 +14,11 @@ struct ImportBenchmark {
     private let count: Int
     private let seed: UInt64
     private let folder: URL
+    /// Files of other systems, which are measured too.
+    private let files: [ForeignFile]
 
-    init(_ server: EmbeddedPostgres, _ binary: Binary, count: Int, seed: UInt64) throws {
+    init(_ server: EmbeddedPostgres, _ binary: Binary, count: Int, seed: UInt64, files: [ForeignFile]) throws {
+        self.files = files
         self.server = server
         self.binary = binary
         self.count = count
@@ -29,11 +32,17 @@ struct ImportBenchmark {
         defer { try? FileManager.default.removeItem(at: folder) }
         log("writing \(count) installations to files")
         try await writeFiles()
+        let foreignCount = try await installations(where: ForeignFile.condition)
         var report = ImportReport(count: count)
         for _ in 1...rounds {
             report.copy.append(try await measure { try await copyIn() })
             report.own.append(try await measure { try await runImport() })
             log("import: \(Int(report.own.last ?? 0)) a second, \\copy \(Int(report.copy.last ?? 0))")
+            for file in files {
+                let rate = try await measure(expecting: foreignCount) { try await runImport(file) }
+                report.foreign[file.system, default: []].append(rate)
+                log("import of \(file.system): \(Int(rate)) a second")
+            }
         }
         return report
     }
@@ -52,22 +61,34 @@ struct ImportBenchmark {
         // CSV with quote and delimiter characters that do not occur: the text format would escape JSON's backslashes.
         let format = #"(FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')"#
         try await sql(#"\copy (SELECT \#(Self.line) FROM installation) TO '\#(lines)' \#(format)"#)
+        for file in files {
+            let header = file.header.map { "SELECT '\($0)' UNION ALL " } ?? ""
+            let line = file.line.split(separator: "\n").joined(separator: " ")
+            let rows = "(\(header)SELECT (\(line))::text FROM installation WHERE \(ForeignFile.condition))"
+            try await sql(#"\copy \#(rows) TO '\#(folder.appending(path: file.name).path)' \#(format)"#)
+        }
+    }
+
+    private func installations(where condition: String) async throws -> Int {
+        let text = try await psql.run([
+            server.superuserConnectionString, "-XAtc", "SELECT count(*) FROM installation WHERE \(condition)",
+        ])
+        guard let count = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw BenchmarkFailure("no count: \(text)")
+        }
+        return count
     }
 
     /// Returns the installations loaded per second, into empty tables and after a checkpoint.
-    private func measure(_ load: () async throws -> Void) async throws -> Double {
-        try await sql("TRUNCATE installation, token_event, user_guard")
+    private func measure(expecting expected: Int? = nil, _ load: () async throws -> Void) async throws -> Double {
+        try await sql("TRUNCATE installation, token_event, user_guard, token_holder, installation_owner")
         try await sql("CHECKPOINT")
         let start = ContinuousClock.now
         try await load()
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let loaded = try await psql.run([
-            server.superuserConnectionString, "-XAtc", "SELECT count(*) FROM installation",
-        ])
-        guard loaded.trimmingCharacters(in: .whitespacesAndNewlines) == "\(count)" else {
-            throw BenchmarkFailure("\(loaded) installations instead of \(count)")
-        }
-        return Double(count) / seconds
+        let (loaded, expected) = (try await installations(where: "true"), expected ?? count)
+        guard loaded == expected else { throw BenchmarkFailure("\(loaded) installations instead of \(expected)") }
+        return Double(loaded) / seconds
     }
 
     private func copyIn() async throws {
@@ -80,6 +101,12 @@ struct ImportBenchmark {
 
     private func runImport() async throws {
         try await binary.run(["import", lines, "--app", Self.app], environment: environment)
+    }
+
+    private func runImport(_ file: ForeignFile) async throws {
+        let path = folder.appending(path: file.name).path
+        try await binary.run(
+            ["import", path, "--app", Self.app, "--from", file.system] + file.arguments, environment: environment)
     }
 
     private func sql(_ text: String) async throws {

@@ -17,6 +17,9 @@ struct ImportCommand: BenchmarkCommand {
     @Option(help: "Rounds; the medians count.")
     var rounds = 3
 
+    @Flag(help: "Measure the exports of other systems as well.")
+    var foreign = false
+
     @OptionGroup var common: BenchmarkOptions
 
     func validate() throws {
@@ -25,7 +28,7 @@ struct ImportCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
         try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
-            let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed)
+            let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed, files: foreign ? ForeignFile.all : [])
             return try await benchmark.run(rounds: rounds, log: log)
         }
     }
@@ -38,6 +41,8 @@ struct ImportReport: BenchmarkReport {
     let count: Int
     var copy: [Double] = []
     var own: [Double] = []
+    /// By system.
+    var foreign: [String: [Double]] = [:]
 
     var figures: [Figure] {
         [
@@ -45,6 +50,11 @@ struct ImportReport: BenchmarkReport {
                 title: "import", unit: "a second", value: own.median, otherName: "\\copy", other: copy.median,
                 target: .ratioMin(Self.ratioMin))
         ]
+            + foreign.sorted { $0.key < $1.key }.map { system, rates in
+                Figure(
+                    title: "import from \(system)", unit: "a second", value: rates.median, otherName: "\\copy",
+                    other: copy.median, target: .ratioMin(Self.ratioMin))
+            }
     }
 
     var text: String {

@@ -66,7 +66,8 @@ struct ImportDetection {
         case .lines where !hasNames, .elements where !hasNames: return .own
         default:
             throw ImportFailure(
-                "\(part.name) is not an export of a registry, and of no other system that is known: use --from or --map.")
+                "\(part.name) is not an export of a registry, and of no other system that is known: "
+                    + "use --from or --map.")
         }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import PushRegistry
 
-/// The report of rejected lines: one JSON object for each fault. It names the file and the line, and quotes nothing of it.
+/// The report of rejected lines: one JSON object for each fault. It names file and line, and quotes nothing.
 final class RejectedLines: @unchecked Sendable {
     private struct Fault: Encodable {
         let file: String

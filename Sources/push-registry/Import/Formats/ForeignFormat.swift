@@ -126,6 +126,8 @@ enum ForeignReading: Sendable {
     /// Latitude and longitude, as `(lat,long)` or separated by a space.
     case point
     case mapped([String: String])
+    /// A name as Apple and Google write it; others stay as they are.
+    case systemName
     /// The id in MongoDB's form of a pointer: `_User$g7y9tkhB7O`.
     case pointer
 
@@ -140,9 +142,15 @@ enum ForeignReading: Sendable {
         case .leadingVersion: text.firstIndex { $0.isNumber }.flatMap { Self.version(in: text[$0...]) }
         case .point: Self.point(text)
         case .mapped(let values): values[text.lowercased()]
+        case .systemName: Self.systemNames[text.lowercased()] ?? text
         case .pointer: text.split(separator: "$", maxSplits: 1).last.map(String.init)
         }
     }
+
+    private static let systemNames = Dictionary(
+        uniqueKeysWithValues: ["iOS", "iPadOS", "macOS", "tvOS", "watchOS", "Android", "HarmonyOS", "Web"].map {
+            ($0.lowercased(), $0)
+        })
 
     private static func version(in text: Substring) -> String? {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }

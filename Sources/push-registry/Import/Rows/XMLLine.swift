@@ -18,7 +18,7 @@ enum XMLLine {
     private static func record(
         _ line: ArraySlice<UInt8>, byteCount: Int, lineCount: Int
     ) -> RecordCutter.Cut<ArraySlice<UInt8>> {
-        let isBlank = line.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+        let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
         return RecordCutter.Cut(content: isBlank ? nil : line, byteCount: byteCount, lineCount: lineCount)
     }
 

@@ -34,7 +34,7 @@ struct ForeignScan {
         case .needsEnvironment: facts.needsEnvironment = true
         case .installation(let identity):
             if let seenAt = identity.seenAt {
-                facts.newest = max(facts.newest ?? .init(microseconds: .min), min(seenAt, now))
+                if seenAt <= now { facts.newest = max(facts.newest ?? seenAt, seenAt) }
             } else {
                 facts.lacksDates = true
             }

@@ -27,7 +27,8 @@ extension ForeignFormat {
             // The clock of the client, which may be wrong.
             Field(.lastSeenAt, "EffectiveDate", as: .time), Field(.createdAt, "CreationDate", as: .time),
             Field(.locale, "Demographic.Locale"), Field(.timeZone, "Demographic.Timezone", as: .timeZone),
-            Field(.systemName, "Demographic.Platform"), Field(.osVersion, "Demographic.PlatformVersion"),
+            Field(.systemName, "Demographic.Platform", as: .systemName),
+            Field(.osVersion, "Demographic.PlatformVersion"),
             Field(.appVersion, "Demographic.AppVersion"), Field(.deviceModel, "Demographic.Model"),
             Field(.region, "Location.Country"),
         ],

@@ -1,0 +1,181 @@
+import Foundation
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Exports of other systems are imported as they mean it", .sharedRegistry)
+    struct ForeignImportTests {
+        /// An export that was written for these tests, after the system's documentation.
+        static func export(_ name: String) throws -> Data {
+            let url = Bundle.module.bundleURL.appending(path: "Exports/\(name)")
+            return try Data(contentsOf: url)
+        }
+
+        private func run(
+            _ name: String, into app: RegistryApp, _ arguments: [String], as file: String? = nil
+        ) async throws -> ImportRun {
+            try await ImportRun(try Self.export(name), into: app, as: file ?? name, arguments)
+        }
+
+        /// What a run of each system's file imports, and why it leaves rows out.
+        static let outcomes: [(file: String, arguments: [String], format: String, counts: [Int64], skipped: JSON)] = [
+            (
+                "onesignal.csv", ["--environment", "production"], "onesignal", [11, 4, 0, 5, 1],
+                ["email": 1, "noToken": 1, "optedOut": 1, "sms": 1, "unsubscribed": 1]
+            ),
+            (
+                "pinpoint.ndjson", [], "pinpoint", [8, 3, 0, 5, 0],
+                ["email": 1, "inactive": 1, "noToken": 1, "optedOut": 1, "voip": 1]
+            ),
+            ("sns.json", ["--last-seen", "2026-11-20"], "sns", [4, 2, 0, 2, 0], ["adm": 1, "disabled": 1]),
+            (
+                "parse.ndjson", ["--environment", "production", "--only-app", "com.example.a"], "parse",
+                [5, 2, 0, 3, 0], ["foreignToken": 1, "otherApp": 2]
+            ),
+            (
+                "airship.json", ["--environment", "sandbox"], "airship", [5, 2, 0, 3, 0],
+                ["optedOut": 1, "sms": 1, "uninstalled": 1]
+            ),
+            (
+                "azure.xml", ["--environment", "production", "--last-seen", "2026-11-01"], "azure", [6, 2, 0, 2, 1],
+                ["expired": 1, "wns": 1]
+            ),
+            (
+                "braze.ndjson", ["--environment", "production", "--only-app", "A"], "braze", [4, 2, 0, 2, 0],
+                ["noToken": 1, "otherApp": 1]
+            ),
+        ]
+
+        @Test(arguments: outcomes.indices)
+        func export_isRecognised_andCountedByKind(index: Int) async throws {
+            let expected = Self.outcomes[index]
+            let app = try await RegistryApp.make()
+            let result = try await run(expected.file, into: app, expected.arguments)
+            #expect(result.summary["format"].string == expected.format, "\(result.log)")
+            #expect(result.counts == expected.counts && result.summary["skipped"] == expected.skipped)
+            #expect(result.status == (expected.counts[4] > 0 ? 2 : 0))
+            let members: Set = [
+                "format", "files", "read", "imported", "unchanged", "skipped", "rejected", "duplicates", "assumed",
+                "forecast", "seconds",
+            ]
+            #expect(Set(result.summary.object.keys) == members)
+            // A rerun changes nothing.
+            let again = try await run(expected.file, into: app, expected.arguments + ["--from", expected.format])
+            #expect(again.summary["imported"] == 0 && again.summary["unchanged"] == result.summary["imported"])
+            let text = result.rejectsText + result.log + again.log
+            for secret in ["example.com", "+1555", "fcm-token", "sns-fcm", "62BC80", "passwd"] {
+                #expect(!text.contains(secret), "\(secret)")
+            }
+            try await verify()
+        }
+
+        private func verify() async throws {
+            let result = try await RegistryCommand.run(
+                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": Registry.shared.cluster.connectionString])
+            #expect(result.status == 0, "\(result.output)")
+        }
+
+        @Test func values_areThoseOfTheExport() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await run("onesignal.csv", into: app, ["--environment", "production"])
+            let phone = try await app.get("os-1").json
+            #expect(phone["provider"] == "apns" && phone["userId"] == "alice" && phone["reachable"] == true)
+            #expect(phone["token"] == "80b1c0de80b1c0de80b1c0de80b1c0de80b1c0de80b1c0de80b1c0de80b1c0de")
+            #expect(phone["lastSeenAt"] == "2026-11-20T08:00:00Z" && phone["createdAt"] == "2025-01-02T03:04:05Z")
+            #expect(phone["device"]["locale"] == "de_DE" && phone["device"]["timeZoneId"] == "Europe/Berlin")
+            // Unix seconds, and an offset without a name.
+            let android = try await app.get("os-2").json
+            #expect(android["lastSeenAt"] == "2026-11-18T11:06:40Z" && android["device"]["timeZoneId"] == .null)
+            #expect(android["device"]["timeZoneOffset"] == -18000 && android["device"]["region"] == "US")
+            // An opt-out of APNs is a denial.
+            #expect(try await app.get("os-9").json["settings"]["authorizationStatus"] == "denied")
+            let web = try await app.get("os-10").json
+            #expect(web["keys"].object.count == 2 && web["device"]["systemVersion"] == "unknown")
+
+            _ = try await run("braze.ndjson", into: app, ["--environment", "production", "--only-app", "A"])
+            let tablet = try await app.get("d2").json["device"]
+            #expect(tablet["systemVersion"] == "17.4" && tablet["timeZoneId"] == "America/New_York")
+            _ = try await run("sns.json", into: app, ["--last-seen", "2026-11-20", "--user", "CustomUserData"])
+            #expect(try await app.get("11111111-aaaa-bbbb-cccc-000000000001").json["userId"] == "user-1")
+            _ = try await run("azure.xml", into: app, ["--environment", "production", "--last-seen", "2026-11-01"])
+            #expect(try await app.get("8b3e1b9e-1").json["userId"] == .null)
+        }
+
+        @Test(arguments: [
+            ("onesignal.csv", [], "--environment"), ("sns.json", [], "--last-seen"),
+            ("parse.ndjson", ["--environment", "production"], "--only-app"),
+        ])
+        func missingOption_isNamed_beforeAnythingIsLoaded(
+            file: String, arguments: [String], option: String
+        ) async throws {
+            let app = try await RegistryApp.make()
+            let result = try await run(file, into: app, arguments)
+            #expect(result.status == 64 && result.log.contains(option), "\(result.log)")
+            #expect(try await app.count([:]) == 0)
+        }
+
+        /// The order of lines does not matter.
+        @Test func newestRow_isImported_whenATokenIsThereTwice() async throws {
+            func line(_ id: String, _ day: Int, _ token: String) -> String {
+                #"{"Id":"\#(id)","ChannelType":"GCM","Address":"\#(token)","EffectiveDate":"2026-10-0\#(day)T00:00:00Z"}"#
+            }
+            let lines = [line("old", 1, "t1"), line("new", 3, "t1"), line("older", 2, "t1"), line("new", 1, "t0")]
+            for lines in [lines, lines.reversed()] {
+                let app = try await RegistryApp.make()
+                let result = try await ImportRun(lines.joined(separator: "\n").utf8, into: app)
+                #expect(result.counts == [4, 1, 0, 0, 0] && result.summary["duplicates"] == 3, "\(result.log)")
+                #expect(try await app.get("new").json["token"] == "t1")
+            }
+        }
+
+        @Test func assumption_lastsUntilTheFirstRegistration() async throws {
+            let app = try await RegistryApp.make()
+            let token = RegistrationBody.token("phone")
+            let line = #"{"Id":"phone","ChannelType":"APNS","Address":"\#(token)","EffectiveDate":"2026-11-01T00:00:00Z"}"#
+            func load(_ arguments: [String]) async throws -> ImportRun {
+                try await ImportRun(line.utf8, into: app, arguments)
+            }
+            let preview = try await load(["--dry-run"])
+            #expect(preview.summary["forecast"]["reachable"] == [:])
+            #expect(preview.summary["forecast"]["withoutTimeZone"] == 1)
+            let assumed = try await load(["--assume", "authorized"])
+            #expect(assumed.summary["assumed"] == 1)
+            let record = try await app.get("phone").json
+            #expect(record["reachable"] == true && record["authorizationAssumed"] == true)
+            #expect(record["settings"]["authorizationStatus"] == "unknown")
+            #expect(record["device"]["timeZoneId"] == .null && record["device"]["timeZoneOffset"] == .null)
+            #expect(try await app.count([:]) == 1)
+            #expect(try await app.count(["appVersion": ["exists": false]]) == 1)
+            try await verify()
+
+            let waves = try await app.ask(
+                "waves", ["filter": [:], "localTime": "10:00", "date": "2026-12-01"]
+            ).json
+            #expect(waves["waves"].array.isEmpty && waves["withoutTimeZone"] == 1 && waves["total"] == 1)
+
+            var body = RegistrationBody.make("phone")
+            body["settings"] = ["authorizationStatus": "denied"]
+            #expect(try await app.put("phone", body).json["status"] == "updated")
+            #expect(try await app.get("phone").json["authorizationAssumed"] == false)
+            #expect(try await app.count([:]) == 0)
+            _ = try await load(["--assume", "authorized"])
+            #expect(try await app.get("phone").json["reachable"] == false)
+            try await verify()
+        }
+
+        @Test func fileThatEndsTooEarly_isImportedAsFarAsItGoes() async throws {
+            let app = try await RegistryApp.make()
+            let whole = try Self.export("airship.json")
+            let result = try await ImportRun(
+                whole.prefix(whole.count - 220), into: app, as: "airship.json", ["--environment", "production"])
+            #expect(result.status == 1 && result.log.contains("ends too early"), "\(result.log)")
+            #expect(result.summary["imported"] == 2)
+        }
+
+        @Test func unknownFile_isRefused() async throws {
+            let app = try await RegistryApp.make()
+            let result = try await ImportRun(#"{"shoe":"42"}"#.utf8, into: app)
+            #expect(result.status == 1 && result.log.contains("--from"))
+        }
+    }
+}
