@@ -49,6 +49,7 @@ extension RegistrationMachine {
         }
         saved.anonymousTopics = [:]
         saved.account = .user
+        replacedCredential = lastCredential ?? replacedCredential
         beginTurn()
         hasCredential = true
         ownerIsUnchecked = true
@@ -59,12 +60,18 @@ extension RegistrationMachine {
         let isOwned = (saved.registration?.owner ?? saved.attempt?.owner) != nil
         let isRegistered = saved.registration != nil || saved.attempt != nil
         let isHere = saved.account == .user || saved.account == .anonymous
+        if let replacedCredential {
+            // The registry may not know of the user who came since.
+            queue(
+                QueuedLogout(
+                    at: now, credential: replacedCredential, isUncertain: true, keepAnonymous: keepAnonymous))
+        }
         var logout: QueuedLogout?
         if isHere, isOwned || isRegistered && !keepAnonymous {
             let queued = QueuedLogout(
                 at: now, credential: lastCredential, eTag: saved.eTag, isUncertain: saved.attempt != nil,
                 keepAnonymous: keepAnonymous)
-            logouts = logouts.suffix(QueuedLogout.countMax - 1) + [queued]
+            queue(queued)
             if lastCredential == nil, hasCredential { openLogouts.insert(queued.id) }
             logoutTurns[queued.id] = turn
             logout = queued
@@ -73,6 +80,10 @@ extension RegistrationMachine {
         forgetUser()
         retry?.hurry(at: now)
         return logout?.id
+    }
+
+    private mutating func queue(_ logout: QueuedLogout) {
+        logouts = logouts.suffix(QueuedLogout.countMax - 1) + [logout]
     }
 
     private mutating func choose(_ topics: SavedState.Topics) {
@@ -87,6 +98,7 @@ extension RegistrationMachine {
         saved.topics = [:]
         saved.anonymousTopics = [:]
         hasCredential = false
+        replacedCredential = nil
         ownerIsUnchecked = false
         beginTurn()
     }

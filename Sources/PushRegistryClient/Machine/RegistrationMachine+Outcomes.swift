@@ -111,6 +111,7 @@ extension RegistrationMachine {
         guard isCurrent else { return }
         isRenewed = false
         halt = nil
+        replacedCredential = nil
         saved.delivery = .init(key: result.deliveryKey, epoch: result.epoch)
         for (topic, choice) in topics where saved.topics[topic] == choice { saved.topics[topic] = nil }
     }

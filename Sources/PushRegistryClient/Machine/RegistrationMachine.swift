@@ -67,6 +67,8 @@ struct RegistrationMachine: Sendable {
     /// The credential for the next registration, and that of the last one.
     var freshCredential: String?
     var lastCredential: String?
+    /// Of a user who was replaced without a sign-out, until the next registration is acknowledged.
+    var replacedCredential: String?
     /// The app signed in: the user or the session may be another one.
     var ownerIsUnchecked = false
     /// A call was refused with 401, and a new credential was not refused yet.

@@ -12,7 +12,10 @@ extension PushRegistryClient {
 
         /// Replaces a value atomically: after a crash it is the old or the new one.
         ///
-        /// - Parameter protection: when the value must be readable.
+        /// - Parameters:
+        ///   - data: the new value.
+        ///   - name: letters, digits, `-` and `.`.
+        ///   - protection: when the value must be readable.
         func write(_ data: Data, to name: String, protection: StorageProtection) throws
 
         /// Removes a value. It is no error if it does not exist.

@@ -105,7 +105,11 @@ extension InMemoryRegistry {
         let keepsAnonymous =
             call.request.body.flatMap { try? JSONDecoder().decode(JSON.self, from: $0) }?[
                 "keepAnonymous"] == .boolean(true)
-        guard let installation = installations[call.installID] else { throw Refusal(404, "unknown-installation") }
+        guard let installation = installations[call.installID] else {
+            // A user does not get to know whether an installation exists.
+            guard case .user = caller else { throw Refusal(404, "unknown-installation") }
+            return .json(["status": "outdated"])
+        }
         let field = call.request.fields["If-Match"]
         let isCurrent = field.map { $0 == installation.eTag || $0 == "*" } ?? true
         switch caller {

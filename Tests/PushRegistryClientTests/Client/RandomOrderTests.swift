@@ -61,6 +61,7 @@ struct RandomOrderTests {
         var token = Phone.token
 
         mutating func signIn(_ user: String) async {
+            if case .user = account { await signOut() }
             account = .user(user, session: UUID().uuidString)
             await resume()
         }

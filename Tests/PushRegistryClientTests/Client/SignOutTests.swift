@@ -87,6 +87,20 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.state == "loggedOut")
     }
 
+    /// bob replaced alice without a sign-out, and the registry does not know.
+    @Test func signOut_logsTheReplacedUserOut_too() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice", session: "a")
+        await phone.registry.setReachable(false)
+        await client.signIn { phone.registry.credential(user: "bob", session: "b") }
+        await client.settled()
+        try await client.signOut()
+        await phone.registry.setReachable(true)
+        await client.refresh()
+        #expect(await client.settled() == .signedOut)
+        #expect(await phone.registry.holder(of: Phone.token) == nil)
+    }
+
     @Test func signOut_usesTheGeneration_whenTheCredentialIsGone() async throws {
         let phone = Phone()
         _ = await phone.launch(as: "alice")
