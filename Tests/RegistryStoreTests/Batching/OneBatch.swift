@@ -1,3 +1,4 @@
+import PostgresClient
 import PushRegistry
 
 @testable import RegistryStore
