@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("0004_create_rollup.sql"),
                 .embedInCode("0005_create_cleanup.sql"),
                 .embedInCode("0006_create_api_key_use.sql"),
+                .embedInCode("0007_create_topics.sql"),
             ],
             swiftSettings: strict),
 

@@ -12,6 +12,7 @@ public struct RegistryService: Sendable {
     let events: any EventStore
     let audiences: any AudienceStore
     let segments: any SegmentStore
+    let topics: any TopicStore
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
@@ -34,10 +35,11 @@ public struct RegistryService: Sendable {
     ///   - metrics: returns the text of `GET /metrics`.
     public init(
         installations: any InstallationStore, users: any UserStore, feedback: any FeedbackStore, events: any EventStore,
-        audiences: any AudienceStore, segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey,
-        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, bodyLimits: BodyLimits = BodyLimits(),
-        apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
-        metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+        audiences: any AudienceStore, segments: any SegmentStore, topics: any TopicStore, directory: any AppDirectory,
+        admin: AdminKey, links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits,
+        bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
+        keyUses: any KeyUseRecorder, readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
+        logger: Logger
     ) {
         self.installations = installations
         self.users = users
@@ -45,6 +47,7 @@ public struct RegistryService: Sendable {
         self.events = events
         self.audiences = audiences
         self.segments = segments
+        self.topics = topics
         self.directory = directory
         self.admin = admin
         self.links = links
@@ -99,6 +102,7 @@ public struct RegistryService: Sendable {
             postFeedback, listHistory, listTokenHistory, listChanges,
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
+            listTopics, putTopic, getTopic, deleteTopic,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText, describeAPI, describeErrors,
         ]

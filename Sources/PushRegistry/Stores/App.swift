@@ -1,4 +1,4 @@
-/// An app and its policy.
+/// An app with its policy and its topics.
 public struct App: Sendable {
     public let number: AppNumber
     public let id: AppID
@@ -6,12 +6,17 @@ public struct App: Sendable {
     /// Identifies the stored policy, for conditional changes: every change gives it a new value. Empty outside of a
     /// directory.
     public let revision: String
+    public let topics: TopicCatalogue
 
-    public init(number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "") {
+    public init(
+        number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "",
+        topics: TopicCatalogue = TopicCatalogue()
+    ) {
         self.number = number
         self.id = id
         self.policy = policy
         self.revision = revision
+        self.topics = topics
     }
 }
 

@@ -41,6 +41,10 @@ enum APIError: Error {
     case segmentCycle([JSONFault])
     case segmentInUse
     case tooManySegments
+    case unknownTopic
+    /// A saved segment names the topic.
+    case topicInUse
+    case tooManyTopics
     /// The query of an audience exceeded its time limit.
     case tooExpensive
     case store(StoreError)
@@ -139,6 +143,12 @@ extension APIError {
             Problem(.conflict, code: "segment-in-use", detail: "Another segment names this one.")
         case .tooManySegments:
             Problem(.conflict, code: "too-many-segments", detail: "The app has the largest number of segments already.")
+        case .unknownTopic:
+            Problem(.notFound, code: "unknown-topic", detail: "The app has no such topic.")
+        case .topicInUse:
+            Problem(.conflict, code: "topic-in-use", detail: "A saved segment names this topic.")
+        case .tooManyTopics:
+            Problem(.conflict, code: "too-many-topics", detail: "The app has the largest number of topics already.")
         case .tooExpensive:
             Problem(
                 .unprocessableContent, code: "filter-too-expensive",
@@ -177,6 +187,8 @@ extension APIError {
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
         case SegmentRefusal.inUse: self = .segmentInUse
         case SegmentRefusal.tooMany: self = .tooManySegments
+        case TopicRefusal.inUse: self = .topicInUse
+        case TopicRefusal.tooMany: self = .tooManyTopics
         default: return nil
         }
     }

@@ -19,6 +19,7 @@ public enum StatementCatalog {
                 AudienceExplanation.named, KnownValues.named, ExportCopy.named,
             ], sessions: .ordinary),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
+        StatementTopic("topics", "Topics and choices", [TopicCatalogueStatements.named]),
         StatementTopic("directory", "Apps and API keys", [DirectoryStatements.named, KeyUseStatements.named]),
         StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
     ]

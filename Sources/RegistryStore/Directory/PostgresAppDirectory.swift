@@ -3,7 +3,7 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Apps and keys in PostgreSQL, cached. One lives on each event loop.
+/// Apps, keys and topics in PostgreSQL, cached. One lives on each event loop.
 ///
 /// The cache is validated for each request: after the request has begun, a look-up reads the directory's version. So a
 /// revoked key fails on the next request, on every service. All requests that begin during one look-up share the next.
@@ -68,15 +68,16 @@ public actor PostgresAppDirectory: AppDirectory {
         return new
     }
 
-    /// Version, apps and keys of one moment.
+    /// Version, apps, keys and topics of one moment.
     private func load() async throws -> DirectorySnapshot {
         try await postgres.withTransaction(.snapshot) { transaction in
             let results = try await transaction.execute([
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
-                PostgresStatement(DirectoryStatements.keys),
+                PostgresStatement(DirectoryStatements.keys), PostgresStatement(TopicCatalogueStatements.all),
             ])
+            let topics = try TopicCatalogue.byApp(results[3])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, into: &apps, &unusable) }
+            for row in results[1] { try Self.read(row, topics, into: &apps, &unusable) }
             return DirectorySnapshot(
                 version: try results[0][0].decode(0), apps: apps, unusable: unusable,
                 keys: try results[2].map(APIKey.init))
@@ -84,11 +85,16 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     /// An app with an invalid policy does not stop other apps.
-    private static func read(_ row: PostgresRow, into apps: inout [App], _ unusable: inout [UnusableApp]) throws {
+    private static func read(
+        _ row: PostgresRow, _ topics: [AppNumber: TopicCatalogue], into apps: inout [App],
+        _ unusable: inout [UnusableApp]
+    ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
         let revision = try row.decode(3, as: String.self)
         switch PolicyDocument.policy(ofStored: try row.decode(2)) {
-        case .success(let policy): apps.append(App(number: number, id: id, policy: policy, revision: revision))
+        case .success(let policy): 
+            let catalogue = topics[number] ?? TopicCatalogue()
+            apps.append(App(number: number, id: id, policy: policy, revision: revision, topics: catalogue))
         case .failure(let error):
             unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
         }

@@ -33,6 +33,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let postgres: PostgresClient
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
+        let topics: PostgresTopicStore
         let feedback: PostgresFeedbackStore
         let directory: PostgresAppDirectory
         /// Audience queries have their own connections, so that they never block registrations.
@@ -81,7 +82,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 logger: logger)
             return LoopParts(
                 loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
-                users: PostgresUserStore(resources),
+                users: PostgresUserStore(resources), topics: PostgresTopicStore(resources),
                 feedback: PostgresFeedbackStore(resources), directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
@@ -117,9 +118,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let service = RegistryService(
             installations: parts.installations, users: parts.users, feedback: parts.feedback,
             events: PostgresEventStore(postgres: parts.postgres), audiences: parts.audiences,
-            segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, keySets: keySets, limits: limits, bodyLimits: bodyLimits,
-            apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
+            segments: PostgresSegmentStore(postgres: parts.postgres), topics: parts.topics,
+            directory: parts.directory, admin: admin, links: links, keySets: keySets, limits: limits,
+            bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(

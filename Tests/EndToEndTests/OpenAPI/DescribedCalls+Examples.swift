@@ -4,11 +4,12 @@ import Testing
 extension DescribedCalls {
     /// All operations, in an order in which the resources of each one exist.
     static let order = [
-        "putApp", "patchApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots",
+        "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation", "getInstallation", "listSnapshots",
         "listHistory",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
-        "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteInstallation",
+        "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteTopic",
+        "deleteInstallation",
         "eraseUser",
         "createKey", "listKeys", "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription", "getErrors",
     ]
