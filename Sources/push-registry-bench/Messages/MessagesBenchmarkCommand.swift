@@ -1,5 +1,6 @@
 import ArgumentParser
 import EmbeddedPostgres
+import Foundation
 
 struct MessagesBenchmarkCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(

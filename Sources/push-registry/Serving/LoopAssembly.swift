@@ -35,6 +35,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
         let notifications: PostgresNotificationStore
+        let topics: PostgresTopicStore
         let feedback: PostgresFeedbackStore
         let messages: PostgresMessageStore
         let directory: PostgresAppDirectory
@@ -86,8 +87,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             return LoopParts(
                 loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
                 users: PostgresUserStore(resources), notifications: PostgresNotificationStore(resources),
-                feedback: PostgresFeedbackStore(resources), messages: PostgresMessageStore(resources),
-                directory: PostgresAppDirectory(postgres: postgres),
+                topics: PostgresTopicStore(resources), feedback: PostgresFeedbackStore(resources),
+                messages: PostgresMessageStore(resources), directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
@@ -123,10 +124,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let service = RegistryService(
             installations: parts.installations, users: parts.users, notifications: parts.notifications,
             feedback: parts.feedback, events: PostgresEventStore(postgres: parts.postgres), messages: parts.messages,
-            audiences: parts.audiences,
-            segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, keySets: keySets, limits: limits, receiptKeys: receiptKeys, bodyLimits: bodyLimits,
-            apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
+            audiences: parts.audiences, segments: PostgresSegmentStore(postgres: parts.postgres), topics: parts.topics,
+            directory: parts.directory, admin: admin, links: links, keySets: keySets, limits: limits,
+            receiptKeys: receiptKeys, bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage,
+            keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(

@@ -19,6 +19,11 @@ extension NotificationPost {
 extension NotificationBox {
     fileprivate static var empty: NotificationBox { NotificationBox(last: 0, dropped: 0, waiting: [], remembered: [:]) }
 
+    /// A notification that belongs to no message.
+    fileprivate mutating func store(_ post: NotificationPost, index: Int, at now: Timestamp) -> IssuedNumber {
+        store(post, index: index, at: now, sealing: { () -> String? in nil })
+    }
+
     /// The box as the next transaction loads it.
     fileprivate func reloaded(_ stored: inout [Waiting], _ remembered: inout [String: Remembered]) -> NotificationBox {
         stored = stored.filter { !removed.contains($0.number) } + added.map(\.waiting)
@@ -95,10 +100,12 @@ struct NotificationBoxTests {
         #expect(box.newlyRemembered["d"]?.issued.number == 4)
     }
 
-    @Test func dedup_outlivesCollapseAndAcknowledgement() {
-        let known = NotificationBox.Remembered(IssuedNumber(number: 4, previous: 2), expiresAt: .at(100))
+    @Test func dedup_outlivesCollapseAndAcknowledgement_withItsReceipt() {
+        let known = NotificationBox.Remembered(
+            IssuedNumber(number: 4, previous: 2, receipt: "first"), expiresAt: .at(100))
         var box = NotificationBox(last: 6, dropped: 0, waiting: [], remembered: ["d": known])
-        #expect(box.store(.make(dedupID: "d"), index: 0, at: .at(1)) == known.issued)
+        let issued = box.store(.make(dedupID: "d"), index: 0, at: .at(1), sealing: { () -> String? in "second" })
+        #expect(issued == known.issued)
         #expect(!box.isChanged)
     }
 
