@@ -20,10 +20,10 @@ build: packages ## Build the optimised binary
 test: packages ## Run all tests, on throw-away PostgreSQL clusters
 	$(SWIFT) test
 
-# Lifecycle, audiences, the feed, races and the night job.
+# Lifecycle, audiences, the feed, notifications, races and the night job.
 CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|HistoryTests|$\
 	FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceList|ExportStream|Segment|$\
-	CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure
+	CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure|Notification
 
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
 	@test -f "$$(pg_config --pkglibdir)/citus.so" \

@@ -111,6 +111,7 @@ let package = Package(
                 .embedInCode("0004_create_rollup.sql"),
                 .embedInCode("0005_create_cleanup.sql"),
                 .embedInCode("0006_create_api_key_use.sql"),
+                .embedInCode("0007_create_topics.sql"),
                 .embedInCode("0008_create_messages.sql"),
                 .embedInCode("0009_create_notifications.sql"),
             ],

@@ -71,6 +71,8 @@ CREATE TABLE rollup_cell (
 -- The changes of one transaction, summed by cell.
 CREATE TABLE rollup_delta (
     app_id integer NOT NULL,
+    -- 0: of all installations. Else of those with a choice about a topic: its number, negative if they left it.
+    topic integer NOT NULL DEFAULT 0,
     -- The writing transaction.
     transaction_id bigint NOT NULL,
     cell bigint NOT NULL,
@@ -87,10 +89,12 @@ CREATE INDEX rollup_delta_transaction ON rollup_delta (app_id, transaction_id);
 -- levels until they are swept. A reader subtracts the rows that have expired. A count may be negative.
 CREATE TABLE rollup_expiry (
     app_id integer NOT NULL,
+    -- As in rollup_delta.
+    topic integer NOT NULL DEFAULT 0,
     expires_at timestamptz NOT NULL,
     cell bigint NOT NULL,
     active bigint NOT NULL,
-    PRIMARY KEY (app_id, expires_at, cell)
+    PRIMARY KEY (app_id, expires_at, topic, cell)
 ) WITH (fillfactor = 80);
 
 -- The transaction that locks an app's row may move counts of the app between these tables.

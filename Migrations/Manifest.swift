@@ -19,6 +19,7 @@ public let migrationFiles = [
     MigrationFile("0004_create_rollup", PackageResources._004_create_rollup_sql),
     MigrationFile("0005_create_cleanup", PackageResources._005_create_cleanup_sql),
     MigrationFile("0006_create_api_key_use", PackageResources._006_create_api_key_use_sql),
+    MigrationFile("0007_create_topics", PackageResources._007_create_topics_sql),
     MigrationFile("0008_create_messages", PackageResources._008_create_messages_sql),
     MigrationFile("0009_create_notifications", PackageResources._009_create_notifications_sql),
 ]

@@ -15,6 +15,7 @@ public struct RegistryService: Sendable {
     let messages: any MessageStore
     let audiences: any AudienceStore
     let segments: any SegmentStore
+    let topics: any TopicStore
     let directory: any AppDirectory
     let admin: AdminKey
     let links: TimeZoneLinks
@@ -40,10 +41,11 @@ public struct RegistryService: Sendable {
     public init(
         installations: any InstallationStore, users: any UserStore, notifications: any NotificationStore,
         feedback: any FeedbackStore, events: any EventStore, messages: any MessageStore, audiences: any AudienceStore,
-        segments: any SegmentStore, directory: any AppDirectory, admin: AdminKey, links: TimeZoneLinks,
-        keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys, bodyLimits: BodyLimits = BodyLimits(),
-        apiDescription: APIDescription, errorPage: ErrorPage, keyUses: any KeyUseRecorder, readiness: ReadinessCheck,
-        metrics: @escaping @Sendable () -> [UInt8], logger: Logger
+        segments: any SegmentStore, topics: any TopicStore, directory: any AppDirectory, admin: AdminKey,
+        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
+        bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
+        keyUses: any KeyUseRecorder, readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
+        logger: Logger
     ) {
         self.installations = installations
         self.users = users
@@ -53,6 +55,7 @@ public struct RegistryService: Sendable {
         self.messages = messages
         self.audiences = audiences
         self.segments = segments
+        self.topics = topics
         self.directory = directory
         self.admin = admin
         self.links = links
@@ -111,6 +114,7 @@ public struct RegistryService: Sendable {
             listSegments, putSegment, getSegment, deleteSegment,
             putMessage, getMessage, listMessages, breakDownMessage, getTimeline, listUndelivered, postAccepted,
             postReceipts,
+            listTopics, putTopic, getTopic, deleteTopic,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText, describeAPI, describeErrors,
         ]

@@ -63,7 +63,7 @@ public struct NotificationBox: Sendable {
     ///   - index: of the post in its batch.
     ///   - seal: makes the receipt of a new number.
     public mutating func store<Failure: Error>(
-        _ post: NotificationPost, index: Int, at now: Timestamp, sealing seal: () throws(Failure) -> String? = { nil }
+        _ post: NotificationPost, index: Int, at now: Timestamp, sealing seal: () throws(Failure) -> String?
     ) throws(Failure) -> IssuedNumber {
         if let dedupID = post.dedupID, let known = remembered[dedupID], known.expiresAt > now { return known.issued }
         remove { $0.expiresAt <= now }

@@ -16,6 +16,8 @@ public struct NotificationPost: Sendable {
     public let timeToLive: ISO8601Duration
     public let collapseID: String?
     public let dedupID: String?
+    /// Installations that are not subscribed to it are left out.
+    public let topic: Topic?
     /// The message that the notification belongs to, and which counts its installations.
     public let message: SealedMessage?
     /// How many notifications may wait for one installation.
@@ -23,7 +25,7 @@ public struct NotificationPost: Sendable {
 
     public init(
         to addressee: Addressee, of app: App, payload: String, timeToLive: ISO8601Duration = standardTimeToLive,
-        collapseID: String? = nil, dedupID: String? = nil, message: SealedMessage? = nil
+        collapseID: String? = nil, dedupID: String? = nil, topic: Topic? = nil, message: SealedMessage? = nil
     ) {
         self.app = app.number
         self.addressee = addressee
@@ -31,6 +33,7 @@ public struct NotificationPost: Sendable {
         self.timeToLive = timeToLive
         self.collapseID = collapseID
         self.dedupID = dedupID
+        self.topic = topic
         self.message = message
         waitingMax = app.policy.notificationsMax
     }

@@ -1,4 +1,4 @@
-/// An app and its policy.
+/// An app with its policy and its topics.
 public struct App: Sendable {
     public let number: AppNumber
     public let id: AppID
@@ -10,10 +10,11 @@ public struct App: Sendable {
     public let signingKeys: [AppSigningKey]
     /// The key of names that must never change, such as the hash of an installation id. Empty outside of a directory.
     public let identityKey: AppIdentityKey
+    public let topics: TopicCatalogue
 
     public init(
         number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "", signingKeys: [AppSigningKey] = [],
-        identityKey: AppIdentityKey = AppIdentityKey(bytes: [])
+        identityKey: AppIdentityKey = AppIdentityKey(bytes: []), topics: TopicCatalogue = TopicCatalogue()
     ) {
         self.number = number
         self.id = id
@@ -21,6 +22,7 @@ public struct App: Sendable {
         self.revision = revision
         self.signingKeys = signingKeys
         self.identityKey = identityKey
+        self.topics = topics
     }
 }
 

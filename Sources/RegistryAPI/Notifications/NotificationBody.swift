@@ -10,9 +10,10 @@ struct NotificationBody {
     let collapseID: String?
     let dedupID: String?
     let message: MessageReference?
+    let topic: Topic?
 
     /// - Throws: every fault of the body.
-    init(_ body: [UInt8]) throws {
+    init(_ body: [UInt8], topics: TopicCatalogue) throws {
         let document = try JSONDocument(body)
         let root = document.root.object()
         let addressee = root?.object("to", .required)?.addressee()
@@ -21,6 +22,7 @@ struct NotificationBody {
         let collapseID = root?.name("collapseId")
         let dedupID = root?.name("dedupId")
         let message = root?.value("message")?.text()
+        let topic = root?.topic(in: topics)
         try document.check()
         guard let addressee, let payload else {
             throw StoreError.failed("a notification lacks a value and a fault")
@@ -30,6 +32,7 @@ struct NotificationBody {
         self.timeToLive = timeToLive ?? NotificationPost.standardTimeToLive
         self.collapseID = collapseID
         self.dedupID = dedupID
+        self.topic = topic
         self.message = message.map { MessageReference($0) }
     }
 }
@@ -88,6 +91,15 @@ extension JSONObject {
         return duration
     }
 
+    fileprivate func topic(in catalogue: TopicCatalogue) -> Topic? {
+        guard let value = value("topic"), let slug = value.text() else { return nil }
+        guard let topic = catalogue[slug] else {
+            value.refuse(.unknownTopic, "The app has no such topic.")
+            return nil
+        }
+        return topic
+    }
+
     fileprivate func name(_ name: StaticString) -> String? {
         guard let value = value(name), let text = value.string(scalarsMax: NotificationPost.nameScalarsMax) else {
             return nil
@@ -101,5 +113,6 @@ extension JSONObject {
 }
 
 extension JSONFault.Code {
+    fileprivate static let unknownTopic = JSONFault.Code(rawValue: "unknown-topic")
     fileprivate static let ambiguousAddressee = JSONFault.Code(rawValue: "ambiguous-addressee")
 }

@@ -15,7 +15,7 @@ extension RegistryService {
     var postNotification: Route {
         Route(.post, Self.appPattern + "/notifications", bodyBytesMax: Self.notificationBytesMax) { request in
             let call = try await appCall(request, allowing: [.sender, .service])
-            let body = try NotificationBody(request.jsonBody())
+            let body = try NotificationBody(request.jsonBody(), topics: call.app.topics)
             var message: SealedMessage?
             if let reference = body.message {
                 let handedOut = try await handedOut(reference, by: call)
@@ -23,7 +23,7 @@ extension RegistryService {
             }
             let post = NotificationPost(
                 to: body.addressee, of: call.app, payload: body.payload, timeToLive: body.timeToLive,
-                collapseID: body.collapseID, dedupID: body.dedupID, message: message)
+                collapseID: body.collapseID, dedupID: body.dedupID, topic: body.topic, message: message)
             return .json(try text(of: try await notifications.post(post), in: call))
         }
     }

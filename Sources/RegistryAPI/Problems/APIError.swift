@@ -52,6 +52,10 @@ enum APIError: Error {
     case messageNotRecorded
     /// An address sends receipts too often.
     case tooManyReceipts(retryAfter: Duration)
+    case unknownTopic
+    /// A saved segment names the topic.
+    case topicInUse
+    case tooManyTopics
     /// The query of an audience exceeded its time limit.
     case tooExpensive
     case store(StoreError)
@@ -173,6 +177,12 @@ extension APIError {
                 .tooManyRequests, code: "too-many-requests",
                 detail: "This address sends receipts too often. Keep them, and send them later.",
                 fields: [.retryAfter: wait.wholeSecondsUp])
+        case .unknownTopic:
+            Problem(.notFound, code: "unknown-topic", detail: "The app has no such topic.")
+        case .topicInUse:
+            Problem(.conflict, code: "topic-in-use", detail: "A saved segment names this topic.")
+        case .tooManyTopics:
+            Problem(.conflict, code: "too-many-topics", detail: "The app has the largest number of topics already.")
         case .tooExpensive:
             Problem(
                 .unprocessableContent, code: "filter-too-expensive",
@@ -214,6 +224,8 @@ extension APIError {
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
         case SegmentRefusal.inUse: self = .segmentInUse
         case SegmentRefusal.tooMany: self = .tooManySegments
+        case TopicRefusal.inUse: self = .topicInUse
+        case TopicRefusal.tooMany: self = .tooManyTopics
         default: return nil
         }
     }

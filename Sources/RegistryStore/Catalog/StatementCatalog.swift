@@ -20,6 +20,7 @@ public enum StatementCatalog {
             ], sessions: .ordinary),
         StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named, EndedEpochs.named]),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
+        StatementTopic("topics", "Topics and choices", [TopicCatalogueStatements.named]),
         StatementTopic(
             "directory", "Apps and API keys",
             [DirectoryStatements.named, KeyUseStatements.named, SigningKeyStatements.named]),

@@ -3,7 +3,7 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Apps and keys in PostgreSQL, cached. One lives on each event loop.
+/// Apps, keys and topics in PostgreSQL, cached. One lives on each event loop.
 ///
 /// The cache is validated for each request: after the request has begun, a look-up reads the directory's version. So a
 /// revoked key fails on the next request, on every service. All requests that begin during one look-up share the next.
@@ -68,17 +68,18 @@ public actor PostgresAppDirectory: AppDirectory {
         return new
     }
 
-    /// Version, apps and keys of one moment.
+    /// Version, apps, keys and topics of one moment.
     private func load() async throws -> DirectorySnapshot {
         try await postgres.withTransaction(.snapshot) { transaction in
             let results = try await transaction.execute([
                 PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
                 PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
-                PostgresStatement(DirectoryStatements.databaseEpoch),
+                PostgresStatement(DirectoryStatements.databaseEpoch), PostgresStatement(TopicCatalogueStatements.all),
             ])
             let signingKeys = try SigningKeyStatements.byApp(results[3])
+            let topics = try TopicCatalogue.byApp(results[5])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, signingKeys, into: &apps, &unusable) }
+            for row in results[1] { try Self.read(row, signingKeys, topics, into: &apps, &unusable) }
             return DirectorySnapshot(
                 version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
                 unusable: unusable,
@@ -88,7 +89,8 @@ public actor PostgresAppDirectory: AppDirectory {
 
     /// An app with an invalid policy does not stop other apps.
     private static func read(
-        _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], into apps: inout [App],
+        _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], _ topics: [AppNumber: TopicCatalogue],
+        into apps: inout [App],
         _ unusable: inout [UnusableApp]
     ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
@@ -99,7 +101,8 @@ public actor PostgresAppDirectory: AppDirectory {
                 App(
                     number: number, id: id, policy: policy, revision: revision,
                     signingKeys: signingKeys[number, default: []],
-                    identityKey: AppIdentityKey(bytes: try row.decode(4))))
+                    identityKey: AppIdentityKey(bytes: try row.decode(4)),
+                    topics: topics[number] ?? TopicCatalogue()))
         case .failure(let error):
             unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
         }

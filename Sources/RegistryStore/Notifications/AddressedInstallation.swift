@@ -13,6 +13,8 @@ struct AddressedInstallation: Sendable {
     let isReachable: Bool
     let userID: UserID?
     let cell: Int64
+    /// The numbers of topics that were chosen, and the negative ones of those that were left.
+    private let topicCodes: [Int32]
 
     /// - Parameter row: of `NotificationStatements.ofInstallations` or `.ofUsers`, behind the addressee.
     init(_ row: PostgresRow) throws {
@@ -31,13 +33,21 @@ struct AddressedInstallation: Sendable {
         isReachable = reachability.obstacles(at: try reader.nextTimestamp()).isEmpty
         userID = try reader.next(String?.self).map { try UserID($0) }
         cell = try reader.next()
+        topicCodes = try reader.next([Int32]?.self) ?? []
     }
 
-    /// Nil if a push would not reach the installation.
-    var target: NotificationTarget? {
-        guard isReachable, let token else { return nil }
+    /// Nil if a push would not reach the installation, or about a topic that it is not subscribed to.
+    func target(about topic: Topic?) -> NotificationTarget? {
+        guard isReachable, let token, topic.map(isSubscribed) ?? true else { return nil }
         return NotificationTarget(
             installID: installID, token: token, keys: keys, epoch: epoch, userID: userID, cell: cell)
+    }
+}
+
+extension AddressedInstallation {
+    private func isSubscribed(to topic: Topic) -> Bool {
+        let number = topic.number.rawValue
+        return topic.isSubscribed(by: topicCodes.contains(number) ? true : topicCodes.contains(-number) ? false : nil)
     }
 }
 
@@ -80,11 +90,11 @@ struct Addressees: Sendable {
         case .installation(let id, let generation):
             guard let found = installations[id] else { throw .unknownInstallation }
             let isMeant = generation.map { $0 == found.generation } ?? true
-            return isMeant ? [found.target].compactMap(\.self) : []
+            return isMeant ? [found.target(about: post.topic)].compactMap(\.self) : []
         case .users(let users):
             let found = users.flatMap { ofUsers[$0] ?? [] }
             guard found.count <= NotificationPost.installationsMax else { throw .tooManyInstallations }
-            return found.compactMap(\.target)
+            return found.compactMap { $0.target(about: post.topic) }
         }
     }
 }

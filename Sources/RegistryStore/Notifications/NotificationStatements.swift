@@ -19,7 +19,8 @@ enum NotificationStatements {
     /// Of an `AddressedInstallation`.
     private static let addressed: PostgresSQL = """
         i.install_id, i.provider::text, i.token, i.p256dh, i.auth, i.generation, i.epoch, i.state::text, \
-        i.session_expires_at, i.settings, statement_timestamp(), i.user_id, i.cell
+        i.session_expires_at, i.settings, statement_timestamp(), i.user_id, i.cell, \
+        i.topics
         """
 
     static let ofInstallations = PreparedSQL(

@@ -86,7 +86,8 @@ extension RunReport {
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
                 + "both sides and the load generator share.",
             "The other side is pgbench; for takeovers, changes of owner, logouts and posts it is the service itself "
-                + "with changed registrations, for fetches with unchanged ones. Feedback is counted in items, \(RowRequests.feedbackItems) per call.",
+                + "with changed registrations, for fetches with unchanged ones. Feedback is counted in "
+                + "items, \(RowRequests.feedbackItems) per call.",
             "CPU is user and system time per request: of the service's process, and of all of PostgreSQL's. The "
                 + "service's access log was \(options.writesAccessLog ? "on" : "off"); the row of the engine alone "
                 + "has none.",

@@ -47,6 +47,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
         let notifications: PostgresNotificationStore
+        let topics: PostgresTopicStore
         let feedback: PostgresFeedbackStore
         let events: PostgresEventStore
         let messages: PostgresMessageStore
@@ -99,8 +100,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             return LoopParts(
                 loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
                 users: PostgresUserStore(resources), notifications: PostgresNotificationStore(resources),
-                feedback: PostgresFeedbackStore(resources), events: PostgresEventStore(resources),
-                messages: PostgresMessageStore(resources),
+                topics: PostgresTopicStore(resources), feedback: PostgresFeedbackStore(resources),
+                events: PostgresEventStore(resources), messages: PostgresMessageStore(resources),
                 directory: PostgresAppDirectory(postgres: postgres),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
@@ -137,9 +138,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let service = RegistryService(
             installations: parts.installations, users: parts.users, notifications: parts.notifications,
             feedback: parts.feedback, events: parts.events, messages: parts.messages, audiences: parts.audiences,
-            segments: PostgresSegmentStore(postgres: parts.postgres), directory: parts.directory, admin: admin,
-            links: links, keySets: keySets, limits: limits, receiptKeys: receiptKeys, bodyLimits: bodyLimits,
-            apiDescription: apiDescription, errorPage: errorPage, keyUses: keyUses,
+            segments: PostgresSegmentStore(postgres: parts.postgres), topics: parts.topics,
+            directory: parts.directory, admin: admin, links: links, keySets: keySets, limits: limits,
+            receiptKeys: receiptKeys, bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage,
+            keyUses: keyUses,
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() }, logger: logger)
         return service.application(

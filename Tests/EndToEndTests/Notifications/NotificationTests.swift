@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -144,6 +145,34 @@ extension EndToEnd {
             _ = try await app.put("phone", as: "bob")
             let late = try await app.post(to: ["installId": "phone", "generation": known])
             #expect(late.status == 200 && late.json["notifications"] == [])
+        }
+
+        @Test func topic_leavesOutWhoLeftIt() async throws {
+            let app = try await RegistryApp.make()
+            for (topic, content) in [("news", "in"), ("offers", "out")] {
+                let response = try await app.send(
+                    "PUT", "/topics/\(topic)", ["name": .string(topic), "default": .string(content)],
+                    by: .role(.marketing))
+                try #require(response.status == 201, "\(response.text)")
+            }
+            for phone in ["plain", "other"] { try await app.phone(phone, as: "alice") }
+            for (topic, sign) in [("news", "-"), ("offers", "")] {
+                try await app.update(
+                    "other",
+                    """
+                    topics = coalesce(topics, '{}') || (
+                        SELECT \(sql: PostgresSQL(stringLiteral: sign))number FROM topic
+                        WHERE slug = \(topic) AND app_id = (SELECT id FROM app WHERE identifier = \(app.id)))
+                    """)
+            }
+            func phones(_ topic: String) async throws -> [JSON] {
+                try await app.post(to: ["userId": "alice"], 1, ["topic": .string(topic)])
+                    .json["notifications"].array.map { $0["installId"] }
+            }
+            #expect(try await phones("news") == ["plain"])
+            #expect(try await phones("offers") == ["other"])
+            let unknown = try await app.post(to: ["userId": "alice"], 1, ["topic": "nothing"])
+            #expect(unknown.status == 400 && unknown.json["errors"][0]["pointer"] == "/topic")
         }
 
         @Test func body_faultsAreAllListed() async throws {

@@ -4,14 +4,13 @@ import Testing
 extension DescribedCalls {
     /// All operations, in an order in which the resources of each one exist.
     static let order = [
-        "putApp", "patchApp", "getApp", "listApps", "registerInstallation", "getInstallation", "listSnapshots",
-        "postNotification", "listNotifications",
-        "listHistory", "putMessage",
+        "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation",
+        "getInstallation", "listSnapshots", "postNotification", "listNotifications", "listHistory", "putMessage",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
-        "listUndelivered",
-        "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteInstallation",
+        "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
+        "deleteTopic", "deleteInstallation",
         "eraseUser",
         "createKey", "listKeys", "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription", "getErrors",
     ]

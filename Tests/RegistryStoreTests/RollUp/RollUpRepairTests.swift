@@ -137,7 +137,7 @@ struct RollUpRepairTests {
         Damage(
             ["rollup-recount"],
             """
-            INSERT INTO rollup_delta SELECT app_id, pg_current_xact_id()::text::bigint, cell, NULL, 5, 5
+            INSERT INTO rollup_delta SELECT app_id, 0, pg_current_xact_id()::text::bigint, cell, NULL, 5, 5
             FROM installation LIMIT 1
             """),
         Damage(["rollup-recount", "rollup-marginals"], "UPDATE rollup_cube SET active = 0 WHERE active > reachable"),

@@ -1,0 +1,88 @@
+-- Topics: what an app sends pushes about, and the choices of users and installations to get them or not.
+
+-- The catalogue of an app. Every service caches it with the directory.
+CREATE TABLE topic (
+    app_id integer NOT NULL REFERENCES app,
+    -- Choices and counts name the topic by this number. A topic that is deleted and created again has another number,
+    -- so it begins without choices.
+    number integer GENERATED ALWAYS AS IDENTITY,
+    slug text COLLATE "C" NOT NULL,
+    name text NOT NULL,
+    description text,
+    category text,
+    -- Whether an installation without a choice is subscribed.
+    is_in boolean NOT NULL,
+    -- Nobody can leave it: choices are kept and ignored.
+    is_locked boolean NOT NULL,
+    PRIMARY KEY (app_id, slug),
+    UNIQUE (app_id, number),
+    CONSTRAINT locked_is_in CHECK (is_in OR NOT is_locked)
+);
+CREATE TRIGGER topic_changed AFTER INSERT OR UPDATE OR DELETE ON topic
+    FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
+
+-- The numbers of deleted topics, until the night job has removed their choices and counts.
+CREATE TABLE deleted_topic (
+    app_id integer NOT NULL REFERENCES app,
+    number integer NOT NULL,
+    PRIMARY KEY (app_id, number)
+);
+
+-- The topics that a saved filter names. A topic that a filter names cannot be deleted.
+CREATE TABLE segment_topic (
+    app_id integer NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    topic_number integer NOT NULL,
+    PRIMARY KEY (app_id, name, topic_number),
+    FOREIGN KEY (app_id, name) REFERENCES segment ON DELETE CASCADE,
+    FOREIGN KEY (app_id, topic_number) REFERENCES topic (app_id, number)
+);
+CREATE INDEX segment_topic_number ON segment_topic (app_id, topic_number);
+
+-- Choices are arrays of topic numbers in ascending order: a positive number for a topic that was chosen, a negative one
+-- for a topic that was left. NULL: no choice.
+
+-- The choices of a user, for all of the user's installations. The lock of this row protects them: registrations take it
+-- in share mode, a change of the choices exclusively.
+ALTER TABLE user_guard ADD COLUMN topics integer[];
+
+ALTER TABLE installation
+    -- The choices on this installation.
+    ADD COLUMN topic_choices integer[],
+    -- Both levels: the choices on this installation, and those of its user about other topics. Audiences and counts use
+    -- these. The transaction that changes either level writes them.
+    ADD COLUMN topics integer[];
+
+-- The choices on an installation whose expired session the night job ended, for an undo.
+ALTER TABLE cleanup_change ADD COLUMN topic_choices integer[];
+
+-- An event of a user's choices concerns no single installation.
+ALTER TABLE token_event
+    ALTER COLUMN install_id DROP NOT NULL,
+    ALTER COLUMN provider DROP NOT NULL,
+    ALTER COLUMN state DROP NOT NULL,
+    ALTER COLUMN generation_before DROP NOT NULL,
+    ALTER COLUMN generation_after DROP NOT NULL,
+    -- The slugs of the topics whose choice changed.
+    ADD COLUMN topics text[];
+-- An erasure finds the events of a user's choices here.
+CREATE INDEX token_event_user ON token_event (app_id, user_id, id) WHERE install_id IS NULL;
+
+-- The level of the roll-up that counts installations with a choice: by topic, with the sign of the choice, and by cell.
+-- The subscribers of a topic are those who chose it, or all but those who left it, as the topic's default has it.
+CREATE TABLE rollup_topic (
+    reachable bigint NOT NULL,
+    active bigint NOT NULL,
+    installations bigint NOT NULL,
+    cell bigint NOT NULL,
+    locale_number bigint NOT NULL,
+    zone_number bigint NOT NULL,
+    system_number bigint NOT NULL,
+    version_number bigint NOT NULL,
+    app_id integer NOT NULL,
+    topic integer NOT NULL,
+    time_zone_offset integer NOT NULL,
+    provider provider NOT NULL,
+    authorization_status authorization_status NOT NULL,
+    PRIMARY KEY (app_id, topic, cell)
+) WITH (fillfactor = 80);

@@ -1,0 +1,88 @@
+/// Something that an app sends pushes about, in the app's catalogue. Users choose whether they get it.
+public struct Topic: Hashable, Sendable {
+    public let number: TopicNumber
+    public let slug: TopicSlug
+    public let content: Content
+
+    /// What a marketer writes about a topic.
+    public struct Content: Hashable, Sendable {
+        /// For people, 1 to 256 characters.
+        public let name: String
+        public let description: String?
+        /// Topics of one category stand together in a settings screen.
+        public let category: String?
+        /// Whether an installation without a choice is subscribed.
+        public let isInByDefault: Bool
+        /// Nobody can leave a locked topic.
+        public let isLocked: Bool
+
+        /// - Throws: `InvalidValue` with the code `locked-topic-is-out` for a locked topic that is out by default.
+        public init(
+            name: String, description: String?, category: String?, isInByDefault: Bool, isLocked: Bool
+        ) throws(InvalidValue) {
+            guard isInByDefault || !isLocked else {
+                throw InvalidValue(code: "locked-topic-is-out", detail: "A locked topic must be in by default.")
+            }
+            self.name = name
+            self.description = description
+            self.category = category
+            self.isInByDefault = isInByDefault
+            self.isLocked = isLocked
+        }
+    }
+
+    public init(number: TopicNumber, slug: TopicSlug, content: Content) {
+        self.number = number
+        self.slug = slug
+        self.content = content
+    }
+
+    /// Whether somebody with this choice is subscribed.
+    ///
+    /// - Parameter choice: nil for none.
+    public func isSubscribed(by choice: Bool?) -> Bool {
+        content.isLocked || (choice ?? content.isInByDefault)
+    }
+}
+
+/// The store's number of a topic: positive, and never used for another topic.
+public struct TopicNumber: Hashable, Comparable, Sendable {
+    public let rawValue: Int32
+
+    public init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    public static func < (left: TopicNumber, right: TopicNumber) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The public name of a topic, such as `offers`: 1 to 64 characters of `a-z 0-9 . _ -`. `.` and `..` are not allowed:
+/// clients and proxies remove them from a path.
+public struct TopicSlug: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+
+    /// - Throws: `InvalidValue` with the code `invalid-topic`.
+    public init(_ text: String) throws(InvalidValue) {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), ![".", ".."].contains(text)
+        else {
+            throw InvalidValue(
+                code: "invalid-topic", detail: "A topic is 1 to 64 characters of a-z 0-9 . _ - and neither . nor ..")
+        }
+        rawValue = text
+    }
+
+    public var description: String { rawValue }
+
+    public static func < (left: TopicSlug, right: TopicSlug) -> Bool {
+        left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

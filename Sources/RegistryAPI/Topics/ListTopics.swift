@@ -1,0 +1,23 @@
+// GET /v1/apps/{app}/topics
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    /// The whole catalogue, in the order of the slugs.
+    var listTopics: Route {
+        Route(.get, Self.topicsPattern) { request in
+            let call = try await appCall(request, allowing: Self.topicReaders)
+            var writer = JSONWriter(capacity: 4_096)
+            writer.object { writer in
+                writer.name("topics")
+                writer.array { writer in
+                    for topic in call.app.topics.topics { writer.member(topic) }
+                }
+            }
+            return .json(writer)
+        }
+    }
+}

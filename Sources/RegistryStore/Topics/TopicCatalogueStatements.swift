@@ -1,0 +1,90 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of an app's catalogue of topics. `$1` is the app.
+enum TopicCatalogueStatements {
+    static let named = [
+        NamedStatement("all", all), NamedStatement("lock", lock), NamedStatement("count", count),
+        NamedStatement("replace", replace), NamedStatement("create", create), NamedStatement("isUsed", isUsed),
+        NamedStatement("delete", delete), NamedStatement("noteDeleted", noteDeleted),
+    ]
+
+    private static let columns: PostgresSQL = "number, slug, name, description, category, is_in, is_locked"
+
+    static let all = PreparedSQL(
+        serving: "Every request after a change of apps, keys or topics: reads the topics.",
+        "SELECT app_id, \(sql: columns) FROM topic")
+
+    /// Changes of an app's topics run one after another, so numbers ascend and a saved filter cannot name a topic that
+    /// is being deleted.
+    static let lock = PreparedSQL(
+        serving: "PUT and DELETE …/topics/{topic}: locks the app.",
+        "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
+
+    static let count = PreparedSQL(
+        serving: "PUT …/topics/{topic}: counts the app's topics.",
+        "SELECT count(*) FROM topic WHERE app_id = $1")
+
+    /// Returns the number if the topic exists. An INSERT … ON CONFLICT would use up a number at each call.
+    static let replace = PreparedSQL(
+        serving: "PUT …/topics/{topic}: replaces a topic.",
+        """
+        UPDATE topic SET name = $3, description = $4, category = $5, is_in = $6, is_locked = $7
+        WHERE app_id = $1 AND slug = $2 RETURNING number
+        """)
+
+    static let create = PreparedSQL(
+        serving: "PUT …/topics/{topic}: creates a topic.",
+        """
+        INSERT INTO topic (app_id, slug, name, description, category, is_in, is_locked)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number
+        """)
+
+    static let isUsed = PreparedSQL(
+        serving: "DELETE …/topics/{topic}: checks whether a segment names it.",
+        """
+        SELECT true FROM segment_topic s JOIN topic t ON t.app_id = s.app_id AND t.number = s.topic_number
+        WHERE s.app_id = $1 AND t.app_id = $1 AND t.slug = $2 LIMIT 1
+        """)
+
+    static let delete = PreparedSQL(
+        serving: "DELETE …/topics/{topic}: deletes a topic.",
+        "DELETE FROM topic WHERE app_id = $1 AND slug = $2 RETURNING number")
+
+    static let noteDeleted = PreparedSQL(
+        serving: "DELETE …/topics/{topic}: notes the number, whose choices the night job removes.",
+        "INSERT INTO deleted_topic (app_id, number) VALUES ($1, $2)")
+
+    static func values(_ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber, _ sql: PreparedSQL)
+        -> PostgresStatement
+    {
+        PostgresStatement(
+            sql, app.rawValue, slug.rawValue, content.name, content.description, content.category,
+            content.isInByDefault, content.isLocked)
+    }
+}
+
+extension TopicCatalogue {
+    /// The catalogues of all apps.
+    ///
+    /// - Parameter rows: of `TopicCatalogueStatements.all`.
+    static func byApp(_ rows: PostgresResult) throws -> [AppNumber: TopicCatalogue] {
+        var topics: [AppNumber: [Topic]] = [:]
+        for row in rows {
+            var reader = ColumnReader(row)
+            let app = AppNumber(try reader.next())
+            topics[app, default: []].append(try Topic(&reader))
+        }
+        return topics.mapValues(TopicCatalogue.init)
+    }
+}
+
+extension Topic {
+    fileprivate init(_ reader: inout ColumnReader) throws {
+        self.init(
+            number: TopicNumber(try reader.next()), slug: try TopicSlug(reader.next()),
+            content: try Content(
+                name: reader.next(), description: reader.next(), category: reader.next(), isInByDefault: reader.next(),
+                isLocked: reader.next()))
+    }
+}
