@@ -23,7 +23,7 @@ actor ReadCoalescer<Read: BatchedRead> {
     /// Reads in one round trip.
     static var batchMax: Int { 512 }
     /// How long a round trip may take on Citus. Beyond it, the app's node counts as hanging.
-    static var timeoutOnCitus: Duration { .seconds(1) }
+    static var timeoutOnCitus: Duration { .seconds(2) }
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }

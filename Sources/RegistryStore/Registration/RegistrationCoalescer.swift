@@ -58,8 +58,7 @@ struct RegistrationWriter: Sendable {
     ) async throws -> [Result<RegistrationOutcome, any Error>] {
         let numbers = try await cells.numbers(of: batch.map(\.registration), postgres)
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
-        // A statement whose parts use each other's rows sends these rows to all nodes of Citus, and fails without one.
-        if case .batch = patience, !postgres.isDistributed {
+        if case .batch = patience {
             outcomes = try await writeOptimistically(batch, numbers).mapValues { .success($0) }
         }
         let left = batch.indices.filter { outcomes[$0] == nil }
@@ -82,10 +81,11 @@ struct RegistrationWriter: Sendable {
     private func writeOptimistically(
         _ batch: [PendingRegistration], _ numbers: [Int64]
     ) async throws -> [Int: RegistrationOutcome] {
-        let optimistic = OptimisticRegistrations(batch, cells: numbers)
-        guard !optimistic.isEmpty else { return [:] }
         do {
-            return try await optimistic.write(postgres)
+            // A statement whose parts use each other's rows fails on Citus while any node is away.
+            if postgres.isDistributed { return try await ChangesOnCitus(batch, cells: numbers).write(postgres) }
+            let optimistic = OptimisticRegistrations(batch, cells: numbers)
+            return optimistic.isEmpty ? [:] : try await optimistic.write(postgres)
         } catch let error where error.isLostRace {
             return [:]
         }

@@ -11,6 +11,7 @@ enum RegistrationStatements {
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
         NamedStatement("rebind", rebind), NamedStatement("resnap", resnap), NamedStatement("insert", insert),
         NamedStatement("checkOrder", checkOrder), NamedStatement("keepSnapshots", keepSnapshots),
+        NamedStatement("changeAlone", changeAlone), NamedStatement("keepRevisions", keepRevisions),
     ]
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
@@ -140,6 +141,30 @@ enum RegistrationStatements {
     /// The first of the arrays of `ChangedRow`.
     private static let changedSnapshots: PostgresSQL =
         "unnest($3::text[], $4::bigint[], $5::boolean[]) AS k (install_id, old_revision, is_new_snapshot)"
+
+    /// As `change`, without the writes of other tables.
+    static let changeAlone = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R2): writes a changed snapshot, key or session expiry.",
+        """
+        UPDATE installation i
+        SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
+            credential_issued_at = coalesce(i.credential_issued_at, k.issued_at),
+            snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
+            last_seen_at = greatest(i.last_seen_at, $2),
+            snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
+        FROM \(sql: ChangedRow.columns.unnest(from: 3))
+        WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
+        RETURNING i.install_id, i.last_seen_at
+        """)
+
+    /// Runs before `changeAlone`: if that finds the same revision, the snapshot was the present one. `$2` is the time.
+    static let keepRevisions = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R2): copies the snapshots that are about to be replaced.",
+        SnapshotStatements.keep(
+            """
+            (\(sql: SnapshotStatements.present(
+                in: "unnest($3::text[], $4::bigint[]) AS k (install_id, revision)")) AND i.revision = k.revision)
+            """, at: "$2"))
 
     /// Without a lock, as `change`. `$2` is the time.
     static let touch = PreparedSQL(

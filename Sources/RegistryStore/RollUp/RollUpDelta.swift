@@ -38,6 +38,16 @@ struct RollUpDelta: Sendable {
         }
     }
 
+    /// Moves an active installation.
+    mutating func move(
+        from old: Int64, expiringAt oldExpiry: Timestamp?, to new: Int64, expiringAt newExpiry: Timestamp?
+    ) {
+        for (key, step) in [(Key(cell: old, expiresAt: oldExpiry), -1), (Key(cell: new, expiresAt: newExpiry), 1)] {
+            changes[key, default: Change()].active += Int64(step)
+            changes[key, default: Change()].installations += Int64(step)
+        }
+    }
+
     /// Nil where all changes cancel out.
     func statement(in app: AppNumber) -> PostgresStatement? {
         let rows = changes.filter { $0.value != Change() }

@@ -27,7 +27,7 @@ public struct RollUpFolder: Sendable {
     }
 
     /// How long a look at an app's deltas may take on Citus. Beyond it, the app's node counts as hanging.
-    private static let lookOnCitusTimeout = Duration.seconds(1)
+    private static let lookOnCitusTimeout = Duration.seconds(2)
 
     private let postgres: PostgresClient
     private let limits: Limits
