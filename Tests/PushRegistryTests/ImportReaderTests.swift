@@ -33,8 +33,8 @@ struct ImportReaderTests {
                     settings: NotificationSettings(),
                     device: Device(
                         installID: try InstallID("phone"), deviceModel: "unknown", systemName: "iOS",
-                        systemVersion: "unknown", locale: LocaleIdentifier("und"), timeZoneID: "Etc/UTC",
-                        timeZoneOffset: 0)))
+                        systemVersion: "unknown", locale: LocaleIdentifier("und"),
+                        timeZoneID: Device.noTimeZone, timeZoneOffset: 0)))
     }
 
     @Test(

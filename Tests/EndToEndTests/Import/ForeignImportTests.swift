@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 import Testing
@@ -131,9 +132,12 @@ extension EndToEnd {
         @Test func assumption_lastsUntilTheFirstRegistration() async throws {
             let app = try await RegistryApp.make()
             let token = RegistrationBody.token("phone")
-            let line = #"{"Id":"phone","ChannelType":"APNS","Address":"\#(token)","EffectiveDate":"2026-11-01T00:00:00Z"}"#
+            let line: JSON = [
+                "Id": "phone", "ChannelType": "APNS", "Address": .string(token),
+                "EffectiveDate": "2026-11-01T00:00:00Z",
+            ]
             func load(_ arguments: [String]) async throws -> ImportRun {
-                try await ImportRun(line.utf8, into: app, arguments)
+                try await ImportRun([line], into: app, arguments)
             }
             let preview = try await load(["--dry-run"])
             #expect(preview.summary["forecast"]["reachable"] == [:])
