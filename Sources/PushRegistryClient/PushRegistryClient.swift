@@ -207,9 +207,9 @@ extension PushRegistryClient {
         switch step {
         case .idle, .wait: break
         case .readDevice:
-            do {
-                machine.deviceRead(try await readDevice())
-            } catch {
+            if let snapshot = await result(within: Self.appSecondsMax, of: readDevice) {
+                machine.deviceRead(snapshot)
+            } else {
                 machine.deviceUnavailable(at: clock.now, jitter: jitter())
             }
         case .askCredential(let turn):
@@ -224,11 +224,11 @@ extension PushRegistryClient {
         case .send(let call):
             // A registration that was sent is known to the next process, even if this one ends now.
             guard persist() else { return machine.unavailable(at: clock.now, jitter: jitter()) }
-            let response = try? await transport.send(call.request)
+            let response = await response(to: call.request)
             machine.finished(call, response, at: clock.now, jitter: jitter())
         case .sendReceipts:
             let spool = ReceiptSpool(storage: storage)
-            let (response, remain) = await spool.send(by: transport, to: endpoint)
+            let (response, remain) = await spool.send(to: endpoint) { await self.response(to: $0) }
             machine.receiptsSent(response, remain: remain, at: clock.now, jitter: jitter())
         }
     }
@@ -236,9 +236,21 @@ extension PushRegistryClient {
     /// Nil if the app has no credential now, or does not return one in time.
     func ask(_ credential: Credential?) async -> String? {
         guard let credential else { return nil }
-        let deadline = clock.now + Self.credentialSecondsMax
-        return await withTaskGroup(of: String?.self) { group in
-            group.addTask { try? await credential() }
+        return await result(within: Self.appSecondsMax, of: credential)
+    }
+
+    /// Nil if there is no response in time.
+    func response(to request: Request) async -> Response? {
+        await result(within: Self.responseSecondsMax) { [transport] in try await transport.send(request) }
+    }
+
+    /// Nil if the work fails, or is not done in time.
+    private func result<Value: Sendable>(
+        within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
+    ) async -> Value? {
+        let deadline = clock.now + seconds
+        return await withTaskGroup(of: Value?.self) { group in
+            group.addTask { try? await work() }
             group.addTask { [clock] in
                 try? await clock.sleep(until: deadline)
                 return nil
@@ -249,8 +261,10 @@ extension PushRegistryClient {
         }
     }
 
-    /// How long an app may take to return a credential.
-    private static let credentialSecondsMax: TimeInterval = 30
+    /// How long an app may take to return a credential, and the system to describe the device.
+    private static let appSecondsMax: TimeInterval = 30
+    /// How long a transport may take, whatever its own time-out is.
+    private static let responseSecondsMax: TimeInterval = 60
 }
 
 // MARK: - Storage

@@ -1,8 +1,8 @@
 import Foundation
 import PushRegistryClient
 
-/// What the registry added to a push: the member `pushRegistry` of its payload,
-/// `{"number": 56, "previous": 55, "epoch": "k3f", "receipt": "…"}`. Each member may be absent.
+/// What the sender put into a push for the registry: `"receipt": "…"` and
+/// `"registry": {"number": 56, "previous": 55, "epoch": "k3f"}`. Each of the two may be absent.
 public struct PushMark: Sendable, Hashable {
     /// Where the notification stands in its epoch.
     public struct Number: Sendable, Hashable {
@@ -28,15 +28,18 @@ public struct PushMark: Sendable, Hashable {
         self.receipt = receipt
     }
 
-    /// Reads the payload of a push. It never fails: a push without the member has no mark.
+    /// Reads the payload of a push. It never fails: a push without these members has no mark.
     public init(userInfo: [AnyHashable: Any]) {
-        let members = userInfo["pushRegistry"] as? [String: Any] ?? [:]
-        receipt = members["receipt"] as? String
-        if let number = (members["number"] as? NSNumber)?.int64Value, let epoch = members["epoch"] as? String,
-            number > 0
-        {
-            let previous = (members["previous"] as? NSNumber)?.int64Value ?? 0
-            self.number = Number(number: number, previous: previous, epoch: epoch)
+        receipt = userInfo["receipt"] as? String
+        let members = userInfo["registry"] as? [String: Any] ?? [:]
+        guard let number = Self.integer(members["number"]), let epoch = members["epoch"] as? String, number > 0 else {
+            return
         }
+        self.number = Number(number: number, previous: Self.integer(members["previous"]) ?? 0, epoch: epoch)
+    }
+
+    /// Some senders write all values as text.
+    private static func integer(_ value: Any?) -> Int64? {
+        if let text = value as? String { Int64(text) } else { (value as? NSNumber)?.int64Value }
     }
 }

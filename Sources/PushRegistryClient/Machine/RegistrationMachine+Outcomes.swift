@@ -59,10 +59,10 @@ extension RegistrationMachine {
         case .logout(let id):
             retry = nil
             logoutFinished(id, response)
-        case .registration(let attempt, let topics):
+        case .registration(let attempt, let topics, let open):
             guard response.isSuccess else {
                 retry = nil
-                saved.attempt = nil
+                saved.attempt = open
                 if call.turn == turn { refused(attempt, response, at: now) }
                 return
             }

@@ -22,7 +22,8 @@ struct RegistrationMachine: Sendable {
     struct Call: Sendable, Hashable {
         enum Purpose: Sendable, Hashable {
             case logout(UUID)
-            case registration(SavedState.Attempt, topics: SavedState.Topics)
+            /// `open` is an earlier attempt whose outcome is still unknown.
+            case registration(SavedState.Attempt, topics: SavedState.Topics, open: SavedState.Attempt?)
         }
 
         let purpose: Purpose
@@ -186,11 +187,12 @@ struct RegistrationMachine: Sendable {
         _ body: RegistrationBody, _ digest: UInt64, credential: String, owner: UInt64?
     ) -> Step {
         let attempt = SavedState.Attempt(digest: digest, owner: owner)
+        let purpose = Call.Purpose.registration(attempt, topics: body.topics, open: saved.attempt)
         saved.attempt = attempt
         lastCredential = owner == nil ? nil : credential
         let request = endpoint.registration(
             saved.installID, body, credential: credential, eTag: omitsIfMatch ? nil : saved.eTag)
-        return .send(Call(purpose: .registration(attempt, topics: body.topics), turn: turn, request: request))
+        return .send(Call(purpose: purpose, turn: turn, request: request))
     }
 
     /// Nil if there is no credential for the logout, so that it cannot succeed.

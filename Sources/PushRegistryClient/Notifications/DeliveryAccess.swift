@@ -62,6 +62,6 @@ extension PushRegistryClient.MissedNotifications {
 extension ReceiptSpool {
     /// Sends what is stored, once.
     package func send(by transport: any PushRegistryClient.Transport, to url: URL, app: String) async {
-        _ = await send(by: transport, to: Endpoint(url: url, app: app))
+        _ = await send(to: Endpoint(url: url, app: app)) { try? await transport.send($0) }
     }
 }

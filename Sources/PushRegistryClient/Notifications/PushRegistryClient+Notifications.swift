@@ -68,7 +68,7 @@ extension PushRegistryClient {
             default: text = isUser ? await ask(credential) : nil
             }
             guard let text else { continue }
-            guard let response = try? await transport.send(request(text)) else {
+            guard let response = await response(to: request(text)) else {
                 throw Failure.unavailable(retryAfter: nil)
             }
             guard !response.asksForRetry else {

@@ -58,7 +58,7 @@ package struct ReceiptSpool: Sendable {
     ///
     /// - Returns: the response, nil if there was none; and whether receipts are left.
     func send(
-        by transport: any PushRegistryClient.Transport, to endpoint: Endpoint
+        to endpoint: Endpoint, by send: (PushRegistryClient.Request) async -> PushRegistryClient.Response?
     ) async -> (response: PushRegistryClient.Response?, remain: Bool) {
         // Unreadable now: they wait for the next reason to look.
         guard let names = try? names().prefix(Self.itemsPerCallMax), !names.isEmpty else {
@@ -69,7 +69,7 @@ package struct ReceiptSpool: Sendable {
             return try? JSONDecoder().decode(Item.self, from: data)
         }
         guard let body = try? JSONEncoder().encode(["receipts": items]) else { return (.init(status: 200), false) }
-        let response = items.isEmpty ? .init(status: 200) : try? await transport.send(endpoint.receipts(body))
+        let response = items.isEmpty ? .init(status: 200) : await send(endpoint.receipts(body))
         guard let response, !response.asksForRetry else { return (response, true) }
         // Accepted, or refused for good.
         for name in names { try? storage.remove(name) }

@@ -107,6 +107,22 @@ struct ClientRetryTests {
         #expect(await client.settled().isRegistered)
     }
 
+    @Test func credential_thatNeverComes_isGivenUp() async throws {
+        let phone = Phone()
+        let client = phone.launch()
+        let asked = Counter()
+        await client.signIn {
+            asked.next()
+            try await Task.sleep(for: .seconds(3_600))
+            return ""
+        }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        while asked.value == 0 { await Task.yield() }
+        phone.clock.advance(by: 31)
+        #expect(await client.settled().retryAt != nil)
+        #expect(await phone.calls.isEmpty)
+    }
+
     @Test func portal_thatAnswersForTheRegistry_isNotBelieved() async throws {
         let phone = Phone()
         await phone.registry.respondToNext(with: .init(status: 200, body: Data("<html>Welcome</html>".utf8)))

@@ -87,6 +87,25 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.state == "loggedOut")
     }
 
+    /// A refusal is certain, and what was sent before it is not.
+    @Test func signOut_logsOut_whenTheNextRegistrationWasRefused() async throws {
+        let phone = Phone()
+        let lossy = LossyTransport(phone.registry)
+        let client = phone.launch(transport: lossy)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        await client.settled()
+        await lossy.loseNextResponse()
+        await client.didRegister(token: String(repeating: "77", count: 32), provider: .apns)
+        await client.settled()
+        await phone.registry.failNext(status: 403, code: "forbidden")
+        await client.refresh()
+        #expect(await client.settled().problem?.code == "forbidden")
+        try await client.signOut()
+        #expect(await client.settled() == .signedOut)
+        #expect(await phone.installation?.state == "loggedOut")
+    }
+
     /// bob replaced alice without a sign-out, and the registry does not know.
     @Test func signOut_logsTheReplacedUserOut_too() async throws {
         let phone = Phone()

@@ -26,13 +26,17 @@ struct NotificationHandlerTests {
 
     @Test func mark_isReadFromThePayload() {
         let mark = PushMark(userInfo: [
-            "aps": ["alert": "Hello"],
-            "pushRegistry": ["number": 56, "previous": 55, "epoch": "k3f", "receipt": "abc"] as [String: Any],
+            "aps": ["alert": "Hello"], "receipt": "abc",
+            "registry": ["number": 56, "previous": 55, "epoch": "k3f"] as [String: Any],
         ])
         #expect(mark == PushMark(number: .init(number: 56, previous: 55, epoch: "k3f"), receipt: "abc"))
+        let text = PushMark(userInfo: ["registry": ["number": "56", "previous": "55", "epoch": "k3f"]])
+        #expect(text.number == mark.number)
         #expect(PushMark(userInfo: [:]) == PushMark())
-        #expect(PushMark(userInfo: ["pushRegistry": ["number": "56", "epoch": 3] as [String: Any]]) == PushMark())
-        #expect(PushMark(userInfo: ["pushRegistry": "text"]) == PushMark())
+        for odd: [String: Any] in [["number": 56], ["number": 0, "epoch": "e"], ["number": "x", "epoch": "e"]] {
+            #expect(PushMark(userInfo: ["registry": odd, "receipt": 7]) == PushMark())
+        }
+        #expect(PushMark(userInfo: ["registry": "text"]) == PushMark())
     }
 
     @Test func missedNotifications_areShown_beforeTheOneThatArrived() async throws {
