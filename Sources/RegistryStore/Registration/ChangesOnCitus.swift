@@ -75,7 +75,7 @@ struct ChangesOnCitus {
     ) throws -> RegistrationOutcome {
         guard let lastSeenAt = times[pending.key.rawValue] else { throw LostRace() }
         return RegistrationOutcome(
-            status: status, generation: found.generation, state: .active,
+            status: status, generation: found.generation, epoch: found.epoch, state: .active,
             userID: pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
     }
 
