@@ -103,6 +103,7 @@ public struct RegistryService: Sendable {
             countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
             listSegments, putSegment, getSegment, deleteSegment,
             listTopics, putTopic, getTopic, deleteTopic,
+            getInstallationTopics, patchInstallationTopics, getUserTopics, patchUserTopics,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText, describeAPI, describeErrors,
         ]

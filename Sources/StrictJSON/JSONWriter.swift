@@ -185,6 +185,11 @@ extension JSONWriter {
         integer(Int64(value))
     }
 
+    public mutating func member(_ name: StaticString, _ value: Int64?) {
+        self.name(name)
+        if let value { integer(value) } else { null() }
+    }
+
     public mutating func member(_ name: StaticString, _ value: Double) {
         self.name(name)
         double(value)

@@ -12,7 +12,9 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(bytes, links: links, members: ["limit", "after", "explain"]) { root in
+            let body = try AudienceBody.parse(
+                bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain"]
+            ) { root in
                 PageOptions(root, names)
             }
             let page = try await audiences.page(

@@ -26,6 +26,7 @@ extension RegistryService {
             writer.member("installations", Int64(receipt.installations))
             writer.member("snapshots", Int64(receipt.snapshots))
             writer.member("events", Int64(receipt.events))
+            writer.member("topics", Int64(receipt.topics))
             writer.member("erasedAt", receipt.erasedAt.description)
             writer.member("receiptId", receiptID)
         }

@@ -142,18 +142,21 @@ enum CleanUpStatements {
         WITH changed AS (
             UPDATE installation i
             SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
+                topic_choices = NULL, topics = NULL,
                 state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
                 state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
                 generation = i.generation + 1, revision = i.revision + 1
             FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, o.user_id AS previous_user_id, i.state,
                 i.generation, \(sql: time) AS at, i.cell, \(sql: lost), o.session_id, o.session_expires_at,
-                o.credential_issued_at
-        ), \(sql: left), \(sql: record(.sessionEnded)), \(sql: counted), preserved AS (
+                o.credential_issued_at, o.topic_choices, o.topics
+        ), \(sql: left), \(sql: record(.sessionEnded)), counted AS (
+            \(sql: RollUpDelta.insert(from: "SELECT *, 0 AS installations FROM changed", choices: "-1"))
+        ), preserved AS (
             INSERT INTO cleanup_change AS c (app_id, install_id, run_id, step, generation, previous_state, session_id,
-                session_expires_at, credential_issued_at)
+                session_expires_at, credential_issued_at, topic_choices)
             SELECT $1, install_id, $3, 'sessionEnded', generation, previous_state, session_id, session_expires_at,
-                credential_issued_at
+                credential_issued_at, topic_choices
             FROM changed
             \(sql: replaceChange)
         )
@@ -167,10 +170,11 @@ enum CleanUpStatements {
         WITH changed AS (
             DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
             RETURNING i.install_id, i.provider, i.token_sha256, NULL AS user_id, i.user_id AS previous_user_id, i.state,
-                i.generation + 1 AS generation, \(sql: time) AS at, i.cell
+                i.generation + 1 AS generation, \(sql: time) AS at, i.cell, i.topics
         ), \(sql: released), \(sql: left), \(sql: record(.purged)), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, NULL, 0, -count(*) FROM changed GROUP BY cell
+            \(sql: RollUpDelta.insert(from: """
+                SELECT topics, cell, NULL::timestamptz AS expires_at, 0 AS active, -1 AS installations FROM changed
+                """))
         ), snapshots_deleted AS (
             DELETE FROM settings_snapshot s USING changed c WHERE s.app_id = $1 AND s.install_id = c.install_id
         ), changes_deleted AS (
@@ -195,7 +199,7 @@ enum CleanUpStatements {
     /// For a step that keeps the owner.
     private static let kept: PostgresSQL = """
         i.install_id, i.provider, i.user_id, i.user_id AS previous_user_id, i.state, i.generation,
-                i.state_changed_at AS at, i.cell
+                i.state_changed_at AS at, i.cell, i.topics
         """
     /// The counts that the roll-up loses.
     private static let lost: PostgresSQL = """
@@ -232,9 +236,7 @@ enum CleanUpStatements {
 
     private static let counted: PostgresSQL = """
         counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, expires_at, sum(active), 0
-            FROM changed WHERE active <> 0 GROUP BY cell, expires_at
+            \(sql: RollUpDelta.insert(from: "SELECT *, 0 AS installations FROM changed"))
         )
         """
 
@@ -243,7 +245,8 @@ enum CleanUpStatements {
             SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
                 previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
                 p256dh = excluded.p256dh, auth = excluded.auth, session_id = excluded.session_id,
-                session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at
+                session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at,
+                topic_choices = excluded.topic_choices
         """
 
     private static func result(_ step: CleanUpStep) -> PostgresSQL {

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners and
-/// changes that cannot be undone any more, and folds the roll-up.
+/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, changes
+/// that cannot be undone any more and choices about deleted topics, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     /// Until when the tombstones of each app are forgotten.
@@ -30,6 +30,7 @@ struct CleanUpUpkeep {
     func purge(historyBefore: Timestamp?, _ forgotten: (Int) throws -> Void) throws {
         for rows in OldRows.tombstones { try purge(rows, before: apps, forgotten) }
         for rows in [OldRows.holders, .changes] { try purge(rows, before: apps) { _ in } }
+        try DeletedTopics(session: session).remove()
         guard let historyBefore else { return }
         try purge(.owners, before: apps.map { ($0.app, historyBefore) }) { _ in }
     }

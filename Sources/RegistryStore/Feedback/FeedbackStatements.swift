@@ -97,7 +97,7 @@ enum FeedbackStatements {
         """
 
     private static let judged: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.generation, i.state_changed_at, i.cell, i.session_expires_at
+        i.install_id, i.provider, i.user_id, i.generation, i.state_changed_at, i.cell, i.session_expires_at, i.topics
         """
 
     private static let recorded: PostgresSQL = """
@@ -109,9 +109,10 @@ enum FeedbackStatements {
                 generation
             FROM judged
         ), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, -count(*), 0
-            FROM judged WHERE $6 GROUP BY cell, session_expires_at
+            \(sql: RollUpDelta.insert(from: """
+                SELECT topics, cell, session_expires_at AS expires_at, -1 AS active, 0 AS installations
+                FROM judged WHERE $6
+                """))
         )
         """
 

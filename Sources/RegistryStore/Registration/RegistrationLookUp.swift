@@ -43,13 +43,15 @@ struct RegistrationLookUp: Sendable {
         guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else {
             return holdsToken ? .holder : .other
         }
-        if isSame {
+        // The digest says nothing about topics: most registrations have none.
+        let keepsTopics = try pending.registration.topics.isEmpty || row.choices.contain(pending.registration.topics)
+        if isSame, keepsTopics {
             let outcome = pending.registration.outcomeIfUnchanged(
                 generation: generation, lastSeenAt: Timestamp(try row.decode(3)), now: now)
             if let outcome { return .unchanged(outcome) }
         }
         guard holdsToken else { return .other }
-        guard row.hasOwner(of: pending.registration) else { return .holder }
+        guard keepsTopics, row.hasOwner(of: pending.registration) else { return .holder }
         return .bound(
             RegistrationFinding.Bound(
                 generation: generation, revision: try row.decode(8), cell: try row.decode(9),
@@ -60,6 +62,11 @@ struct RegistrationLookUp: Sendable {
 }
 
 extension PostgresRow {
+    /// The choices on the installation of a look-up.
+    fileprivate var choices: TopicChoices {
+        get throws { TopicChoices(codes: try decode(15, as: [Int32]?.self) ?? []) }
+    }
+
     /// Whether a row of a look-up has the registration's token.
     fileprivate func holdsToken(of registration: Registration) -> Bool {
         holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)

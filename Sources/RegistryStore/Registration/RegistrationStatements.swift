@@ -15,14 +15,14 @@ enum RegistrationStatements {
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. The last column is the directory's version at the same moment.
+    /// generation of that registration. Column 14 is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
         """
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version)
+            i.provider, i.credential_issued_at, (SELECT version FROM directory_version), i.topic_choices
         FROM unnest($2::text[]) AS k (install_id)
         LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
@@ -117,18 +117,17 @@ enum RegistrationStatements {
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
             FROM \(sql: ChangedRow.columns.unnest(from: 3))
             WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, k.old_cell, k.old_expires_at
+            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, i.topics, k.old_cell, k.old_expires_at
         ), replaced AS (
             \(sql: SnapshotStatements.keep("old", at: "$2"))
             WHERE EXISTS (SELECT FROM changed c WHERE c.install_id = s.install_id)
         ), moved AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, expires_at, sum(step), sum(step)
-            FROM (
-                SELECT old_cell AS cell, old_expires_at AS expires_at, -1 AS step FROM changed
+            \(sql: RollUpDelta.insert(from: """
+                SELECT topics, old_cell AS cell, old_expires_at AS expires_at, -1 AS active, -1 AS installations
+                FROM changed
                 UNION ALL
-                SELECT cell, session_expires_at, 1 FROM changed) AS c
-            GROUP BY cell, expires_at HAVING sum(step) <> 0
+                SELECT topics, cell, session_expires_at, 1, 1 FROM changed
+                """))
         )
         SELECT install_id, last_seen_at FROM changed
         """)
@@ -147,8 +146,8 @@ enum RegistrationStatements {
         RETURNING i.install_id, i.last_seen_at
         """)
 
-    /// Creates an installation if no other one has its token or keychain id, and if neither its user nor its session
-    /// was logged out. It runs under the locks of users and sessions. Installations that it does not return are written
+    /// Creates an installation if no other one has its token or keychain id, if neither its user nor its session was
+    /// logged out, and if its user has no choices about topics. It runs under the locks of users and sessions. Installations that it does not return are written
     /// by the statements under locks. It fails if another transaction claims one of the tokens at the same time.
     ///
     /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor. Generations begin at the
@@ -196,12 +195,13 @@ enum RegistrationStatements {
         SELECT install_id, generation, created_at FROM created
         """)
 
-    /// R7: nothing is remembered that could refuse the binding. A registration without an owner passes.
+    /// R7: nothing is remembered that could refuse the binding, or that the installation would inherit. A registration without an owner passes.
     private static let mayBind: PostgresSQL = """
         (k.user_sha256 IS NULL OR (
                 EXISTS (
                     SELECT FROM user_guard g
-                    WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL)
+                    WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL
+                        AND g.topics IS NULL)
                 AND NOT EXISTS (
                     SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id)))
             AND (k.session_id IS NULL OR EXISTS (
@@ -216,8 +216,9 @@ enum RegistrationStatements {
         """
         UPDATE installation i
         SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
-            generation = k.generation, state_changed_at = k.state_changed_at, revision = i.revision + 1
-        FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS k (install_id, generation, state_changed_at)
+            topic_choices = NULL, topics = k.topics, generation = k.generation,
+            state_changed_at = k.state_changed_at, revision = i.revision + 1
+        FROM \(sql: ReleasedRow.columns.unnest(from: 2))
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 

@@ -1,13 +1,16 @@
 import PostgresClient
 import PushRegistry
 
-/// The changes of one transaction in the roll-up, summed by cell and session expiry.
+/// The changes of one transaction in the roll-up, summed by cell and session expiry: of all installations, and of those
+/// with a choice about a topic.
 struct RollUpDelta: Sendable {
     static let named = [
         NamedStatement("append", append)
     ]
 
     struct Key: Hashable {
+        /// As `TopicChoices` codes a choice; 0 for all installations.
+        let topic: Int32
         let cell: Int64
         /// Of an active installation in a session that expires.
         let expiresAt: Timestamp?
@@ -24,9 +27,12 @@ struct RollUpDelta: Sendable {
     /// Counts an installation in its cell, or no longer.
     mutating func add(_ installation: Installation, in cell: Int64, step: Int64) {
         let isActive = installation.state == .active
-        let key = Key(cell: cell, expiresAt: isActive ? installation.owner?.session?.expiresAt : nil)
-        changes[key, default: Change()].active += isActive ? step : 0
-        changes[key, default: Change()].installations += step
+        let expiresAt = isActive ? installation.owner?.session?.expiresAt : nil
+        for topic in installation.topics.isEmpty ? [0] : [0] + installation.topics.codes {
+            let key = Key(topic: topic, cell: cell, expiresAt: expiresAt)
+            changes[key, default: Change()].active += isActive ? step : 0
+            changes[key, default: Change()].installations += step
+        }
     }
 
     /// Nil where all changes cancel out.
@@ -34,18 +40,38 @@ struct RollUpDelta: Sendable {
         let rows = changes.filter { $0.value != Change() }
         guard !rows.isEmpty else { return nil }
         return PostgresStatement(
-            Self.append, app.rawValue, rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
+            Self.append, app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
             rows.map(\.value.active), rows.map(\.value.installations))
     }
 
     private static let append = PreparedSQL(
         serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
         """
-        INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-        SELECT $1, \(sql: transactionID), cell, expires_at, active, installations
-        FROM unnest($2::bigint[], $3::timestamptz[], $4::bigint[], $5::bigint[])
-            AS k (cell, expires_at, active, installations)
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+        SELECT $1, \(sql: transactionID), topic, cell, expires_at, active, installations
+        FROM unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])
+            AS k (topic, cell, expires_at, active, installations)
         """)
+
+    /// An INSERT: the deltas of changed installations, of all and of each topic about which they have a choice.
+    ///
+    /// - Parameters:
+    ///   - app: an expression.
+    ///   - rows: a SELECT of `topics`, `cell`, `expires_at`, `active` and `installations`.
+    ///   - choices: how the installations with a choice change, if that is not `installations`.
+    static func insert(
+        into app: PostgresSQL = "$1", from rows: PostgresSQL, choices: PostgresSQL = "r.installations"
+    ) -> PostgresSQL {
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+            SELECT \(sql: app), \(sql: transactionID), topic, cell, expires_at, sum(active), sum(installations)
+            FROM (
+                SELECT t.topic, r.cell, r.expires_at, r.active,
+                    CASE WHEN t.topic = 0 THEN r.installations ELSE \(sql: choices) END AS installations
+                FROM (\(sql: rows)) AS r CROSS JOIN LATERAL unnest(0 || r.topics) AS t (topic)) AS d
+            GROUP BY topic, cell, expires_at HAVING sum(active) <> 0 OR sum(installations) <> 0
+        """
+    }
 
     /// The writing transaction, as deltas name it.
     static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"

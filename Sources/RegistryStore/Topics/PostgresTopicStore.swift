@@ -3,13 +3,29 @@ import PushRegistry
 
 /// Topics and choices in PostgreSQL. One lives on each event loop.
 public struct PostgresTopicStore: TopicStore {
-    let resources: LoopResources
+    private let postgres: PostgresClient
+    private let installations: WriteCoalescer<PendingInstallationTopics>
+    private let users: WriteCoalescer<PendingUserTopics>
 
     public init(_ resources: LoopResources) {
-        self.resources = resources
+        postgres = resources.postgres
+        let ofInstallations = InstallationTopicsWriter(postgres: resources.postgres, clock: resources.clock)
+        installations = WriteCoalescer(
+            loop: resources.loop, lone: resources.lone, meters: WriteMeters("installation_topics")
+        ) { try await ofInstallations.write($0, $1) }
+        let ofUsers = UserTopicsWriter(postgres: resources.postgres, clock: resources.clock)
+        users = WriteCoalescer(loop: resources.loop, lone: resources.lone, meters: WriteMeters("user_topics")) {
+            try await ofUsers.write($0, $1)
+        }
     }
 
-    private var postgres: PostgresClient { resources.postgres }
+    /// Carries changes of choices until it is cancelled.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await installations.run() }
+            group.addTask { await users.run() }
+        }
+    }
 
     // MARK: - Catalogue
 
@@ -61,6 +77,66 @@ public struct PostgresTopicStore: TopicStore {
             }
         } catch let refusal as TopicRefusal {
             throw refusal
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+// MARK: - Choices
+
+extension PostgresTopicStore {
+    public func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)? {
+        try await storing {
+            let rows = try await postgres.execute(
+                PostgresStatement(
+                    TopicChoiceStatements.ofInstallation, installation.app.rawValue, installation.installID.rawValue))
+            return try rows.first.map { row in
+                var reader = ColumnReader(row)
+                let owner = try reader.next(String?.self).map { try UserID($0) }
+                return (ResolvedTopics(own: try reader.nextChoices(), merged: try reader.nextChoices()), owner)
+            }
+        }
+    }
+
+    public func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices {
+        try await storing {
+            let rows = try await postgres.execute(
+                PostgresStatement(TopicChoiceStatements.ofUser, app.rawValue, UserDigest.sha256(user)))
+            return TopicChoices(codes: try rows.first?.decode(0, as: [Int32]?.self) ?? [])
+        }
+    }
+
+    public func apply(
+        _ patch: TopicsPatch, to installation: InstallationKey, for requester: Requester
+    ) async throws -> ResolvedTopics {
+        try await installations.write(
+            PendingInstallationTopics(installation: installation, requester: requester, patch: patch))
+    }
+
+    public func apply(_ patch: TopicsPatch, to user: UserID, in app: AppNumber) async throws -> TopicChoices {
+        try await users.write(PendingUserTopics(app: app, userID: user, patch: patch))
+    }
+
+    public func subscribers(
+        of topic: Topic, among installations: [InstallID], in app: AppNumber
+    ) async throws -> Set<InstallID> {
+        try await storing {
+            let rows = try await postgres.execute(
+                PostgresStatement(
+                    TopicChoiceStatements.subscribed, app.rawValue, installations.map(\.rawValue),
+                    topic.number.rawValue))
+            return Set(
+                try rows.compactMap { row in
+                    let isChosen = try row.decode(1, as: Bool.self) ? true : row.decode(2) ? false : nil
+                    return topic.isSubscribed(by: isChosen) ? try InstallID(row.decode(0)) : nil
+                })
+        }
+    }
+
+    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
         } catch {
             throw StoreError(error)
         }

@@ -59,7 +59,7 @@ public struct PostgresUserStore: UserStore {
         return Erasure.Receipt(
             installations: batches.reduce(0) { $0 + $1.installations },
             snapshots: batches.reduce(0) { $0 + $1.snapshots }, events: batches.reduce(0) { $0 + $1.events },
-            erasedAt: batches[0].erasedAt)
+            topics: batches.reduce(0) { $0 + $1.topics }, erasedAt: batches[0].erasedAt)
     }
 
     public func installations(
@@ -192,11 +192,12 @@ extension PostgresUserStore {
         let stored = try results[2].map { try InstallationColumns.decode($0) }
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
-        let removal = ErasureBatch(erasure, stored, seen: seen, registrant: registrant, at: moment)
+        let removal = ErasureBatch(
+            erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment)
         let removed = try await transaction.commit(after: removal.statements)
         EventMeters.count(removal.events)
         let isLast = seen.count < Int(limit)
-        return (removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
+        return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
     }
 }
 
@@ -206,14 +207,17 @@ private struct ErasureBatch {
     let stored: [StoredInstallation]
     let seen: [InstallID]
     let registrant: Int64
+    /// The first batch has the user's lock, and removes what concerns no installation.
+    let isFirst: Bool
     let moment: Moment
     let events: [TokenEvent]
 
     init(
-        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, at moment: Moment
+        _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, isFirst: Bool,
+        at moment: Moment
     ) {
         (self.erasure, self.stored, self.seen) = (erasure, stored, seen)
-        (self.registrant, self.moment) = (registrant, moment)
+        (self.registrant, self.isFirst, self.moment) = (registrant, isFirst, moment)
         events = stored.map { erasure.event(removing: $0.installation, at: moment.time) }
     }
 
@@ -228,7 +232,14 @@ private struct ErasureBatch {
                 PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
             ] + InstallationStatements.delete(stored.map(\.installation.key.installID), in: app).reversed()
-        return counted
+        let digest = UserDigest.sha256(erasure.userID)
+        let ofUser =
+            isFirst
+            ? [
+                PostgresStatement(TopicChoiceStatements.eraseOfUser, app.rawValue, digest),
+                PostgresStatement(TopicChoiceStatements.eraseEvents, app.rawValue, userID),
+            ] : []
+        return counted + ofUser
             + [
                 PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
@@ -239,10 +250,16 @@ private struct ErasureBatch {
     }
 
     /// An installation that goes has its present snapshot in its own row.
-    func receipt(_ results: [PostgresResult]) -> Erasure.Receipt {
+    func receipt(_ results: [PostgresResult]) throws -> Erasure.Receipt {
         Erasure.Receipt(
             installations: stored.count,
             snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
-            events: results[1].affectedRows, erasedAt: moment.time)
+            events: results[1].affectedRows + (isFirst ? results[6].affectedRows : 0), topics: try topics(results),
+            erasedAt: moment.time)
+    }
+
+    private func topics(_ results: [PostgresResult]) throws -> Int {
+        let own = stored.reduce(0) { $0 + $1.installation.topicChoices.count }
+        return own + (isFirst ? Int(try results[5][0].decode(0, as: Int64.self)) : 0)
     }
 }

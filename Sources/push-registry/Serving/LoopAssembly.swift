@@ -159,6 +159,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.audiencePostgres.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.installations.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.users.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.topics.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                 }
                 group.addTask { await folding.run() }

@@ -5,7 +5,7 @@ extension DescribedCalls {
     /// All operations, in an order in which the resources of each one exist.
     static let order = [
         "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation", "getInstallation", "listSnapshots",
-        "listHistory",
+        "listHistory", "patchInstallationTopics", "getInstallationTopics", "patchUserTopics", "getUserTopics",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment", "deleteTopic",

@@ -28,12 +28,15 @@ public struct Erasure: Sendable {
         public let snapshots: Int
         /// Events from which the user was removed.
         public let events: Int
+        /// Choices about topics: the user's, and those on the deleted installations.
+        public let topics: Int
         public let erasedAt: Timestamp
 
-        public init(installations: Int, snapshots: Int, events: Int, erasedAt: Timestamp) {
+        public init(installations: Int, snapshots: Int, events: Int, topics: Int, erasedAt: Timestamp) {
             self.installations = installations
             self.snapshots = snapshots
             self.events = events
+            self.topics = topics
             self.erasedAt = erasedAt
         }
     }
