@@ -23,7 +23,7 @@ struct RunReport: BenchmarkReport {
     /// The measurement that a row is compared with: pgbench, or changed registrations.
     func other(_ row: RunRow) -> Measurement? {
         switch row {
-        case .takeover, .ownerChange, .logout: http[.changed]?.median
+        case .takeover, .ownerChange, .logout, .topics: http[.changed]?.median
         case .unchanged, .changed: upserts.median
         case .first: inserts.median
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
@@ -39,7 +39,7 @@ extension RunReport {
     private func figures(_ row: RunRow) -> [Figure] {
         switch row {
         case .unchanged, .changed, .first, .healthz: [rate(row), cpu(row)].compactMap(\.self)
-        case .takeover, .ownerChange, .logout: [rate(row)].compactMap(\.self)
+        case .takeover, .ownerChange, .logout, .topics: [rate(row)].compactMap(\.self)
         case .feedback, .feedbackAgain: [feedback(row)]
         case .start: [limit(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)]
         case .idle: [limit(row, idleMegabytes, "MB", Self.idleMegabytesMax)]

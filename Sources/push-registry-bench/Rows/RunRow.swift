@@ -2,7 +2,8 @@ import ArgumentParser
 
 /// The rows that can be measured.
 enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, takeover, ownerChange, logout, feedback, feedbackAgain, healthz, start, idle, engine
+    case unchanged, changed, first, takeover, ownerChange, logout, topics, feedback, feedbackAgain, healthz, start, idle
+    case engine
 
     var title: String {
         switch self {
@@ -12,6 +13,7 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .takeover: "takeover of a token"
         case .ownerChange: "change of an installation's owner"
         case .logout: "logout"
+        case .topics: "PATCH of an installation's topics"
         case .feedback: "feedback, items that change"
         case .feedbackAgain: "feedback, items that are known"
         case .healthz: "GET /healthz"
@@ -29,6 +31,8 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .changed: 2
         case .first: 1.5
         case .takeover, .ownerChange, .logout: 0.8
+        // At most 1.3 times the cost.
+        case .topics: 1 / 1.3
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
         }
     }
@@ -39,7 +43,7 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
     var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
 
     /// Whether the other side is changed registrations.
-    var isComparedToChanged: Bool { self == .takeover || self == .ownerChange || self == .logout }
+    var isComparedToChanged: Bool { [.takeover, .ownerChange, .logout, .topics].contains(self) }
 }
 
 /// Rows on the command line: `--rows takeover logout`, or `--rows takeover,logout`.
