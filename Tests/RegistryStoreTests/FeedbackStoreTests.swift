@@ -248,7 +248,9 @@ struct FeedbackStoreTests {
                 let events = page.events.dropLast()
                 #expect(events.map { "\($0.kind) \($0.reason) \(($0.generationAfter ?? 0) - begin)" } == due[name])
                 #expect(
-                    events.allSatisfy { $0.generationBefore == $0.generationAfter.map { $0 - 1 } && $0.state == $0.kind })
+                    events.allSatisfy {
+                        $0.generationBefore == $0.generationAfter.map { $0 - 1 } && $0.state == $0.kind
+                    })
                 #expect(events.allSatisfy { $0.userID == "alice" && $0.previousUserID == "alice" })
                 #expect(events.allSatisfy { $0.tokenSHA256 == TestStores.sha256(Array(token.utf8)) })
                 #expect(events.allSatisfy { $0.actor == "sender:test" && $0.provider == "apns" })

@@ -130,7 +130,7 @@ public struct LockedInstallations: Sendable {
         if after.owner?.isSame(as: current.owner) != true || current.credentialIssuedAt == nil {
             after.credentialIssuedAt = registration.credentialIssuedAt
         }
-        // With the owner, the choices on the installation end. Those that this registration brings are the next owner's.
+        // The choices on the installation end with its owner. Those that this registration brings are the next owner's.
         if after.owner?.userID != current.owner?.userID { after.topicChoices = TopicChoices() }
         let topics = choose(&after, by: registration)
         if !registration.keepsBinding(of: current) { rebind(&after, from: current, taking: taken, by: registration) }

@@ -1,5 +1,5 @@
-/// The content of a registration: the token, and the state of the device and its settings, which replace the stored ones
-/// completely; and choices about topics.
+/// The content of a registration: the token, and the state of the device and its settings, which replace the stored
+/// ones completely; and choices about topics.
 public struct RegistrationRequest: Hashable, Sendable {
     public var token: Token
     /// Present exactly for Web Push.

@@ -40,7 +40,8 @@ public struct PostgresAudienceStore: AudienceStore {
                     (try row.decode(fields.count + 1, as: Int64.self), try row.decode(fields.count + 2, as: Int64.self))
                 } ?? (0, 0)
             return AudienceBreakdown(
-                asOf: asOf, total: installations ?? counted, counted: counted, groups: groups, restGroups: all - Int64(groups.count), unknown: unknown,
+                asOf: asOf, total: installations ?? counted, counted: counted, groups: groups,
+                restGroups: all - Int64(groups.count), unknown: unknown,
                 plan: plan)
         }
     }

@@ -16,8 +16,8 @@ struct OldRows {
     // MARK: What is forgotten
 
     /// R7: logouts past the app's `sessionTombstones`. A session stays if an installation is bound in it, or was until
-    /// then: `cleanup undo` may restore the binding. The row of a user who never logged out and has no choices about topics is
-    /// only a lock; the next registration adds it again.
+    /// then: `cleanup undo` may restore the binding. The row of a user who never logged out and has no choices about
+    /// topics is only a lock; the next registration adds it again.
     static let tombstones = [
         OldRows(
             table: "session", rule: "R7", columns: [("session_id", "text")],

@@ -92,7 +92,7 @@ public actor PostgresAppDirectory: AppDirectory {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
         let revision = try row.decode(3, as: String.self)
         switch PolicyDocument.policy(ofStored: try row.decode(2)) {
-        case .success(let policy): 
+        case .success(let policy):
             let catalogue = topics[number] ?? TopicCatalogue()
             apps.append(App(number: number, id: id, policy: policy, revision: revision, topics: catalogue))
         case .failure(let error):

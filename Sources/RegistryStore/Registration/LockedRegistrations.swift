@@ -40,7 +40,8 @@ struct LockedRegistrations {
         let moment = try Moment(rest[1], clock)
         var locked = LockedInstallations(
             present.map(\.installation), signOuts: signOuts,
-            userChoices: try await userChoices(try guards?.userChoices(locks: guardResults) ?? [:], present, transaction),
+            userChoices: try await userChoices(
+                try guards?.userChoices(locks: guardResults) ?? [:], present, transaction),
             now: moment.time)
         let outcomes = batch.map { pending in
             Result { () throws(RegistrationRefusal) in

@@ -147,8 +147,9 @@ enum RegistrationStatements {
         """)
 
     /// Creates an installation if no other one has its token or keychain id, if neither its user nor its session was
-    /// logged out, and if its user has no choices about topics. It runs under the locks of users and sessions. Installations that it does not return are written
-    /// by the statements under locks. It fails if another transaction claims one of the tokens at the same time.
+    /// logged out, and if its user has no choices about topics. It runs under the locks of users and sessions.
+    /// Installations that it does not return are written by the statements under locks. It fails if another transaction
+    /// claims one of the tokens at the same time.
     ///
     /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor. Generations begin at the
     /// microsecond of this statement: since the look-up, an installation with this id may have been created and
@@ -195,7 +196,8 @@ enum RegistrationStatements {
         SELECT install_id, generation, created_at FROM created
         """)
 
-    /// R7: nothing is remembered that could refuse the binding, or that the installation would inherit. A registration without an owner passes.
+    /// R7: nothing is remembered that could refuse the binding, or that the installation would inherit. A registration
+    /// without an owner passes.
     private static let mayBind: PostgresSQL = """
         (k.user_sha256 IS NULL OR (
                 EXISTS (

@@ -56,8 +56,8 @@ public struct RollUp: Sendable {
 // MARK: - Subscribers of a topic
 
 extension RollUp {
-    /// As `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others. Who has
-    /// not decided counts by the topic's default; who has decided otherwise moves to the other side.
+    /// As `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others. Who
+    /// has not decided counts by the topic's default; who has decided otherwise moves to the other side.
     func relation(by dimensions: RollUpDimensions, splitBy topic: Topic) -> PostgresSQL {
         let columns = names(of: dimensions) + ["count"]
         let moved = names(of: dimensions) + ["count * step"]
@@ -65,7 +65,8 @@ extension RollUp {
             (SELECT \(sql: columns.joined(separator: ", ")), \(topic.content.isInByDefault) AS subscribed \
             FROM \(sql: relation(by: dimensions)) AS e UNION ALL \
             SELECT \(sql: moved.joined(separator: ", ")), subscribed \
-            FROM \(sql: deciding(against: topic).relation(by: dimensions)) AS d CROSS JOIN \(sql: Self.sides(of: topic)))
+            FROM \(sql: deciding(against: topic).relation(by: dimensions)) AS d \
+            CROSS JOIN \(sql: Self.sides(of: topic)))
             """
     }
 

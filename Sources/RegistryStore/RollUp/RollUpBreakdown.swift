@@ -76,7 +76,8 @@ extension RollUpBreakdown {
         let zones: PostgresSQL = needsZones ? " \(sql: ZoneOffsets.join)" : ""
         let parts = rows.map { rows, count in
             """
-            SELECT \(sql: keys), \(sql: count) AS count FROM \(sql: rollUp.cells(rows, withTextsOf: looked))\(sql: zones) \
+            SELECT \(sql: keys), \(sql: count) AS count \
+            FROM \(sql: rollUp.cells(rows, withTextsOf: looked))\(sql: zones) \
             WHERE \(sql: predicate)
             """ as PostgresSQL
         }

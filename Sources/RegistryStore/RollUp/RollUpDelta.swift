@@ -40,7 +40,8 @@ struct RollUpDelta: Sendable {
         let rows = changes.filter { $0.value != Change() }
         guard !rows.isEmpty else { return nil }
         return PostgresStatement(
-            Self.append, app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
+            Self.append, app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell),
+            rows.map { $0.key.expiresAt?.postgres },
             rows.map(\.value.active), rows.map(\.value.installations))
     }
 

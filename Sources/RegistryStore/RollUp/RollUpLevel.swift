@@ -1,6 +1,7 @@
 import PostgresClient
 
-/// A table of folded counts. All but the cube and the topics are sums of the cube's. The migration creates the tables; this is the only list.
+/// A table of folded counts. All but the cube and the topics are sums of the cube's. The migration creates the tables;
+/// this is the only list.
 struct RollUpLevel: Sendable {
     let name: String
     let dimensions: RollUpDimensions

@@ -54,7 +54,8 @@ struct InstallationTopicsWriter: Sendable {
                 if refused.contains(index) { throw .credentialEnded }
                 let found = present[pending.installation]
                 let outcome = try pending.patch.outcome(
-                    on: found?.installation, for: pending.requester, inheriting: inherited[pending.key] ?? TopicChoices(),
+                    on: found?.installation, for: pending.requester,
+                    inheriting: inherited[pending.key] ?? TopicChoices(),
                     at: moment.time)
                 if let change = outcome.change, let found { write.add(found, change.after, change.event) }
                 return ResolvedTopics(outcome.change?.after ?? outcome.present)

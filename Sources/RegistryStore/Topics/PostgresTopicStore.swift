@@ -34,38 +34,39 @@ public struct PostgresTopicStore: TopicStore {
     ) async throws -> (topic: Topic, isNew: Bool) {
         try await changing(app) { transaction in
             let found = try await transaction.execute([
-                TopicCatalogueStatements.values(slug, content, in: app, TopicCatalogueStatements.replace),
+                PostgresStatement(TopicCatalogueStatements.find, app.rawValue, slug.rawValue),
                 PostgresStatement(TopicCatalogueStatements.count, app.rawValue),
             ])
-            if let row = found[0].first {
-                try await transaction.commit()
-                return (Topic(number: TopicNumber(try row.decode(0)), slug: slug, content: content), false)
-            }
-            guard try found[1][0].decode(0, as: Int64.self) < TopicCatalogue.topicsMax else {
+            let isNew = found[0].isEmpty
+            guard try !isNew || found[1][0].decode(0, as: Int64.self) < TopicCatalogue.topicsMax else {
                 throw TopicRefusal.tooMany
             }
-            let created = try await transaction.commit(after: [
-                TopicCatalogueStatements.values(slug, content, in: app, TopicCatalogueStatements.create)
+            let write = isNew ? TopicCatalogueStatements.create : TopicCatalogueStatements.replace
+            let written = try await transaction.commit(after: [
+                TopicCatalogueStatements.values(slug, content, in: app, write)
             ])
-            return (Topic(number: TopicNumber(try created[0][0].decode(0)), slug: slug, content: content), true)
+            return (Topic(number: TopicNumber(try written[0][0].decode(0)), slug: slug, content: content), isNew)
         }
     }
 
     public func delete(_ slug: TopicSlug, of app: AppNumber) async throws -> Bool {
         try await changing(app) { transaction in
-            let used = PostgresStatement(TopicCatalogueStatements.isUsed, app.rawValue, slug.rawValue)
-            guard try await transaction.execute([used])[0].isEmpty else { throw TopicRefusal.inUse }
-            let deletion = PostgresStatement(TopicCatalogueStatements.delete, app.rawValue, slug.rawValue)
-            guard let row = try await transaction.execute([deletion])[0].first else { return false }
+            let found = try await transaction.execute([
+                PostgresStatement(TopicCatalogueStatements.isUsed, app.rawValue, slug.rawValue),
+                PostgresStatement(TopicCatalogueStatements.find, app.rawValue, slug.rawValue),
+            ])
+            guard found[0].isEmpty else { throw TopicRefusal.inUse }
+            guard let number = try found[1].first?.decode(0, as: Int32.self) else { return false }
             try await transaction.commit(after: [
-                PostgresStatement(TopicCatalogueStatements.noteDeleted, app.rawValue, try row.decode(0, as: Int32.self))
+                PostgresStatement(TopicCatalogueStatements.noteDeleted, app.rawValue, number),
+                PostgresStatement(TopicCatalogueStatements.delete, app.rawValue, number),
             ])
             return true
         }
     }
 
     /// Runs a transaction that has locked the app. Its changes wait for each other, and longer than a batch of
-    /// registrations may.
+    /// registrations may. Every change of the directory locks its version, so it is written in the last trip.
     private func changing<Value>(
         _ app: AppNumber, _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {

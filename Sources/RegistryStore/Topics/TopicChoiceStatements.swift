@@ -5,7 +5,8 @@ import PushRegistry
 enum TopicChoiceStatements {
     static let named = [
         NamedStatement("ofInstallation", ofInstallation), NamedStatement("ofUser", ofUser),
-        NamedStatement("ofUsers", ofUsers), NamedStatement("ofOwners", ofOwners), NamedStatement("lockUsers", lockUsers),
+        NamedStatement("ofUsers", ofUsers), NamedStatement("ofOwners", ofOwners),
+        NamedStatement("lockUsers", lockUsers),
         NamedStatement("lockInstallations", lockInstallations), NamedStatement("write", write),
         NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
         NamedStatement("eraseEvents", eraseEvents), NamedStatement("subscribed", subscribed),

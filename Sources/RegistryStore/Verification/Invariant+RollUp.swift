@@ -13,7 +13,8 @@ extension Invariant {
         Invariant(
             "rollup-recount", "R13", "the roll-up counts what a recount does (rebuild-rollup repairs it)",
             """
-            SELECT concat_ws('/', app_id, 'topic ' || nullif(topic, 0), 'cell ' || cell, expires_at) || ' misses ' || active || ' active of '
+            SELECT concat_ws('/', app_id, 'topic ' || nullif(topic, 0), 'cell ' || cell, expires_at)
+                || ' misses ' || active || ' active of '
                 || installations
             FROM (\(sql: RollUpRebuildStatements.corrections(where: "true", at: time))) AS d
             """),

@@ -75,7 +75,8 @@ struct AudienceBenchmark {
                     RETURNING app_id, cell, session_expires_at
                 )
                 INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
-                SELECT app_id, pg_current_xact_id()::text::bigint, \(-number), cell, session_expires_at, count(*), count(*)
+                SELECT app_id, pg_current_xact_id()::text::bigint, \(-number), cell, session_expires_at, count(*),
+                    count(*)
                 FROM changed GROUP BY app_id, cell, session_expires_at
                 """)
             _ = try RollUpFold.runAll(in: session)

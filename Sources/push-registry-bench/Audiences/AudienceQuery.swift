@@ -49,7 +49,8 @@ struct AudienceQuery: Sendable {
         let isSubscribed: PostgresSQL = "(\(-topic.number.rawValue) = ANY (topics)) IS NOT TRUE"
         return [
             .init("count, topic", 1, subscribers, isSubscribed),
-            .init("count, topic and locale", 2, .all([subscribers, german]), "\(sql: isGerman) AND \(sql: isSubscribed)"),
+            .init(
+                "count, topic and locale", 2, .all([subscribers, german]), "\(sql: isGerman) AND \(sql: isSubscribed)"),
             .init("count, locale", 1, german, isGerman),
             .init("breakdown by time zone", 1, .everybody, by: [.timeZone], "true"),
             .init("breakdown by OS version", 1, .everybody, by: [.osVersion], "true"),

@@ -48,7 +48,8 @@ struct AudienceReport: BenchmarkReport {
     var figures: [Figure] {
         [
             slowest("one or two dimensions, slowest", timings.last?.filter(\.isSmall), Self.smallMedianMax),
-            slowest("three dimensions, slowest", timings.last?.filter { !$0.isSmall && !$0.hasTopic }, Self.largeMedianMax),
+            slowest(
+                "three dimensions, slowest", timings.last?.filter { !$0.isSmall && !$0.hasTopic }, Self.largeMedianMax),
             slowest("with a topic, slowest", timings.last?.filter(\.hasTopic), Self.topicMedianMax), growth, gain,
         ].compactMap(\.self)
     }

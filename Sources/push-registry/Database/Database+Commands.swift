@@ -24,7 +24,8 @@ func withTopics<Value: Sendable>(
     let logger = ProcessLogging.start(settings)
     return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
         try await database.withDirectory(logger: logger) { directory in
-            try await body(directory, PostgresTopicStore(LoopResources(postgres: directory.postgres, clock: RegistryClock())))
+            try await body(
+                directory, PostgresTopicStore(LoopResources(postgres: directory.postgres, clock: RegistryClock())))
         }
     }
 }

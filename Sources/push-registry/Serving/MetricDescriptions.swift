@@ -32,7 +32,8 @@ enum MetricDescriptions {
             MetricDescription(
                 prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
             MetricDescription(
-                prefix: "installation_topics_batch_size", help: "Changes of the choices on installations that shared a transaction.",
+                prefix: "installation_topics_batch_size",
+                help: "Changes of the choices on installations that shared a transaction.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "installation_topics_batch_splits_total",

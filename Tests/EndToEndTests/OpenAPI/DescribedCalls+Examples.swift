@@ -4,7 +4,8 @@ import Testing
 extension DescribedCalls {
     /// All operations, in an order in which the resources of each one exist.
     static let order = [
-        "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation", "getInstallation", "listSnapshots",
+        "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation",
+        "getInstallation", "listSnapshots",
         "listHistory", "patchInstallationTopics", "getInstallationTopics", "patchUserTopics", "getUserTopics",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",

@@ -27,7 +27,8 @@ extension EndToEnd {
             (#"{"topic":["news","offers"]}"#, "a b d"), (#"{"topic":{"nin":["news","offers"]}}"#, "c"),
             (#"{"topic":"security"}"#, "a b c d"), (#"{"topic":{"nin":["security"]}}"#, ""), (#"{"topic":[]}"#, ""),
             (#"{"topic":"news","locale":"de"}"#, "a d"), (#"{"topic":"offers","locale":"fr"}"#, ""),
-            (#"{"any":[{"topic":"news"},{"locale":"fr"}]}"#, "a c d"), (#"{"not":{"topic":"news"},"locale":"de"}"#, "b"),
+            (#"{"any":[{"topic":"news"},{"locale":"fr"}]}"#, "a c d"),
+            (#"{"not":{"topic":"news"},"locale":"de"}"#, "b"),
             (#"{"all":[{"topic":"news"},{"topic":"offers"}]}"#, "a"), (#"{"topic":"news","carrier":"Example"}"#, "a d"),
         ])
         func filter_selectsSubscribers(filter: String, expected: String) async throws {
@@ -92,7 +93,9 @@ extension EndToEnd {
             ] as [(JSON, String)] {
                 #expect(try await app.ask("count", ["filter": filter]).faults == [fault])
                 #expect(
-                    try await app.send("PUT", "/segments/s", ["filter": filter], by: .role(.marketing)).faults == [fault])
+                    try await app.send("PUT", "/segments/s", ["filter": filter], by: .role(.marketing)).faults == [
+                        fault
+                    ])
             }
             let fields = try await app.send(
                 "POST", "/audience/export", ["filter": [:], "fields": ["installId", "topic"]], by: .role(.sender))

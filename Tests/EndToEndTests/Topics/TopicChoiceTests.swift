@@ -62,7 +62,9 @@ extension EndToEnd {
             let app = try await app()
             _ = try await app.put("phone", as: "alice")
             _ = try await app.put("kiosk")
-            let (phone, kiosk, alice) = ("/installations/phone/topics", "/installations/kiosk/topics", "/users/alice/topics")
+            let (phone, kiosk, alice) = (
+                "/installations/phone/topics", "/installations/kiosk/topics", "/users/alice/topics"
+            )
             let body: JSON = ["topics": ["news": false]]
             let (own, other) = (UserJWT.make("alice"), UserJWT.make("bob"))
             let allowed: [(String, [(RegistryApp.Credential, Int, Int)])] = [
@@ -115,7 +117,9 @@ extension EndToEnd {
             #expect(receipt["topics"] == 2 && receipt["installations"] == 1)
             #expect(try await app.userChoices("alice") == "news+default offers-default security+default")
             #expect(try await app.send("DELETE", "/users/alice").json["topics"] == 0)
-            let left = try await app.send("GET", "/changes").text.split(separator: "\n").map { try JSON(parsing: $0.utf8) }
+            let left = try await app.send("GET", "/changes").text.split(separator: "\n").map {
+                try JSON(parsing: $0.utf8)
+            }
             #expect(left.count { $0["event"] == "topicsChanged" } == 3)
             #expect(left.allSatisfy { $0["userId"] == .null && ($0["topics"] == .null || $0["topics"] == []) })
             try await app.expectIntact()

@@ -32,7 +32,8 @@ extension EndToEnd {
 
         @Test(arguments: [
             ["set", "News", "--name", "x", "--default", "in"], ["set", "a", "--name", "", "--default", "in"],
-            ["set", "a", "--name", "x", "--default", "out", "--locked"], ["set", "a", "--name", "x", "--default", "on"],
+            ["set", "a", "--name", "x", "--default", "out", "--locked"],
+            ["set", "a", "--name", "x", "--default", "on"],
         ])
         func invalidArguments_areReported(arguments: [String]) async throws {
             let app = try await RegistryApp.make()

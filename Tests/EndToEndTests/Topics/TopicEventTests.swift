@@ -12,7 +12,9 @@ extension EndToEnd {
             _ = try await app.choose(["offers": false], on: "phone")
             _ = try await app.choose(["news": true], user: "alice")
             _ = try await app.choose(["news": true], user: "alice")
-            let feed = try await app.send("GET", "/changes").text.split(separator: "\n").map { try JSON(parsing: $0.utf8) }
+            let feed = try await app.send("GET", "/changes").text.split(separator: "\n").map {
+                try JSON(parsing: $0.utf8)
+            }
             #expect(feed.map { $0["event"] } == ["registered", "topicsChanged", "topicsChanged"])
             #expect(feed[0].object["topics"] == nil)
             let (own, user) = (feed[1], feed[2])
@@ -24,7 +26,8 @@ extension EndToEnd {
                 #expect(user.object[member] == .null, "\(member)")
             }
             let history = try await app.send("GET", "/installations/phone/history").json["events"].array
-            #expect(history.map { $0["event"] } == ["topicsChanged", "registered"] && history[0]["topics"] == own["topics"])
+            #expect(
+                history.map { $0["event"] } == ["topicsChanged", "registered"] && history[0]["topics"] == own["topics"])
             let token = RegistrationBody.token("phone")
             let ofToken = try await app.send("POST", "/tokens/history", ["token": .string(token)]).json["events"].array
             #expect(ofToken.map { $0["event"] } == ["topicsChanged", "registered"])

@@ -38,7 +38,8 @@ extension EndToEnd {
                     })
                 let sign = round % 2 == 0 ? "+" : "-"
                 #expect(
-                    try await app.choices(of: "phone") == "news\(sign)installation offers\(sign)installation sport\(sign)user"
+                    try await app.choices(of: "phone")
+                        == "news\(sign)installation offers\(sign)installation sport\(sign)user"
                 )
                 try await app.expectIntact()
             }
@@ -55,7 +56,10 @@ extension EndToEnd {
                         let phone = "phone-\(number % 8)"
                         switch number % 3 {
                         case 0: return try await app.choose(["news": false], on: phone).status
-                        case 1: return try await app.choose(["sport": .boolean(number % 2 == 0)], user: "user-\(number % 4)").status
+                        case 1:
+                            return try await app.choose(
+                                ["sport": .boolean(number % 2 == 0)], user: "user-\(number % 4)"
+                            ).status
                         default:
                             let body = RegistrationBody.make(phone, token: token)
                             return try await app.put(phone, body, as: "user-\(number % 4)").status
@@ -79,7 +83,8 @@ extension EndToEnd {
                         if number % 8 == 1 { return try await app.delete("phone-\(number)-\(round)").status }
                         return try await app.put("phone-\(number - number % 2)-\(round)", as: "alice").status
                     }, [200, 201, 204])
-                let left = try await app.send("GET", "/users/alice/installations?limit=1000").json["installations"].array
+                let left = try await app.send("GET", "/users/alice/installations?limit=1000").json["installations"]
+                    .array
                 for installation in left {
                     let choices = try await app.choices(of: installation["installId"].string ?? "")
                     #expect(choices == "news+default offers\(chosen ? "+" : "-")user sport+default")

@@ -62,7 +62,8 @@ struct AudiencePropertyTests {
             let fields = count == 1 ? Self.ofTheRollUp : AudienceField.allCases.filter { $0 != .topic }
             for number in 0..<150 {
                 let named = Array(topics.topics.shuffled(using: &dice).prefix(count))
-                let filter = RandomFilter(links: links, fields: fields + Array(repeating: .topic, count: 4), topics: named)
+                let filter = RandomFilter(
+                    links: links, fields: fields + Array(repeating: .topic, count: 4), topics: named)
                 let audience = Audience(
                     app: stores.app.number, filter: filter.make(&dice),
                     include: dice.element(of: AudienceInclude.allCases), topics: topics)
