@@ -115,6 +115,7 @@ public struct RegistryService: Sendable {
             putMessage, getMessage, listMessages, breakDownMessage, getTimeline, listUndelivered, postAccepted,
             postReceipts,
             listTopics, putTopic, getTopic, deleteTopic,
+            getInstallationTopics, patchInstallationTopics, getUserTopics, patchUserTopics,
             listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
             health, ready, metricsText, describeAPI, describeErrors,
         ]

@@ -10,10 +10,11 @@ struct RunCommand: BenchmarkCommand {
             release binary beside this one, under HTTP load. Prints a table of the medians.
 
             Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
-            another), ownerChange (an installation registers for another user), logout and post (a notification for \
-            one installation), all compared with changed registrations of the same run; fetch (of notifications, with \
-            nothing missed), compared with unchanged registrations; feedback and feedbackAgain (calls of 10,000 \
-            items, each of which changes an installation, or is already known); healthz (GET /healthz); start (until /readyz responds with 200); idle \
+            another), ownerChange (an installation registers for another user), logout, topics (a PATCH of an \
+            installation's choices) and post (a notification for one installation), all compared with changed \
+            registrations of the same run; fetch (of notifications, with nothing missed), compared with unchanged \
+            registrations; feedback and feedbackAgain (calls of 10,000 items, each of which changes an installation, \
+            or is already known); healthz (GET /healthz); start (until /readyz responds with 200); idle \
             (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS compared \
             with plain, and with Hummingbird 2, which --with-hummingbird downloads and builds in .build-hummingbird; \
             once built, it is always measured).

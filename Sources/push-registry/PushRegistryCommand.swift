@@ -21,7 +21,8 @@ struct PushRegistryCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, MigrateCommand.self, VerifyCommand.self, RebuildRollUpCommand.self, CleanUpCommand.self,
-            ImportCommand.self, AppsCommand.self, KeysCommand.self, SegmentCommand.self, MessagesCommand.self,
+            ImportCommand.self, AppsCommand.self, KeysCommand.self, TopicsCommand.self, SegmentCommand.self,
+            MessagesCommand.self,
             DistributeCommand.self,
             ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
         ])

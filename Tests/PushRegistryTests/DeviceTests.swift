@@ -96,7 +96,7 @@ struct NotificationSettingsTests {
         #expect(
             EventKind.allCases.map(\.rawValue).joined(separator: " ")
                 == "registered rotated takenOver superseded loggedOut sessionEnded suspect unregistered stale "
-                + "reactivated deleted erased imported logoutIgnored")
+                + "reactivated deleted erased imported logoutIgnored topicsChanged")
     }
 }
 

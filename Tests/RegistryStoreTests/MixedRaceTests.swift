@@ -37,9 +37,10 @@ struct MixedRaceTests {
             #expect(events.count == Int(stored) && Set(events.map(\.cursor.id)).count == events.count)
             var reached: [String: Int64] = [:]
             for event in events {
-                let before = event.generationBefore == 0 ? 0 : reached[event.installID, default: 0]
-                #expect(event.generationBefore == before, "\(event.installID): \(event.kind)")
-                reached[event.installID] = event.generationAfter
+                let installID = try #require(event.installID)
+                let before = event.generationBefore == 0 ? 0 : reached[installID, default: 0]
+                #expect(event.generationBefore == before, "\(installID): \(event.kind)")
+                reached[installID] = event.generationAfter
             }
         }
     }

@@ -3,18 +3,20 @@ extension AudienceField {
     ///
     /// - Parameters:
     ///   - text: the digits of an offset, `true` or `false` for a flag.
-    ///   - links: resolves time zone names as a registration does.
-    /// - Throws: `InvalidValue`; with the code `unknown-value` if the field's list does not have the name.
-    public func value(_ text: String, links: TimeZoneLinks) throws(InvalidValue) -> AudienceValue {
+    ///   - vocabulary: resolves time zone names as a registration does, and knows the topics.
+    /// - Throws: `InvalidValue`; with the code `unknown-value` if the field's list does not have the name, and with
+    ///   `unknown-topic` if the catalogue does not.
+    public func value(_ text: String, in vocabulary: FilterVocabulary) throws(InvalidValue) -> AudienceValue {
         switch kind {
         case .choice(let names): return .text(try Self.choice(text, of: names))
         case .text: return .text(text)
         case .locale: return .locale(LocaleIdentifier(text))
-        case .timeZone: return .text(links.resolve(text))
+        case .timeZone: return .text(vocabulary.links.resolve(text))
         case .flag: return .flag(try Self.flag(text))
         case .version: return .version(try Self.version(text))
         case .offset: return try Self.offset(Int64(text))
         case .time: return .time(try Self.time(text))
+        case .topic: return .topic(try Self.topic(text, in: vocabulary.topics))
         case .presence, .localTime, .location:
             throw InvalidValue(code: "operator-not-allowed", detail: "This field has no values to compare with.")
         }
@@ -34,6 +36,14 @@ extension AudienceField {
             throw InvalidValue(code: "wrong-type", detail: "This must be true or false.")
         }
         return flag
+    }
+
+    private static func topic(_ text: String, in catalogue: TopicCatalogue) throws(InvalidValue) -> Topic {
+        guard let topic = catalogue[text] else {
+            throw InvalidValue(
+                code: "unknown-topic", detail: "The app has no such topic. GET /v1/apps/{app}/topics lists them.")
+        }
+        return topic
     }
 
     private static func choice(_ text: String, of names: [String]) throws(InvalidValue) -> String {
@@ -57,5 +67,17 @@ extension AudienceField {
             throw InvalidValue(code: "invalid-time", detail: "This must be an RFC 3339 time with an offset.")
         }
         return time
+    }
+}
+
+/// What the values of a filter are resolved by.
+public struct FilterVocabulary: Sendable {
+    public let links: TimeZoneLinks
+    /// The app's.
+    public let topics: TopicCatalogue
+
+    public init(links: TimeZoneLinks, topics: TopicCatalogue = TopicCatalogue()) {
+        self.links = links
+        self.topics = topics
     }
 }

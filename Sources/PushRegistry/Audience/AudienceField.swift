@@ -7,6 +7,8 @@ public enum AudienceField: String, CaseIterable, Hashable, Sendable {
     case providesAppNotificationSettings
     case userID = "userId"
     case lastSeenAt, createdAt, localTime, location
+    /// The topics that the installation is subscribed to, by all choices and defaults.
+    case topic
 }
 
 /// How a condition compares a field with its values.
@@ -35,6 +37,8 @@ extension AudienceField {
         /// The time of day in the device's time zone.
         case localTime
         case location
+        /// An installation has as many values as topics that it is subscribed to.
+        case topic
     }
 
     public var kind: Kind {
@@ -56,6 +60,7 @@ extension AudienceField {
         case .userID: .presence
         case .localTime: .localTime
         case .location: .location
+        case .topic: .topic
         }
     }
 
@@ -68,13 +73,14 @@ extension AudienceField {
         case .presence: [.exists]
         case .localTime: [.between]
         case .location: [.near, .exists]
+        case .topic: [.eq, .ne, .in, .nin]
         }
     }
 
     /// Whether a breakdown can group by the field: it has few values, and none identifies a person.
     public var isDiscrete: Bool {
         switch kind {
-        case .choice, .text, .locale, .timeZone, .flag, .version, .offset: true
+        case .choice, .text, .locale, .timeZone, .flag, .version, .offset, .topic: true
         case .time, .presence, .localTime, .location: false
         }
     }

@@ -68,6 +68,7 @@ public enum AudienceValue: Hashable, Sendable {
     case offset(Int64)
     case time(Timestamp)
     case flag(Bool)
+    case topic(Topic)
 }
 
 extension AudienceFilter {
@@ -89,6 +90,11 @@ extension AudienceFilter {
         case .condition(let field, _): [field]
         case .segment: []
         }
+    }
+
+    /// The topics that the conditions name. Those of segments that are not expanded are missing.
+    public var topics: Set<Topic> {
+        Set(comparedValues.compactMap { if case .topic(let topic) = $0.value { topic } else { nil } })
     }
 
     /// All references to segments, in order, with duplicates.
@@ -117,10 +123,15 @@ public struct Audience: Hashable, Sendable {
     /// Simplified; its segments are expanded.
     public let filter: AudienceFilter
     public let include: AudienceInclude
+    /// The app's, for a breakdown by topic.
+    public let topics: TopicCatalogue
 
-    public init(app: AppNumber, filter: AudienceFilter, include: AudienceInclude) {
+    public init(
+        app: AppNumber, filter: AudienceFilter, include: AudienceInclude, topics: TopicCatalogue = TopicCatalogue()
+    ) {
         self.app = app
         self.filter = filter
         self.include = include
+        self.topics = topics
     }
 }

@@ -90,7 +90,10 @@ public struct AudienceBreakdown: Hashable, Sendable {
     }
 
     public let asOf: Timestamp
+    /// The number of installations.
     public let total: Int64
+    /// The sum of the counts of all groups; above `total` if an installation is in several groups.
+    public let counted: Int64
     public let groups: [Group]
     /// The number of groups that `groups` leaves out.
     public let restGroups: Int64
@@ -98,14 +101,15 @@ public struct AudienceBreakdown: Hashable, Sendable {
     public let unknown: [UnknownValue]
     public let plan: AudiencePlan?
 
-    public var restCount: Int64 { total - groups.reduce(0) { $0 + $1.count } }
+    public var restCount: Int64 { counted - groups.reduce(0) { $0 + $1.count } }
 
     public init(
-        asOf: Timestamp, total: Int64, groups: [Group], restGroups: Int64, unknown: [UnknownValue],
+        asOf: Timestamp, total: Int64, counted: Int64, groups: [Group], restGroups: Int64, unknown: [UnknownValue],
         plan: AudiencePlan?
     ) {
         self.asOf = asOf
         self.total = total
+        self.counted = counted
         self.groups = groups
         self.restGroups = restGroups
         self.unknown = unknown

@@ -6,19 +6,22 @@ public struct RecordedEvent: Sendable {
     public let kind: String
     public let reason: String
     public let actor: String
-    public let installID: String
-    public let provider: String
+    /// Nil, as the other values of an installation, if the event concerns the choices of a user.
+    public let installID: String?
+    public let provider: String?
     public let tokenSHA256: [UInt8]?
     public let userID: String?
     public let previousUserID: String?
-    public let state: String
-    public let generationBefore: Int64
-    public let generationAfter: Int64
+    public let state: String?
+    public let generationBefore: Int64?
+    public let generationAfter: Int64?
+    /// The topics whose choice changed; nil for events of another kind.
+    public let topics: [String]?
 
     public init(
-        cursor: EventCursor, at: Timestamp, kind: String, reason: String, actor: String, installID: String,
-        provider: String, tokenSHA256: [UInt8]?, userID: String?, previousUserID: String?, state: String,
-        generationBefore: Int64, generationAfter: Int64
+        cursor: EventCursor, at: Timestamp, kind: String, reason: String, actor: String, installID: String?,
+        provider: String?, tokenSHA256: [UInt8]?, userID: String?, previousUserID: String?, state: String?,
+        generationBefore: Int64?, generationAfter: Int64?, topics: [String]?
     ) {
         self.cursor = cursor
         self.at = at
@@ -33,6 +36,7 @@ public struct RecordedEvent: Sendable {
         self.state = state
         self.generationBefore = generationBefore
         self.generationAfter = generationAfter
+        self.topics = topics
     }
 }
 

@@ -25,6 +25,10 @@ public struct Installation: Hashable, Sendable {
     public var stateChangedAt: Timestamp
     public var snapshotDigest: [UInt8]
     public var fingerprint: DeviceFingerprint?
+    /// The choices on this installation. They end with the owner's binding.
+    public var topicChoices = TopicChoices()
+    /// These choices, and those of the owner about other topics.
+    public var topics = TopicChoices()
 
     public init(
         key: InstallationKey, provider: Provider, tokenSHA256: [UInt8]?, keys: WebPushKeys?, owner: Owner?,

@@ -6,6 +6,8 @@
 public struct LockedInstallations: Sendable {
     /// The events to write.
     public private(set) var events: [TokenEvent] = []
+    /// The events of changed choices about topics, to write after `events`.
+    public private(set) var topicsEvents: [TopicsEvent] = []
     /// The installations whose snapshot changed. The new ones are added to the history of snapshots.
     public private(set) var newSnapshots: [InstallationKey] = []
 
@@ -15,6 +17,7 @@ public struct LockedInstallations: Sendable {
     private var holders: [TokenAddress: InstallationKey]
     private var keychains: [KeychainKey: Set<InstallationKey>]
     private let signOuts: SignOuts
+    private let userChoices: [UserID: TopicChoices]
     private let now: Timestamp
 
     private struct KeychainKey: Hashable {
@@ -31,8 +34,13 @@ public struct LockedInstallations: Sendable {
     ///   - installations: every row that the batch names, that holds one of its tokens, or that one of its devices may
     ///     replace. All are locked.
     ///   - signOuts: the ended sessions, for every registration that sets an owner.
+    ///   - userChoices: the choices about topics of the registrations' owners, and of the owners of installations that
+    ///     have choices of their own.
     ///   - now: the time of the database, the clock that all services share.
-    public init(_ installations: [Installation], signOuts: SignOuts = SignOuts(), now: Timestamp) {
+    public init(
+        _ installations: [Installation], signOuts: SignOuts = SignOuts(), userChoices: [UserID: TopicChoices] = [:],
+        now: Timestamp
+    ) {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
         self.installations = loaded
         holders = Dictionary(
@@ -40,6 +48,7 @@ public struct LockedInstallations: Sendable {
             uniquingKeysWith: { first, _ in first })
         keychains = [:]
         self.signOuts = signOuts
+        self.userChoices = userChoices
         self.now = now
         for installation in installations { indexKeychain(of: installation) }
     }
@@ -87,18 +96,20 @@ public struct LockedInstallations: Sendable {
         // Larger than every generation of a deleted installation of this id: that one began at an earlier microsecond
         // and was incremented once for each change.
         let generation = now.microseconds
-        let after = Installation(
+        var after = Installation(
             key: registration.key, provider: registration.token.provider, tokenSHA256: registration.tokenSHA256,
             keys: registration.keys, owner: registration.owner, credentialIssuedAt: registration.credentialIssuedAt,
             state: .active, generation: generation,
             registrationGeneration: generation, epoch: generation, probablyReplacedBy: nil, createdAt: now,
             registeredAt: now, lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
             fingerprint: DeviceFingerprint(registration.snapshot.device))
+        let topics = choose(&after, by: registration)
         store(after, by: registration)
         newSnapshots.append(after.key)
         append(
             taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
             registration, nil, after, previousUserID: taken?.owner?.userID)
+        append(topics, registration, nil, after)
         return RegistrationOutcome(.created, after)
     }
 
@@ -119,7 +130,11 @@ public struct LockedInstallations: Sendable {
         if after.owner?.isSame(as: current.owner) != true || current.credentialIssuedAt == nil {
             after.credentialIssuedAt = registration.credentialIssuedAt
         }
+        // The choices on the installation end with its owner. Those that this registration brings are the next owner's.
+        if after.owner?.userID != current.owner?.userID { after.topicChoices = TopicChoices() }
+        let topics = choose(&after, by: registration)
         if !registration.keepsBinding(of: current) { rebind(&after, from: current, taking: taken, by: registration) }
+        append(topics, registration, current, after)
         store(after, by: registration)
         if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
         return RegistrationOutcome(.updated, after)
@@ -159,10 +174,27 @@ public struct LockedInstallations: Sendable {
         after.generation += 1
         after.beginEpoch()
         after.stateChangedAt = time(of: former)
+        if !former.topicChoices.isEmpty {
+            after.topicChoices = TopicChoices()
+            after.topics = inherited(by: after)
+        }
         installations[key] = after
         holders[address] = nil
         append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
         return former
+    }
+
+    /// Applies what a registration says about topics.
+    ///
+    /// - Returns: the topics whose choice changed.
+    private func choose(_ after: inout Installation, by registration: Registration) -> [TopicSlug] {
+        let changed = after.topicChoices.apply(registration.topics)
+        after.topics = after.topicChoices.over(inherited(by: after))
+        return changed
+    }
+
+    private func inherited(by installation: Installation) -> TopicChoices {
+        installation.owner.flatMap { userChoices[$0.userID] } ?? TopicChoices()
     }
 
     /// R5: older installations of the same device are probably replaced. They keep token and owner, since devices may
@@ -198,6 +230,16 @@ public struct LockedInstallations: Sendable {
             TokenEvent(
                 kind, reason, by: registration.actor, at: before.map(time) ?? now, from: before, to: after,
                 previousUserID: previousUserID))
+    }
+
+    private mutating func append(
+        _ topics: [TopicSlug], _ registration: Registration, _ before: Installation?, _ after: Installation
+    ) {
+        guard !topics.isEmpty else { return }
+        topicsEvents.append(
+            TopicsEvent(
+                .installation(after), .topicsRegistered, by: registration.actor, at: before.map(time) ?? now,
+                topics: topics))
     }
 
     /// An installation's times never go backwards, even if the clock does.

@@ -5,6 +5,8 @@ public struct Registration: Sendable {
     public let keys: WebPushKeys?
     public let snapshot: Snapshot
     public let owner: Owner?
+    /// What it says about topics, on the installation.
+    public let topics: [TopicChange]
     /// The `iat` of the caller's JWT; nil if there is none.
     public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
@@ -31,6 +33,7 @@ public struct Registration: Sendable {
         token = request.token
         keys = request.keys
         snapshot = request.snapshot
+        topics = request.topics
         self.owner = owner
         self.credentialIssuedAt = credentialIssuedAt
         self.precondition = precondition
@@ -50,10 +53,12 @@ public struct Registration: Sendable {
         TokenAddress(app: key.app, provider: token.provider, sha256: tokenSHA256)
     }
 
-    /// R2: whether the registration changes nothing: token, owner, session, state and snapshot are stored already.
+    /// R2: whether the registration changes nothing: token, owner, session, state,
+    /// snapshot and choices are stored already.
     public func repeats(_ present: Installation) -> Bool {
         keepsBinding(of: present) && present.keys == keys && present.owner == owner
             && present.probablyReplacedBy == nil && present.snapshotDigest == snapshotDigest
+            && present.topicChoices.contain(topics)
     }
 
     /// R2: whether `lastSeenAt` is old enough to be updated.

@@ -5,6 +5,8 @@ public struct TokenEvent: Hashable, Sendable {
     public enum Reason: String, Sendable {
         case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
         case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
+        /// Choices about topics: by a call of their own; by a registration.
+        case topicsPatched, topicsRegistered
         /// Feedback: the token is dead; the token is dead, but the installation was seen shortly before; the provider
         /// refuses the token; the app was reinstalled (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled
@@ -64,5 +66,5 @@ public struct TokenEvent: Hashable, Sendable {
 /// The kind of a change. Part of the API: stable.
 public enum EventKind: String, CaseIterable, Hashable, Sendable {
     case registered, rotated, takenOver, superseded, loggedOut, sessionEnded, suspect, unregistered, stale
-    case reactivated, deleted, erased, imported, logoutIgnored
+    case reactivated, deleted, erased, imported, logoutIgnored, topicsChanged
 }

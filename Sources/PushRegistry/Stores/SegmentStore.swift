@@ -16,12 +16,14 @@ public protocol SegmentStore: Sendable {
     ///
     /// - Parameters:
     ///   - uses: the segments that it names.
+    ///   - topics: the topics that it names.
     ///   - check: gets the filters of all segments that it names and the segment that it replaces, all locked. If it
     ///     throws, nothing is saved.
     /// - Returns: whether the segment is new.
-    /// - Throws: `SegmentRefusal.tooMany`; also what `check` throws.
+    /// - Throws: `SegmentRefusal.tooMany`, `.unknownTopic`; also what `check` throws.
     func put(
-        _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>, in app: AppNumber,
+        _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>,
+        topics: Set<TopicNumber>, in app: AppNumber,
         check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool
 
@@ -36,4 +38,6 @@ public enum SegmentRefusal: Error, Hashable, Sendable {
     case inUse
     /// The app has the largest number of segments already.
     case tooMany
+    /// A topic was deleted after the filter was checked.
+    case unknownTopic
 }

@@ -12,6 +12,30 @@ public protocol TopicStore: Sendable {
     /// - Returns: whether there was one.
     /// - Throws: `TopicRefusal.inUse`.
     func delete(_ slug: TopicSlug, of app: AppNumber) async throws -> Bool
+
+    /// The choices about an installation, and its owner; nil if it does not exist.
+    func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)?
+
+    /// The choices of a user, who need not be known.
+    func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices
+
+    /// Changes the choices on an installation.
+    ///
+    /// - Returns: the choices after the change.
+    /// - Throws: `TopicsPatch.Refusal`.
+    func apply(
+        _ patch: TopicsPatch, to installation: InstallationKey, for requester: Requester
+    ) async throws -> ResolvedTopics
+
+    /// Changes the choices of a user, for all of the user's installations.
+    ///
+    /// - Returns: the choices after the change.
+    /// - Throws: `TopicsPatch.Refusal.credentialEnded`.
+    func apply(_ patch: TopicsPatch, to user: UserID, in app: AppNumber) async throws -> TopicChoices
+
+    /// The installations of the list that exist and are subscribed to the topic.
+    func subscribers(of topic: Topic, among installations: [InstallID], in app: AppNumber) async throws
+        -> Set<InstallID>
 }
 
 /// Why a topic was not changed.

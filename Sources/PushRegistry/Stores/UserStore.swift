@@ -9,11 +9,12 @@ public protocol UserStore: Sendable {
     /// user (R7). The database is read after the call.
     ///
     /// - Parameters:
-    ///   - key: the installation of the call: logouts of it count as well.
+    ///   - key: the installation of the call: logouts of it count as well. Nil for a call of none.
     ///   - tombstones: how long tombstones are kept.
     /// - Throws: `StoreError`.
     func hasEnded(
-        _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration
+        _ credential: UserCredential, on key: InstallationKey?, in app: AppNumber,
+        remembering tombstones: ISO8601Duration
     ) async throws -> Bool
 
     /// - Returns: the number of installations that lost their owner.

@@ -6,6 +6,9 @@ public struct Topic: Hashable, Sendable {
 
     /// What a marketer writes about a topic.
     public struct Content: Hashable, Sendable {
+        /// Of each text.
+        public static let textScalarsMax = 256
+
         /// For people, 1 to 256 characters.
         public let name: String
         public let description: String?

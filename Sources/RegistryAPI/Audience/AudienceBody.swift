@@ -16,13 +16,13 @@ struct AudienceBody<Options> {
     ///   - read: reads these members. Nil, or a fault that it adds, makes the body invalid.
     /// - Throws: every fault of the body. An unknown member is a fault.
     static func parse(
-        _ body: [UInt8], links: TimeZoneLinks, members: [StaticString] = [],
+        _ body: [UInt8], in vocabulary: FilterVocabulary, members: [StaticString] = [],
         _ read: (JSONObject) throws -> Options?
     ) throws -> AudienceBody {
         let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
         root.refuseUnknownMembers(besides: ["filter", "include"] + members)
-        let filter = root.required("filter").map { FilterReader(links: links).filter($0) }
+        let filter = root.required("filter").map { FilterReader(vocabulary: vocabulary).filter($0) }
         let include = root.include()
         let explains = root.boolean("explain") ?? false
         let options = try read(root)

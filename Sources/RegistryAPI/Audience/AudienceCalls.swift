@@ -12,21 +12,25 @@ extension RegistryService {
     ///
     /// - Throws: `JSONFaults` for segments that cannot be expanded.
     func audience<Options>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
-        let (filter, faults) = try await filters.expanded(body.filter, in: app.number)
+        let (filter, faults) = try await filters(of: app).expanded(body.filter, in: app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
-        return Audience(app: app.number, filter: filter, include: body.include)
+        return Audience(app: app.number, filter: filter, include: body.include, topics: app.topics)
     }
 
     func audience(_ query: FilterQuery, of app: App) async throws -> Audience {
-        let (filter, faults) = try await filters.expanded(query.filter, in: app.number)
+        let (filter, faults) = try await filters(of: app).expanded(query.filter, in: app.number)
         if !faults.isEmpty {
             throw APIError.invalidParameters(
                 faults.map { ParameterFault(parameter: "segment", code: $0.code.rawValue, detail: $0.detail) })
         }
-        return Audience(app: app.number, filter: filter, include: query.include)
+        return Audience(app: app.number, filter: filter, include: query.include, topics: app.topics)
     }
 
-    var filters: FilterResolver { FilterResolver(segments: segments, links: links) }
+    func filters(of app: App) -> FilterResolver {
+        FilterResolver(segments: segments, vocabulary: vocabulary(of: app))
+    }
+
+    func vocabulary(of app: App) -> FilterVocabulary { FilterVocabulary(links: links, topics: app.topics) }
 }
 
 extension SegmentExpansion.Fault {

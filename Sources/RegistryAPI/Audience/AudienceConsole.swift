@@ -23,7 +23,8 @@ public struct AudienceConsole: Sendable {
     public init(app: App, audiences: any AudienceStore, segments: any SegmentStore, links: TimeZoneLinks) {
         self.app = app
         self.audiences = audiences
-        resolver = FilterResolver(segments: segments, links: links)
+        resolver = FilterResolver(
+            segments: segments, vocabulary: FilterVocabulary(links: links, topics: app.topics))
     }
 
     /// - Parameters:
@@ -45,13 +46,13 @@ public struct AudienceConsole: Sendable {
         guard faults.isEmpty else {
             throw Refusal(lines: faults.map(JSONFault.init).map { "\($0.pointer): \($0.detail)" })
         }
-        return Audience(app: app.number, filter: whole, include: include)
+        return Audience(app: app.number, filter: whole, include: include, topics: app.topics)
     }
 
     private func parsed(_ filter: String) throws -> AudienceFilter {
         let body = Array(#"{"filter":"#.utf8) + Array(filter.utf8) + [UInt8(ascii: "}")]
         do {
-            return try AudienceBody.parse(body, links: resolver.links) { _ in () }.filter
+            return try AudienceBody.parse(body, in: resolver.vocabulary) { _ in () }.filter
         } catch let error as JSONFaults {
             throw Refusal(lines: error.faults.map { "\($0.pointer.isEmpty ? "filter" : $0.pointer): \($0.detail)" })
         }

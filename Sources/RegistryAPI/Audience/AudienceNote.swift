@@ -59,7 +59,7 @@ struct FilterLocations {
     private(set) var values: [ComparedValue: AudienceNote.Location] = [:]
 
     private let wanted: Set<ComparedValue>
-    private let links: TimeZoneLinks
+    private let vocabulary: FilterVocabulary
 
     private mutating func note(_ field: AudienceField, at location: @autoclosure () -> AudienceNote.Location) {
         if field == .authorizationStatus, authorization == nil { authorization = location() }
@@ -68,7 +68,7 @@ struct FilterLocations {
     private mutating func note(
         _ text: String, of field: AudienceField, at location: @autoclosure () -> AudienceNote.Location
     ) {
-        guard let value = try? field.value(text, links: links) else { return }
+        guard let value = try? field.value(text, in: vocabulary) else { return }
         let compared = ComparedValue(field, value)
         if wanted.contains(compared), values[compared] == nil { values[compared] = location() }
     }
@@ -78,8 +78,8 @@ struct FilterLocations {
 
 extension FilterLocations {
     /// - Parameter body: a valid body.
-    init(_ body: [UInt8], _ wanted: Set<ComparedValue>, links: TimeZoneLinks) {
-        (self.wanted, self.links) = (wanted, links)
+    init(_ body: [UInt8], _ wanted: Set<ComparedValue>, in vocabulary: FilterVocabulary) {
+        (self.wanted, self.vocabulary) = (wanted, vocabulary)
         whole = .pointer("/filter")
         let document = try? JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax)
         if let filter = document?.root.object()?.value("filter") { read(filter) }
@@ -118,8 +118,8 @@ extension FilterLocations {
 
 extension FilterLocations {
     /// - Parameter items: valid parameters.
-    init(_ items: [(name: String, value: String)], _ wanted: Set<ComparedValue>, links: TimeZoneLinks) {
-        (self.wanted, self.links) = (wanted, links)
+    init(_ items: [(name: String, value: String)], _ wanted: Set<ComparedValue>, in vocabulary: FilterVocabulary) {
+        (self.wanted, self.vocabulary) = (wanted, vocabulary)
         whole = .parameter("segment")
         for item in items {
             let parts = item.name.split(separator: ".", maxSplits: 1).map(String.init)

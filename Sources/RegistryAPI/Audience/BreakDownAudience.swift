@@ -11,13 +11,13 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let body = try AudienceBody.parse(
-                bytes, links: links, members: ["by", "limit", "explain"], BreakdownOptions.init)
+                bytes, in: vocabulary(of: call.app), members: ["by", "limit", "explain"], BreakdownOptions.init)
             let audience = try await audience(body, of: call.app)
             let breakdown = try await audiences.breakDown(
                 audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
             let notes = AudienceNote.notes(on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude) {
-                FilterLocations(bytes, $0, links: links)
+                FilterLocations(bytes, $0, in: vocabulary(of: call.app))
             }
             return .json(JSONWriter(breakdown, by: body.options.fields, notes))
         }
@@ -59,12 +59,13 @@ struct BreakdownOptions {
 }
 
 extension JSONWriter {
-    /// `{asOf, total, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
+    /// `{asOf, total, overlapping?, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
     fileprivate init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
         self.init(capacity: 96 * (breakdown.groups.count + 2))
         object { writer in
             writer.member("asOf", breakdown.asOf.description)
             writer.member("total", breakdown.total)
+            if fields.contains(.topic) { writer.member("overlapping", true) }
             writer.name("groups")
             writer.array { writer in
                 for group in breakdown.groups { writer.group(group, by: fields) }

@@ -12,11 +12,11 @@ extension RegistryService {
         Route(.post, Self.audiencePattern + "/count", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
-            let body = try AudienceBody.parse(bytes, links: links, members: ["explain"]) { _ in () }
+            let body = try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain"]) { _ in () }
             let audience = try await audience(body, of: call.app)
             let count = try await audiences.count(audience, explains: body.explains)
             let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: body.hasInclude) {
-                FilterLocations(bytes, $0, links: links)
+                FilterLocations(bytes, $0, in: vocabulary(of: call.app))
             }
             return .json(JSONWriter(count, notes))
         }
@@ -26,12 +26,12 @@ extension RegistryService {
     var countAudienceByQuery: Route {
         Route(.get, Self.audiencePattern + "/count") { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
-            let query = try FilterQuery(request, links: links)
+            let query = try FilterQuery(request, in: vocabulary(of: call.app))
             let audience = try await audience(query, of: call.app)
             let count = try await audiences.count(audience, explains: false)
             let items = try request.head.queryItems().map { (name: $0.name, value: $0.value) }
             let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: query.hasInclude) {
-                FilterLocations(items, $0, links: links)
+                FilterLocations(items, $0, in: vocabulary(of: call.app))
             }
             return .json(JSONWriter(count, notes))
         }

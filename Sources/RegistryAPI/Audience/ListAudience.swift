@@ -12,8 +12,9 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(bytes, links: links, members: ["limit", "after", "explain", "message"]) {
-                root in
+            let body = try AudienceBody.parse(
+                bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain", "message"]
+            ) { root in
                 try PageOptions(root, names, call.caller)
             }
             var message: HandedOutMessage?

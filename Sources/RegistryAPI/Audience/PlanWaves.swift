@@ -11,7 +11,8 @@ extension RegistryService {
         Route(.post, Self.audiencePattern + "/waves", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let body = try AudienceBody.parse(
-                try request.jsonBody(), links: links, members: ["localTime", "date", "explain"], WaveOptions.init)
+                try request.jsonBody(), in: vocabulary(of: call.app), members: ["localTime", "date", "explain"],
+                WaveOptions.init)
             let waves = try await audiences.waves(
                 try await audience(body, of: call.app), at: body.options.time, on: body.options.day,
                 explains: body.explains)

@@ -31,6 +31,7 @@ struct Audit: Sendable {
         let counts: Logger.Metadata = [
             "receiptId": "\(receiptID)", "installations": "\(receipt.installations)",
             "snapshots": "\(receipt.snapshots)", "events": "\(receipt.events)",
+            "topics": "\(receipt.topics)",
             "receipts": "\(receipt.receipts)", "targets": "\(receipt.targets)",
             "notifications": "\(receipt.notifications)",
         ]

@@ -31,6 +31,7 @@ extension JSONWriter {
             writer.member("state", event.state)
             writer.member("generationBefore", event.generationBefore)
             writer.member("generationAfter", event.generationAfter)
+            if let topics = event.topics { writer.member("topics", topics) }
         }
     }
 }

@@ -42,7 +42,7 @@ extension RegistryService {
         let registration = Registration(
             try RegistrationBody.parse(
                 body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,
-                links: links),
+                topics: call.app.topics, links: links),
             of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
             precondition: try ETag.precondition(request), reader: call.caller.isService ? .service : nil,
             actor: call.caller.actor,

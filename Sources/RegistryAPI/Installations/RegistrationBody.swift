@@ -9,10 +9,12 @@ enum RegistrationBody {
     ///   - body: the JSON text.
     ///   - installID: the id in the path. That in the body must be equal.
     ///   - storesAdvertisingID: whether the app's policy allows to store the advertising identifier.
+    ///   - topics: the app's. Choices about others are ignored.
     ///   - links: resolves time zone names.
     /// - Throws: every fault of the body.
     static func parse(
-        _ body: [UInt8], installID: InstallID, storesAdvertisingID: Bool, links: TimeZoneLinks
+        _ body: [UInt8], installID: InstallID, storesAdvertisingID: Bool, topics: TopicCatalogue = TopicCatalogue(),
+        links: TimeZoneLinks
     ) throws -> RegistrationRequest {
         let document = try JSONDocument(body)
         let root = document.root.object()
@@ -22,11 +24,13 @@ enum RegistrationBody {
         let snapshot = Snapshot(
             settings: settings?.notificationSettings() ?? NotificationSettings(),
             device: device?.device(installID, storesAdvertisingID: storesAdvertisingID, links: links))
+        let choices = root?.topicChoices() ?? []
         try document.check()
         guard let token, let snapshot else {
             throw StoreError.failed("a registration lacks a value and a fault")
         }
-        return RegistrationRequest(token: token, keys: keys, snapshot: snapshot)
+        return RegistrationRequest(
+            token: token, keys: keys, snapshot: snapshot, topics: TopicChange.tolerated(choices, in: topics))
     }
 }
 

@@ -17,10 +17,12 @@ extension RegistryService {
     /// R7: checks that no logout has ended the JWT. An ended credential stays ended, so the check may follow a read: if
     /// it succeeds, the credential was valid during the read.
     ///
+    /// - Parameter key: the installation of the call; nil for a call of none.
     /// - Throws: 401 for an ended JWT; `StoreError`.
-    func checkCredential(of call: AppCall, on key: InstallationKey) async throws {
+    func checkCredential(of call: AppCall, on key: InstallationKey?) async throws {
         guard let credential = call.caller.credential else { return }
-        let hasEnded = try await users.hasEnded(credential, on: key, remembering: call.app.policy.sessionTombstones)
+        let hasEnded = try await users.hasEnded(
+            credential, on: key, in: call.app.number, remembering: call.app.policy.sessionTombstones)
         guard !hasEnded else { throw RefusedCall(.endedCredential, call.caller) }
     }
 

@@ -113,6 +113,5 @@ extension JSONObject {
 }
 
 extension JSONFault.Code {
-    fileprivate static let unknownTopic = JSONFault.Code(rawValue: "unknown-topic")
     fileprivate static let ambiguousAddressee = JSONFault.Code(rawValue: "ambiguous-addressee")
 }

@@ -56,6 +56,10 @@ enum APIError: Error {
     /// A saved segment names the topic.
     case topicInUse
     case tooManyTopics
+    /// The call leaves locked topics. The members that do.
+    case topicLocked([JSONFault])
+    /// Another user's choices.
+    case unknownUser
     /// The query of an audience exceeded its time limit.
     case tooExpensive
     case store(StoreError)
@@ -179,6 +183,10 @@ extension APIError {
                 fields: [.retryAfter: wait.wholeSecondsUp])
         case .unknownTopic:
             Problem(.notFound, code: "unknown-topic", detail: "The app has no such topic.")
+        case .topicLocked:
+            Problem(.conflict, code: "topic-locked", detail: "Nobody can leave a locked topic.")
+        case .unknownUser:
+            Problem(.notFound, code: "unknown-user", detail: "This user does not exist.")
         case .topicInUse:
             Problem(.conflict, code: "topic-in-use", detail: "A saved segment names this topic.")
         case .tooManyTopics:
@@ -224,8 +232,14 @@ extension APIError {
         case AudienceRefusal.tooExpensive, AudienceRefusal.exportExpired: self = .tooExpensive
         case SegmentRefusal.inUse: self = .segmentInUse
         case SegmentRefusal.tooMany: self = .tooManySegments
+        case SegmentRefusal.unknownTopic:
+            self = .invalidBody([
+                JSONFault(pointer: "/filter", code: .unknownTopic, detail: "A topic of the filter was deleted.")
+            ])
         case TopicRefusal.inUse: self = .topicInUse
         case TopicRefusal.tooMany: self = .tooManyTopics
+        case TopicsPatch.Refusal.notFound: self = .unknownInstallation
+        case TopicsPatch.Refusal.credentialEnded: self = .endedCredential
         default: return nil
         }
     }

@@ -16,14 +16,14 @@ extension RegistryService {
     var putSegment: Route {
         Route(.put, Self.segmentPattern, bodyBytesMax: AudienceLimits.segmentBytesMax) { request in
             let call = try await appCall(request, allowing: [.marketing])
-            let body = try SegmentBody.parse(try request.jsonBody(), links: links)
+            let body = try SegmentBody.parse(try request.jsonBody(), in: vocabulary(of: call.app))
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
             let isNew = try await segments.put(
                 name, filter: body.text, description: body.description, uses: Set(body.filter.segments.map(\.name)),
-                in: call.app.number
+                topics: Set(body.filter.topics.map(\.number)), in: call.app.number
             ) { definitions, present in
-                try check(body.filter, savedAs: name, definitions)
+                try check(body.filter, savedAs: name, definitions, of: call.app)
                 try precondition?.check(present)
             }
             audit.changed("segment saved", ["segment": "\(name)"], by: call.caller, in: request)
@@ -36,9 +36,9 @@ extension RegistryService {
 
     /// - Throws: `APIError.segmentCycle`; `JSONFaults` for other faults of segments.
     private func check(
-        _ filter: AudienceFilter, savedAs name: SegmentName, _ definitions: [SegmentName: String]
+        _ filter: AudienceFilter, savedAs name: SegmentName, _ definitions: [SegmentName: String], of app: App
     ) throws {
-        var expansion = SegmentExpansion(try definitions.mapValues(filters.saved))
+        var expansion = SegmentExpansion(try definitions.mapValues(filters(of: app).saved))
         let faults = expansion.expand(filter, savedAs: name).faults.map(JSONFault.init)
         if faults.contains(where: { $0.code == .segmentCycle }) { throw APIError.segmentCycle(faults) }
         if !faults.isEmpty { throw JSONFaults(faults) }
@@ -76,12 +76,12 @@ private struct SegmentBody {
     let text: String
     let description: String?
 
-    static func parse(_ body: [UInt8], links: TimeZoneLinks) throws -> SegmentBody {
+    static func parse(_ body: [UInt8], in vocabulary: FilterVocabulary) throws -> SegmentBody {
         let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
         root.refuseUnknownMembers(besides: ["filter", "description"])
         let value = root.required("filter")
-        let filter = value.map { FilterReader(links: links).filter($0) }
+        let filter = value.map { FilterReader(vocabulary: vocabulary).filter($0) }
         let description = root.string("description", scalarsMax: descriptionScalarsMax)
         try document.check()
         guard let value, let filter else { throw StoreError.failed("a segment's body lacks a filter and a fault") }

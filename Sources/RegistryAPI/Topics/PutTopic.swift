@@ -27,8 +27,6 @@ enum TopicLimits {
     static let contentBytesMax = 16 * 1_024
     /// 1,000 slugs of 64 characters, with their values.
     static let choicesBytesMax = 128 * 1_024
-    /// Of `name`, `description` and `category`.
-    static let textScalarsMax = 256
 }
 
 /// `{name, description?, category?, default, locked?}`.
@@ -37,8 +35,8 @@ private enum TopicBody {
         let document = try JSONDocument(body)
         let root = document.root.object()
         let name = root?.name()
-        let description = root?.string("description", scalarsMax: TopicLimits.textScalarsMax)
-        let category = root?.string("category", scalarsMax: TopicLimits.textScalarsMax)
+        let description = root?.string("description", scalarsMax: Topic.Content.textScalarsMax)
+        let category = root?.string("category", scalarsMax: Topic.Content.textScalarsMax)
         let isIn = root?.isInByDefault()
         let isLocked = root?.boolean("locked") ?? false
         var content: Topic.Content?
@@ -57,7 +55,7 @@ private enum TopicBody {
 extension JSONObject {
     /// Nil after a fault.
     fileprivate func name() -> String? {
-        let name = string("name", .required, scalarsMax: TopicLimits.textScalarsMax)
+        let name = string("name", .required, scalarsMax: Topic.Content.textScalarsMax)
         guard name != "" else {
             refuse("name", .required, "This must have at least one character.")
             return nil
@@ -67,7 +65,7 @@ extension JSONObject {
 
     /// The member `default`; nil after a fault.
     fileprivate func isInByDefault() -> Bool? {
-        switch string("default", .required, scalarsMax: TopicLimits.textScalarsMax) {
+        switch string("default", .required, scalarsMax: Topic.Content.textScalarsMax) {
         case nil: return nil
         case "in": return true
         case "out": return false

@@ -27,6 +27,7 @@ extension RegistryService {
             writer.member("installations", Int64(receipt.installations))
             writer.member("snapshots", Int64(receipt.snapshots))
             writer.member("events", Int64(receipt.events))
+            writer.member("topics", Int64(receipt.topics))
             writer.member("receipts", receipt.receipts)
             writer.member("targets", receipt.targets)
             writer.member("notifications", Int64(receipt.notifications))

@@ -20,6 +20,7 @@ extension AudienceField {
         case .userID: "user_id"
         case .lastSeenAt: "last_seen_at"
         case .createdAt: "created_at"
+        case .topic: "topic"
         default: nil
         }
     }
@@ -39,6 +40,8 @@ extension AudienceField {
         case .systemName: .systemName
         case .osVersion: .osVersion
         case .authorizationStatus: .authorization
+        // The roll-up counts choices apart: see `AudienceSource.counting`.
+        case .topic: []
         default: nil
         }
     }

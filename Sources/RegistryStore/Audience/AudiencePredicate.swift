@@ -20,7 +20,11 @@ struct AudiencePredicate {
     }
 
     private func joined(_ parts: [AudienceFilter], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
-        parts.isEmpty ? none : "(\(sql: parts.map(sql).joined(separator: separator)))"
+        joined(parts.map(sql), separator, none: none)
+    }
+
+    private func joined(_ parts: [PostgresSQL], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
+        parts.isEmpty ? none : "(\(sql: parts.joined(separator: separator)))"
     }
 
     private func condition(_ field: AudienceField, _ test: FieldPredicate) -> PostgresSQL {
@@ -59,6 +63,7 @@ extension AudiencePredicate {
         switch field.kind {
         case .choice: return choice(field, values.texts)
         case .locale: return lies(in: values.locales)
+        case .topic: return isSubscribed(toOneOf: values.topics)
         case .version:
             // As texts: an array of arrays would have to be of one length.
             return "array_to_string(\(sql: versionKey(field)), '.') = ANY (\(values.versions.map(\.text)))"
@@ -68,6 +73,13 @@ extension AudiencePredicate {
         case .text, .timeZone, .presence, .localTime, .location:
             return "\(sql: column(field)) = ANY (\(values.texts))"
         }
+    }
+
+    /// The roll-up's rows are of one topic that can be left, by whether they count subscribers.
+    private func isSubscribed(toOneOf topics: [Topic]) -> PostgresSQL {
+        if topics.contains(where: \.content.isLocked) { return "true" }
+        if source.rollUp != nil { return topics.isEmpty ? "false" : "subscribed" }
+        return joined(topics.map { TopicChoiceStatements.isSubscribed(to: $0) }, " OR ", none: "false")
     }
 
     /// Settings are compared by their codes, except columns of the roll-up.
@@ -102,6 +114,7 @@ extension AudiencePredicate {
             case .text(let text): "\(text)"
             case .locale(let locale): "\(locale.text)"
             case .flag(let flag): "\(flag)"
+            case .topic(let topic): "\(topic.slug.rawValue)"
             }
         return "\(sql: left) \(sql: order.sql) \(sql: right)"
     }
@@ -155,6 +168,7 @@ extension [AudienceValue] {
     fileprivate var versions: [Version] { compactMap { if case .version(let version) = $0 { version } else { nil } } }
     fileprivate var offsets: [Int64] { compactMap { if case .offset(let offset) = $0 { offset } else { nil } } }
     fileprivate var flags: [Bool] { compactMap { if case .flag(let flag) = $0 { flag } else { nil } } }
+    fileprivate var topics: [Topic] { compactMap { if case .topic(let topic) = $0 { topic } else { nil } } }
     fileprivate var times: [PostgresTimestamp] {
         compactMap { if case .time(let time) = $0 { time.postgres } else { nil } }
     }

@@ -24,18 +24,37 @@ struct AudienceSource {
         return field.settingCode ?? field.column ?? ZoneOffsets.utcOffset
     }
 
-    /// The source of these fields and of the filter's: the roll-up if it has them all.
+    /// The source of these fields and of the filter's: the roll-up if it has them all, with at most one topic that can
+    /// be left. It counts the choices about each topic apart, and not those about several topics together.
     static func counting(
         _ audience: Audience, by fields: Set<AudienceField>, at moment: AudienceMoment
     ) -> AudienceSource {
         let used = audience.filter.fields.union(fields)
-        guard let dimensions = RollUpDimensions(of: used),
+        let topics = audience.filter.openTopics
+        guard let dimensions = RollUpDimensions(of: used), topics.count <= 1, !fields.contains(.topic),
             !moment.overflows || dimensions.isSubset(of: [.provider, .authorization])
         else { return installations(audience, at: moment.asOf) }
         let rollUp = RollUp(of: audience.app, scope: .init(audience.include), asOf: moment.asOf.postgres)
+        let relation =
+            topics.first.map { rollUp.relation(by: dimensions, splitBy: $0) } ?? rollUp.relation(by: dimensions)
         return AudienceSource(
-            rollUp: rollUp, from: "\(sql: rollUp.relation(by: dimensions)) AS cell", condition: "true",
-            count: "sum_counts(count)")
+            rollUp: rollUp, from: "\(sql: relation) AS cell", condition: "true", count: "sum_counts(count)")
+    }
+
+    /// The rows of installations, one for each topic that the installation is subscribed to: its slug is `topic`.
+    static func subscriptions(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
+        let topics = audience.topics.topics
+        let isIn = topics.map(\.content.isInByDefault)
+        let subscriptions: PostgresSQL = """
+            (SELECT t.slug FROM unnest(\(topics.map(\.slug.rawValue)), \(topics.map(\.number.rawValue)), \(isIn), \
+            \(topics.map(\.content.isLocked))) AS t (slug, number, is_in, is_locked) \
+            WHERE is_locked OR CASE WHEN number = ANY (topics) THEN true WHEN -number = ANY (topics) THEN false \
+            ELSE is_in END)
+            """
+        let installations = installations(audience, at: asOf)
+        return AudienceSource(
+            rollUp: nil, from: "installation CROSS JOIN LATERAL \(sql: subscriptions) AS subscription (topic)",
+            condition: installations.condition, count: installations.count)
     }
 
     /// The rows of installations, which have every field.
@@ -70,6 +89,11 @@ extension AudienceSource {
             trusted: statuses.compactMap(AuthorizationStatus.allCases.firstIndex).map(String.init).joined(
                 separator: ", "))
     }
+}
+
+extension AudienceFilter {
+    /// The topics in it that somebody may have left.
+    var openTopics: Set<Topic> { topics.filter { !$0.content.isLocked } }
 }
 
 extension RollUp.Scope {

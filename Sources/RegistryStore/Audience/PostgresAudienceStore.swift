@@ -19,7 +19,7 @@ public struct PostgresAudienceStore: AudienceStore {
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
         try await answer(audience, findsUnknownValues: true, explains: explains) {
             $0.count
-        } decode: { rows, asOf, plan, unknown in
+        } decode: { rows, asOf, plan, unknown, _ in
             AudienceCount(asOf: asOf, count: try rows[0].decode(0), unknown: unknown, plan: plan)
         }
     }
@@ -27,19 +27,21 @@ public struct PostgresAudienceStore: AudienceStore {
     public func breakDown(
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown {
-        try await answer(audience, by: fields, findsUnknownValues: true, explains: explains) {
+        let source: Source = fields.contains(.topic) ? .subscriptions : .counts
+        return try await answer(audience, by: fields, from: source, findsUnknownValues: true, explains: explains) {
             $0.groups(by: fields, limit: limit)
-        } decode: { rows, asOf, plan, unknown in
+        } decode: { rows, asOf, plan, unknown, installations in
             let groups = try rows.map { row in
                 AudienceBreakdown.Group(
                     values: try fields.indices.map { try row.decode($0) }, count: try row.decode(fields.count))
             }
-            let (total, all) =
+            let (counted, all) =
                 try rows.first.map { row in
                     (try row.decode(fields.count + 1, as: Int64.self), try row.decode(fields.count + 2, as: Int64.self))
                 } ?? (0, 0)
             return AudienceBreakdown(
-                asOf: asOf, total: total, groups: groups, restGroups: all - Int64(groups.count), unknown: unknown,
+                asOf: asOf, total: installations ?? counted, counted: counted, groups: groups,
+                restGroups: all - Int64(groups.count), unknown: unknown,
                 plan: plan)
         }
     }
@@ -48,9 +50,9 @@ public struct PostgresAudienceStore: AudienceStore {
         _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
         // One row more than asked for shows whether another page follows.
-        try await answer(audience, readsRows: true, explains: explains) {
+        try await answer(audience, from: .installations, explains: explains) {
             $0.page(after: after, limit: limit + 1)
-        } decode: { rows, asOf, plan, _ in
+        } decode: { rows, asOf, plan, _, _ in
             AudiencePage(
                 asOf: asOf, items: try rows.prefix(limit).map(AudiencePage.Item.init), hasMore: rows.count > limit,
                 plan: plan)
@@ -62,7 +64,7 @@ public struct PostgresAudienceStore: AudienceStore {
     ) async throws -> AudienceWaves {
         try await answer(audience, by: [.timeZone, .utcOffset], explains: explains) {
             $0.waves(time, on: day)
-        } decode: { rows, asOf, plan, _ in
+        } decode: { rows, asOf, plan, _, _ in
             var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
             for row in rows {
                 let count: Int64 = try row.decode(1)
@@ -92,28 +94,45 @@ public struct PostgresAudienceStore: AudienceStore {
         serving: "POST …/audience/installations and export: reads the key that hides installation ids.",
         "SELECT identity_key FROM app WHERE id = $1")
 
+    /// The rows of an answer.
+    private enum Source {
+        /// Counts of installations, from the roll-up if it has all fields.
+        case counts
+        case installations
+        /// A row for each topic of an installation. The installations are counted beside it.
+        case subscriptions
+    }
+
     /// Asks one question of one moment.
     ///
     /// - Parameters:
     ///   - fields: what it is about besides the filter's fields.
-    ///   - readsRows: whether it wants the installations themselves.
     ///   - findsUnknownValues: whether one more statement of the same round trip looks up the values of the filter.
     private func answer<Value>(
-        _ audience: Audience, by fields: [AudienceField] = [], readsRows: Bool = false,
+        _ audience: Audience, by fields: [AudienceField] = [], from wanted: Source = .counts,
         findsUnknownValues: Bool = false, explains: Bool,
         _ question: (AudienceStatements) -> PostgresSQL,
-        decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue]) throws -> Value
+        decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue], _ installations: Int64?) throws -> Value
     ) async throws -> Value {
         try await sessions.withMoment(of: audience.app) { connection, moment in
             let asOf = moment.asOf
             let source: AudienceSource =
-                readsRows ? .installations(audience, at: asOf) : .counting(audience, by: Set(fields), at: moment)
+                switch wanted {
+                case .counts: .counting(audience, by: Set(fields), at: moment)
+                case .installations: .installations(audience, at: asOf)
+                case .subscriptions: .subscriptions(audience, at: asOf)
+                }
             let sql = question(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []
             let values = KnownValues(audience)
             let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
+            var total: [PostgresStatement] = []
+            if wanted == .subscriptions {
+                let count = AudienceStatements(audience, at: asOf, .counting(audience, by: [], at: moment)).count
+                total = [PostgresStatement(count).unprepared()]
+            }
             let results = try await connection.execute(
-                [PostgresStatement(sql).unprepared()] + explanation + lookUp
+                [PostgresStatement(sql).unprepared()] + explanation + total + lookUp
                     + [PostgresStatement(AudienceSessions.commit)],
                 timeout: sessions.timeout)
             let plan =
@@ -123,7 +142,8 @@ public struct PostgresAudienceStore: AudienceStore {
                 : nil
             let unknown =
                 lookUp.isEmpty ? [] : try await values.unknown(results[results.count - 2], connection)
-            return try decode(results[0], asOf, plan, unknown)
+            let installations: Int64? = try total.isEmpty ? nil : results[1 + explanation.count][0].decode(0)
+            return try decode(results[0], asOf, plan, unknown, installations)
         }
     }
 }

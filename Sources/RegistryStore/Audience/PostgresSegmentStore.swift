@@ -35,10 +35,11 @@ public struct PostgresSegmentStore: SegmentStore {
     }
 
     public func put(
-        _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>, in app: AppNumber,
+        _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>,
+        topics: Set<TopicNumber>, in app: AppNumber,
         check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool {
-        let used = uses.map(\.rawValue)
+        let (used, topics) = (uses.map(\.rawValue), topics.map(\.rawValue))
         return try await storing {
             try await postgres.withTransaction { transaction in
                 try await Self.lock(app, transaction)
@@ -46,13 +47,19 @@ public struct PostgresSegmentStore: SegmentStore {
                     Self.statement(uses, app),
                     PostgresStatement(SegmentStatements.countOfOthers, app.rawValue, name.rawValue),
                     PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
+                    PostgresStatement(SegmentStatements.countTopics, app.rawValue, topics),
                 ])
+                guard try found[3][0].decode(0, as: Int64.self) == topics.count else {
+                    throw SegmentRefusal.unknownTopic
+                }
                 try check(try Self.definitions(found[0]), try found[2].first.map(Segment.init))
                 guard try found[1][0].decode(0, as: Int64.self) < Self.segmentsMax else { throw SegmentRefusal.tooMany }
                 let results = try await transaction.commit(after: [
                     PostgresStatement(SegmentStatements.put, app.rawValue, name.rawValue, filter, description),
                     PostgresStatement(SegmentStatements.forgetUses, app.rawValue, name.rawValue),
                     PostgresStatement(SegmentStatements.addUses, app.rawValue, name.rawValue, used),
+                    PostgresStatement(SegmentStatements.forgetTopics, app.rawValue, name.rawValue),
+                    PostgresStatement(SegmentStatements.addTopics, app.rawValue, name.rawValue, topics),
                 ])
                 return try results[0][0].decode(0)
             }
@@ -111,7 +118,8 @@ enum SegmentStatements {
         NamedStatement("read", read), NamedStatement("list", list), NamedStatement("definitions", definitions),
         NamedStatement("lock", lock), NamedStatement("countOfOthers", countOfOthers), NamedStatement("isUsed", isUsed),
         NamedStatement("put", put), NamedStatement("forgetUses", forgetUses), NamedStatement("addUses", addUses),
-        NamedStatement("delete", delete),
+        NamedStatement("delete", delete), NamedStatement("countTopics", countTopics),
+        NamedStatement("forgetTopics", forgetTopics), NamedStatement("addTopics", addTopics),
     ]
 
     static let read = PreparedSQL(
@@ -167,6 +175,18 @@ enum SegmentStatements {
     static let addUses = PreparedSQL(
         serving: "PUT …/segments/{name}: adds the names of segments that it uses.",
         "INSERT INTO segment_use (app_id, name, used) SELECT $1, $2, used FROM unnest($3::text[]) AS u (used)")
+
+    static let countTopics = PreparedSQL(
+        serving: "PUT …/segments/{name}: checks that the topics exist that it names.",
+        "SELECT count(*) FROM topic WHERE app_id = $1 AND number = ANY ($2)")
+
+    static let forgetTopics = PreparedSQL(
+        serving: "PUT …/segments/{name}: deletes the topics that it named.",
+        "DELETE FROM segment_topic WHERE app_id = $1 AND name = $2")
+
+    static let addTopics = PreparedSQL(
+        serving: "PUT …/segments/{name}: adds the topics that it names.",
+        "INSERT INTO segment_topic (app_id, name, topic_number) SELECT $1, $2, n FROM unnest($3::integer[]) AS t (n)")
 
     static let delete = PreparedSQL(
         serving: "DELETE …/segments/{name}: deletes a segment.",

@@ -20,7 +20,9 @@ public enum StatementCatalog {
             ], sessions: .ordinary),
         StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named, EndedEpochs.named]),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
-        StatementTopic("topics", "Topics and choices", [TopicCatalogueStatements.named]),
+        StatementTopic(
+            "topics", "Topics and choices",
+            [TopicCatalogueStatements.named, TopicChoiceStatements.named, TopicsEventStatements.named]),
         StatementTopic(
             "directory", "Apps and API keys",
             [DirectoryStatements.named, KeyUseStatements.named, SigningKeyStatements.named]),
@@ -52,7 +54,8 @@ public enum StatementCatalog {
             sessions: .ordinary),
         StatementTopic(
             "cleanup", "push-registry cleanup, the night job",
-            [CleanUpStatements.named, PageRange.named, OldRows.named], sessions: .ordinary),
+            [CleanUpStatements.named, PageRange.named, OldRows.named, DeletedTopicStatements.named],
+            sessions: .ordinary),
         StatementTopic(
             "runs", "The records of the night job's runs", [CleanUpLedgerStatements.named], sessions: .ordinary),
         StatementTopic("undo", "push-registry cleanup undo", [CleanUpUndoStatements.named], sessions: .ordinary),

@@ -66,6 +66,7 @@ struct PreservedChange {
     private var sessionID: String?
     private var sessionExpiresAt: Timestamp?
     private var credentialIssuedAt: PostgresTimestamp?
+    private var topicChoices = TopicChoices()
 
     /// Nil for a step that takes nothing away, or everything.
     ///
@@ -79,6 +80,7 @@ struct PreservedChange {
             tokenSHA256 = change.tokenSHA256
         } else {
             (sessionID, credentialIssuedAt) = (try reader.next(), try reader.next())
+            topicChoices = try reader.nextChoices()
             sessionExpiresAt = change.sessionExpiresAt
         }
     }
@@ -98,6 +100,7 @@ struct PreservedChange {
         .init("session_id", "text") { $0.sessionID },
         .init("session_expires_at", "timestamptz") { $0.sessionExpiresAt?.postgres },
         .init("credential_issued_at", "timestamptz") { $0.credentialIssuedAt },
+        .init("topic_choices", choices: { $0.topicChoices }),
     ]
 
     static func statement(

@@ -127,12 +127,13 @@ enum CleanUpStatements {
         """
         UPDATE installation i
         SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
+            topic_choices = NULL, topics = NULL,
             state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
             state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
             generation = i.generation + 1, epoch = i.generation + 1, revision = i.revision + 1
         FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
-        RETURNING i.install_id, i.provider, i.user_id, o.user_id, i.state, i.generation, \(sql: time), i.cell,
-            o.session_expires_at, i.token_sha256, o.state, o.session_id, o.credential_issued_at
+        RETURNING i.install_id, i.provider, i.user_id, o.user_id, i.state, i.generation, \(sql: time), i.cell, o.topics,
+            o.session_expires_at, i.token_sha256, o.state, o.session_id, o.credential_issued_at, o.topic_choices
         """)
 
     /// The transaction has locked the tokens.
@@ -140,7 +141,7 @@ enum CleanUpStatements {
         serving: "Clean-up (R11): deletes installations; their history stays.",
         """
         DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
-        RETURNING i.install_id, i.provider, NULL, i.user_id, i.state, i.generation + 1, \(sql: time), i.cell,
+        RETURNING i.install_id, i.provider, NULL, i.user_id, i.state, i.generation + 1, \(sql: time), i.cell, i.topics,
             i.session_expires_at, i.token_sha256
         """)
 
@@ -159,7 +160,7 @@ enum CleanUpStatements {
         """
     /// For a step that keeps the owner.
     private static let kept: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell
+        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell, i.topics
         """
 
     /// Keeps what the installations `$4` lost, in the run `$2` by the step `$3`.
@@ -173,7 +174,8 @@ enum CleanUpStatements {
             SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
                 previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
                 p256dh = excluded.p256dh, auth = excluded.auth, session_id = excluded.session_id,
-                session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at
+                session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at,
+                topic_choices = excluded.topic_choices
         """)
 
     /// The actor of the events.

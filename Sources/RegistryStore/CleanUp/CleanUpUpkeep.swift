@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners and
-/// changes that cannot be undone any more and expired notifications, and folds the roll-up.
+/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, changes
+/// that cannot be undone any more, expired notifications and choices about deleted topics, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -35,6 +35,7 @@ struct CleanUpUpkeep {
         for rows in OldRows.tombstones { try purge(rows, before: apps, forgotten) }
         for rows in [OldRows.holders, .changes] { try purge(rows, before: apps) { _ in } }
         for rows in OldRows.notifications { try purge(rows, before: apps.map { ($0.app, asOf) }) { _ in } }
+        try DeletedTopics(session: session, nodes: nodes).remove()
         guard let historyBefore else { return }
         try purge(.owners, before: apps.map { ($0.app, historyBefore) }) { _ in }
     }

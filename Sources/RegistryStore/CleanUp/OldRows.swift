@@ -16,8 +16,8 @@ struct OldRows {
     // MARK: What is forgotten
 
     /// R7: logouts past the app's `sessionTombstones`. A session stays if an installation is bound in it, or was until
-    /// then: `cleanup undo` may restore the binding. The row of a user who never logged out is only a lock; the next
-    /// registration adds it again.
+    /// then: `cleanup undo` may restore the binding. The row of a user who never logged out and has no choices about
+    /// topics is only a lock; the next registration adds it again.
     static let tombstones = [
         OldRows(
             table: "session", rule: "R7", columns: [("session_id", "text")],
@@ -29,7 +29,7 @@ struct OldRows {
                 """),
         OldRows(
             table: "user_guard", rule: "R7", columns: [("user_sha256", "bytea")],
-            condition: "coalesce(t.refused_before, t.added_at) <= b.since"),
+            condition: "coalesce(t.refused_before, t.added_at) <= b.since AND t.topics IS NULL"),
         OldRows(
             table: "installation_logout", rule: "R7",
             columns: [("install_id", "text"), ("user_sha256", "bytea"), ("session_id", "text")],

@@ -1,4 +1,5 @@
 import PostgresClient
+import PushRegistry
 
 /// Columns of a set-based statement, with how their arrays are bound from the rows of a batch.
 package struct BatchColumns<Row>: Sendable {
@@ -23,6 +24,14 @@ package struct BatchColumns<Row>: Sendable {
             column = ColumnList.Column(name: name.description, type: "text", cast: nil, elementCast: "text[]")
             bind = { binds, rows in binds.bind(rows.map { arrayLiteral(texts($0)) }) }
             bindAlone = { binds, row in binds.bind(texts(row)) }
+        }
+
+        /// A column of choices about topics; NULL for none. In a batch each value is sent as an array literal, alone as
+        /// an array.
+        init(_ name: StaticString, choices: @escaping @Sendable (Row) -> TopicChoices) {
+            column = ColumnList.Column(name: name.description, type: "text", cast: nil, elementCast: "integer[]")
+            bind = { binds, rows in binds.bind(rows.map { choices($0).literal }) }
+            bindAlone = { binds, row in binds.bind(choices(row).stored) }
         }
     }
 

@@ -23,9 +23,21 @@ struct ColumnReader {
         return label
     }
 
+    mutating func nextChoices() throws -> TopicChoices {
+        TopicChoices(codes: try next([Int32]?.self) ?? [])
+    }
+
     mutating func nextTimestamp() throws -> Timestamp {
         Timestamp(try next(PostgresTimestamp.self))
     }
+}
+
+extension TopicChoices {
+    /// As a column of choices holds them: NULL for none.
+    var stored: [Int32]? { isEmpty ? nil : codes }
+
+    /// The text that PostgreSQL reads `stored` from.
+    var literal: String? { stored.map { "{" + $0.map(String.init).joined(separator: ",") + "}" } }
 }
 
 extension Timestamp {

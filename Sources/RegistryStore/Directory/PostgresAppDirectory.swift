@@ -14,7 +14,7 @@ public actor PostgresAppDirectory: AppDirectory {
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let postgres: PostgresClient
+    public nonisolated let postgres: PostgresClient
     private let cached = Mutex(DirectorySnapshot(version: 0, apps: [], keys: []))
     private var questions = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(
         countMax: waitingMax, batchMax: waitingMax)

@@ -87,7 +87,7 @@ enum FeedbackStatements {
         """
 
     private static let judged: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell,
+        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell, i.topics,
             i.session_expires_at
         """
 

@@ -39,7 +39,7 @@ public struct InstallationCounts: Sendable {
             SELECT app_id, provider, active FROM rollup_version
             UNION ALL
             SELECT d.app_id, c.provider, d.active
-            FROM (SELECT app_id, cell, sum(active) AS active FROM rollup_delta GROUP BY 1, 2) AS d
+            FROM (SELECT app_id, cell, sum(active) AS active FROM rollup_delta WHERE topic = 0 GROUP BY 1, 2) AS d
             JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell) AS c
         JOIN app a ON a.id = c.app_id
         GROUP BY 1, 2

@@ -15,6 +15,13 @@ enum EventMeters {
         for (change, times) in counts { count(change.kind, change.reason, times: times) }
     }
 
+    /// Call it once the events are committed.
+    static func count(_ events: [TopicsEvent]) {
+        for (reason, events) in Dictionary(grouping: events, by: \.reason) {
+            count(.topicsChanged, reason, times: events.count)
+        }
+    }
+
     static func count(_ kind: EventKind, _ reason: TokenEvent.Reason, times: Int) {
         guard times > 0 else { return }
         Counter(

@@ -17,7 +17,7 @@ enum EventStatements {
     private static let columns: PostgresSQL = """
         (SELECT epoch FROM change_epoch), e.app_id, e.position, e.id, e.at, e.event::text, e.reason, \
         e.actor, e.install_id, e.provider::text, e.token_sha256, e.user_id, e.previous_user_id, e.state::text, \
-        e.generation_before, e.generation_after
+        e.generation_before, e.generation_after, e.topics
         """
 
     /// A deleted installation keeps its history.
@@ -138,7 +138,8 @@ extension RecordedEvent {
             cursor: cursor, at: try reader.nextTimestamp(), kind: try reader.next(), reason: try reader.next(),
             actor: try reader.next(), installID: try reader.next(), provider: try reader.next(),
             tokenSHA256: try reader.next(), userID: try reader.next(), previousUserID: try reader.next(),
-            state: try reader.next(), generationBefore: try reader.next(), generationAfter: try reader.next())
+            state: try reader.next(), generationBefore: try reader.next(), generationAfter: try reader.next(),
+            topics: try reader.next())
     }
 }
 

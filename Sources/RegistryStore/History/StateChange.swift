@@ -13,12 +13,14 @@ struct StateChange: Sendable {
     let at: Timestamp
     /// The cell of the roll-up that counted the installation.
     let cell: Int64
+    /// The choices about topics before the change.
+    let topics: TopicChoices
     /// Of the session before the change.
     let sessionExpiresAt: Timestamp?
     /// Of the token before the change.
     let tokenSHA256: [UInt8]?
 
-    static let columnCount = 10
+    static let columnCount = 11
 
     /// - Parameter row: begins with the columns of this value, in their order.
     init(_ row: PostgresRow) throws {
@@ -31,6 +33,7 @@ struct StateChange: Sendable {
         generation = try reader.next()
         at = try reader.nextTimestamp()
         cell = try reader.next()
+        topics = try reader.nextChoices()
         sessionExpiresAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
         tokenSHA256 = try reader.next()
     }
@@ -61,7 +64,9 @@ struct StateChangeRecords: Sendable {
         owners.add(
             from: change.previousUserID.map { Owner(userID: $0, session: nil) },
             to: change.userID.map { Owner(userID: $0, session: nil) }, on: change.installID)
-        delta.remove(lost, from: change.cell, expiringAt: change.sessionExpiresAt)
+        delta.remove(
+            lost, from: change.cell, expiringAt: change.sessionExpiresAt, topics: change.topics,
+            endsChoices: lost != .installation && change.userID != change.previousUserID)
     }
 
     /// The installation gave up its token. The transaction has locked it.

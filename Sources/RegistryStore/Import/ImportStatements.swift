@@ -166,17 +166,20 @@ enum ImportStatements {
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
                 session_id, session_expires_at, registrant, snapshot_sender, state, generation,
                 registration_generation, epoch, revision, created_at, registered_at, last_seen_at, state_changed_at,
-                snapshot_at, cell, registration_digest, snapshot_digest, \(sql: snapshot.names))
+                snapshot_at, cell, registration_digest, snapshot_digest, topics, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
                 w.session_id, w.session_expires_at, w.registrant, w.registrant, 'active', g.first, g.first, g.first,
                 g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea,
-                w.snapshot_digest, \(sql: snapshot.names(of: "w"))
+                w.snapshot_digest, (
+                    SELECT u.topics FROM user_guard u
+                    WHERE u.app_id = \(app.rawValue) AND u.user_sha256 = user_digest(w.user_id)),
+                \(sql: snapshot.names(of: "w"))
             FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
                 CROSS JOIN (
                     SELECT * FROM wanted WHERE (install_id IN (SELECT install_id FROM held)) IS TRUE
                     ORDER BY install_id) AS w
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at,
-                i.generation, i.state_changed_at, i.cell
+                i.generation, i.state_changed_at, i.cell, i.topics
         ), owned AS (
             INSERT INTO installation_owner AS o (app_id, user_id, install_id, session_id)
             SELECT \(app.rawValue), user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
@@ -189,9 +192,9 @@ enum ImportStatements {
                 'imported', \(literal: actor), provider, token_sha256, user_id, 'active', 0, generation
             FROM created
         ), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT \(app.rawValue), \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*)
-            FROM created GROUP BY cell, session_expires_at
+            \(sql: RollUpDelta.insert(into: "\(app.rawValue)", from: """
+                SELECT topics, cell, session_expires_at AS expires_at, 1 AS active, 1 AS installations FROM created
+                """))
         )
         SELECT count(*) FROM created
         """

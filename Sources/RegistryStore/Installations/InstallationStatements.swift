@@ -82,12 +82,14 @@ enum InstallationStatements {
             installations.map(\.generation), installations.map(\.epoch), installations.map(\.stateChangedAt.postgres))
     }
 
-    /// The snapshot stays.
+    /// The snapshot stays. The choices on an installation end with its owner.
     private static let unbindSQL = PreparedSQL(
         serving: "Logouts of an installation, a user or a session (R6, R7): ends bindings.",
         """
         UPDATE installation i
         SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
+            topic_choices = CASE WHEN i.user_id IS NULL THEN i.topic_choices END,
+            topics = CASE WHEN i.user_id IS NULL THEN i.topics END,
             state = k.state, generation = k.generation, epoch = k.epoch, state_changed_at = k.state_changed_at,
             revision = i.revision + 1
         FROM unnest($2::text[], $3::text[]::installation_state[], $4::bigint[], $5::bigint[], $6::timestamptz[])

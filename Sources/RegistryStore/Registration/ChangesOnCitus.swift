@@ -12,7 +12,6 @@ struct ChangesOnCitus {
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
     /// The latest time at which one of them was looked up.
     private var now = Timestamp(microseconds: 0)
-    private var delta = RollUpDelta()
 
     /// - Parameter cells: of each registration of the batch.
     init(_ batch: [PendingRegistration], cells: [Int64]) {
@@ -25,9 +24,7 @@ struct ChangesOnCitus {
             if found.isSame {
                 touched.append((index, pending, found))
             } else {
-                let row = ChangedRow(pending: pending, found: found, cell: cell)
-                changed.append((index, row))
-                delta.move(row)
+                changed.append((index, ChangedRow(pending: pending, found: found, cell: cell)))
             }
         }
         // Rows are locked in the order of their keys.
@@ -46,9 +43,15 @@ struct ChangesOnCitus {
             var results = try await transaction.execute(statements)[...]
             if !snapshots.isEmpty, results.removeFirst().affectedRows != snapshots.count { throw LostRace() }
             var outcomes: [Int: RegistrationOutcome] = [:]
+            var delta = RollUpDelta()
             if !changed.isEmpty {
-                let times = try lastSeen(results.removeFirst(), count: changed.count)
-                for (index, row) in changed { outcomes[index] = try outcome(.updated, row.pending, row.found, times) }
+                let rows = results.removeFirst()
+                let times = try lastSeen(rows, count: changed.count)
+                let topics = try topics(rows)
+                for (index, row) in changed {
+                    outcomes[index] = try outcome(.updated, row.pending, row.found, times)
+                    delta.move(row, topics: topics[row.pending.key.rawValue] ?? TopicChoices())
+                }
             }
             if !touched.isEmpty {
                 let times = try lastSeen(results.removeFirst(), count: touched.count)
@@ -67,6 +70,14 @@ struct ChangesOnCitus {
             uniqueKeysWithValues: rows.map { row in
                 (try row.decode(0, as: String.self), Timestamp(try row.decode(1, as: PostgresTimestamp.self)))
             })
+    }
+
+    /// The choices of those that have some.
+    private func topics(_ rows: PostgresResult) throws -> [String: TopicChoices] {
+        try rows.reduce(into: [:]) { topics, row in
+            guard let codes = try row.decode(2, as: [Int32]?.self) else { return }
+            topics[try row.decode(0)] = TopicChoices(codes: codes)
+        }
     }
 
     private func outcome(
@@ -103,8 +114,10 @@ struct ChangesOnCitus {
 
 extension RollUpDelta {
     /// Moves an active installation to another cell or session expiry.
-    fileprivate mutating func move(_ row: ChangedRow) {
+    fileprivate mutating func move(_ row: ChangedRow, topics: TopicChoices) {
         let session = row.pending.registration.owner?.session
-        move(from: row.found.cell, expiringAt: row.found.sessionExpiresAt, to: row.cell, expiringAt: session?.expiresAt)
+        move(
+            from: row.found.cell, expiringAt: row.found.sessionExpiresAt, to: row.cell,
+            expiringAt: session?.expiresAt, topics: topics)
     }
 }

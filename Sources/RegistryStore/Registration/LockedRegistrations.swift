@@ -38,7 +38,11 @@ struct LockedRegistrations {
         let present = try rest[0].map { try InstallationColumns.decode($0) }
         try checkHolders(tokens.isEmpty ? nil : results[locks.count + 1], of: present)
         let moment = try Moment(rest[1], clock)
-        var locked = LockedInstallations(present.map(\.installation), signOuts: signOuts, now: moment.time)
+        var locked = LockedInstallations(
+            present.map(\.installation), signOuts: signOuts,
+            userChoices: try await userChoices(
+                try guards?.userChoices(locks: guardResults) ?? [:], present, transaction),
+            now: moment.time)
         let outcomes = batch.map { pending in
             Result { () throws(RegistrationRefusal) in
                 try locked.register(pending.registration, isFirst: pending.isFirst)
@@ -48,7 +52,21 @@ struct LockedRegistrations {
         let write = RegistrationWrite(batch, cells: cells, present, locked, at: moment)
         try await transaction.commit(after: write.statements)
         EventMeters.count(locked.events)
+        EventMeters.count(locked.topicsEvents)
         return outcomes
+    }
+
+    /// The choices of all users that matter. An installation that loses its token loses its own choices, and then
+    /// inherits those of its owner, who may be another user than those of the batch.
+    private func userChoices(
+        _ known: [UserID: TopicChoices], _ present: [StoredInstallation], _ transaction: PostgresTransaction
+    ) async throws -> [UserID: TopicChoices] {
+        let owners = Set(
+            present.lazy.map(\.installation).filter { !$0.topicChoices.isEmpty }.compactMap(\.owner?.userID)
+        ).filter { known[$0] == nil }
+        guard !owners.isEmpty else { return known }
+        let found = try await TopicChoiceStatements.choices(of: Array(owners), in: app, transaction)
+        return known.merging(found) { $1 }
     }
 
     private var tokenLocks: [PostgresStatement] {

@@ -34,7 +34,7 @@ struct OptimisticRegistrations {
             } else {
                 changed.append((index, ChangedRow(pending: pending, found: found, cell: cell)))
             }
-        case .absent(let time) where precondition == nil:
+        case .absent(let time) where precondition == nil && pending.registration.topics.isEmpty:
             guard created.first.map({ $0.row.actor == pending.registration.actor }) ?? true else { return }
             now = max(now, time)
             created.append((index, CreatedRow(pending: pending, cell: cell)))

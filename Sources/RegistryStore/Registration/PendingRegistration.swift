@@ -52,7 +52,8 @@ enum RegistrationFinding: Sendable {
     case bound(Bound)
     /// There was none at this time, and nobody had claimed the token.
     case absent(at: Timestamp)
-    /// It holds the registration's token, but is bound otherwise: the rules decide under its lock.
+    /// It holds the registration's token, but is bound otherwise, or has other choices about topics: the rules decide
+    /// under its lock.
     case holder
     /// Anything else: the rules decide under the locks of tokens too.
     case other

@@ -75,6 +75,17 @@ struct RegistrationGuards {
         return signOuts
     }
 
+    /// The users' choices about topics, which are locked with the users.
+    ///
+    /// - Parameter locks: the results of `locks`.
+    func userChoices(locks: [PostgresResult]) throws -> [UserID: TopicChoices] {
+        var choices: [UserID: TopicChoices] = [:]
+        for row in locks[1] {
+            choices[users[try row.position].id] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+        }
+        return choices
+    }
+
     private func decodeSessions(_ rows: PostgresResult, into signOuts: inout SignOuts) throws {
         for row in rows {
             let session = SignOuts.Session(app: app, sessionID: sessions[try row.position].id)

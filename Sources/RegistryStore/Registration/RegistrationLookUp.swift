@@ -29,7 +29,7 @@ struct RegistrationLookUp: Sendable {
     /// A row of `RegistrationStatements.lookUp`.
     private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
         let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
-        guard !row.isNull(1) else { return row.isNull(16) ? .absent(at: now) : .other }
+        guard !row.isNull(1) else { return row.isNull(17) ? .absent(at: now) : .other }
         let holdsToken = row.holdsToken(of: pending.registration)
         guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)
@@ -39,13 +39,15 @@ struct RegistrationLookUp: Sendable {
         guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else {
             return holdsToken ? .holder : .other
         }
-        if isSame {
+        // The digest says nothing about topics: most registrations have none.
+        let keepsTopics = try pending.registration.topics.isEmpty || row.choices.contain(pending.registration.topics)
+        if isSame, keepsTopics {
             let outcome = pending.registration.outcomeIfUnchanged(
                 generation: generation, epoch: try row.decode(15), lastSeenAt: Timestamp(try row.decode(3)), now: now)
             if let outcome { return .unchanged(outcome) }
         }
         guard holdsToken else { return .other }
-        guard row.hasOwner(of: pending.registration) else { return .holder }
+        guard keepsTopics, row.hasOwner(of: pending.registration) else { return .holder }
         return .bound(
             RegistrationFinding.Bound(
                 generation: generation, epoch: try row.decode(15), revision: try row.decode(8), cell: try row.decode(9),
@@ -56,6 +58,11 @@ struct RegistrationLookUp: Sendable {
 }
 
 extension PostgresRow {
+    /// The choices on the installation of a look-up.
+    fileprivate var choices: TopicChoices {
+        get throws { TopicChoices(codes: try decode(16, as: [Int32]?.self) ?? []) }
+    }
+
     /// Whether a row of a look-up has the registration's token.
     fileprivate func holdsToken(of registration: Registration) -> Bool {
         holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)

@@ -131,6 +131,8 @@ struct BindingRow: Sendable {
         .init("state_changed_at", "timestamptz") { $0.installation.stateChangedAt.postgres },
         .init("cell", "bigint") { $0.cell },
         .init("registration_digest", "bytea") { $0.pending.digest },
+        .init("topic_choices", choices: { $0.installation.topicChoices }),
+        .init("topics", choices: { $0.installation.topics }),
     ]
 
     /// Beside a new snapshot.
@@ -163,5 +165,17 @@ enum InsertedRow {
             + BindingRow.sending,
         snapshot: { $0.pending.registration.snapshot })
     static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}
+
+/// A former holder of a token, as the rules leave it.
+enum ReleasedRow {
+    static let layout = RowLayout<Installation>(
+        keys: [.init("install_id", "text") { $0.key.installID.rawValue }],
+        written: [
+            .init("generation", "bigint") { $0.generation }, .init("epoch", "bigint") { $0.epoch },
+            .init("state_changed_at", "timestamptz") { $0.stateChangedAt.postgres },
+            .init("topics", choices: { $0.topics }),
+        ])
     static var columns: ColumnList { layout.columns }
 }

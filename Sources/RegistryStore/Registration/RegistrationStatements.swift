@@ -24,7 +24,7 @@ enum RegistrationStatements {
         SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version), i.epoch,
+            i.provider, i.credential_issued_at, (SELECT version FROM directory_version), i.epoch, i.topic_choices,
             CASE WHEN i.install_id IS NULL THEN (
                 SELECT true FROM token_holder h
                 WHERE h.app_id = $1 AND h.provider = k.provider::provider AND h.token_sha256 = k.token_sha256) END
@@ -122,18 +122,17 @@ enum RegistrationStatements {
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
             FROM \(sql: ChangedRow.columns.unnest(from: 3))
             WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, k.old_cell, k.old_expires_at
+            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, i.topics, k.old_cell, k.old_expires_at
         ), replaced AS (
             \(sql: SnapshotStatements.keep("old", at: "$2"))
             WHERE EXISTS (SELECT FROM changed c WHERE c.install_id = s.install_id)
         ), moved AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, expires_at, sum(step), sum(step)
-            FROM (
-                SELECT old_cell AS cell, old_expires_at AS expires_at, -1 AS step FROM changed
+            \(sql: RollUpDelta.insert(from: """
+                SELECT topics, old_cell AS cell, old_expires_at AS expires_at, -1 AS active, -1 AS installations
+                FROM changed
                 UNION ALL
-                SELECT cell, session_expires_at, 1 FROM changed) AS c
-            GROUP BY cell, expires_at HAVING sum(step) <> 0
+                SELECT topics, cell, session_expires_at, 1, 1 FROM changed
+                """))
         )
         SELECT install_id, last_seen_at FROM changed
         """)
@@ -154,7 +153,7 @@ enum RegistrationStatements {
             snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
         FROM \(sql: ChangedRow.columns.unnest(from: 3))
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-        RETURNING i.install_id, i.last_seen_at
+        RETURNING i.install_id, i.last_seen_at, i.topics
         """)
 
     /// Runs before `changeAlone`: if that finds the same revision, the snapshot was the present one. `$2` is the time.
@@ -176,9 +175,10 @@ enum RegistrationStatements {
         RETURNING i.install_id, i.last_seen_at
         """)
 
-    /// Creates an installation if no other one has its token or keychain id, and if neither its user nor its session
-    /// was logged out. It runs under the locks of users and sessions. Installations that it does not return are written
-    /// by the statements under locks. It fails if another transaction claims one of the tokens at the same time.
+    /// Creates an installation if no other one has its token or keychain id, if neither its user nor its session was
+    /// logged out, and if its user has no choices about topics. It runs under the locks of users and sessions.
+    /// Installations that it does not return are written by the statements under locks. It fails if another transaction
+    /// claims one of the tokens at the same time.
     ///
     /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor. Generations begin at the
     /// microsecond of this statement: since the look-up, an installation with this id may have been created and
@@ -226,12 +226,14 @@ enum RegistrationStatements {
         SELECT install_id, generation, created_at FROM created
         """)
 
-    /// R7: nothing is remembered that could refuse the binding. A registration without an owner passes.
+    /// R7: nothing is remembered that could refuse the binding, or that the installation would inherit. A registration
+    /// without an owner passes.
     private static let mayBind: PostgresSQL = """
         (k.user_sha256 IS NULL OR (
                 EXISTS (
                     SELECT FROM user_guard g
-                    WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL)
+                    WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL
+                        AND g.topics IS NULL)
                 AND NOT EXISTS (
                     SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id)))
             AND (k.session_id IS NULL OR EXISTS (
@@ -246,9 +248,9 @@ enum RegistrationStatements {
         """
         UPDATE installation i
         SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
-            generation = k.generation, epoch = k.epoch, state_changed_at = k.state_changed_at, revision = i.revision + 1
-        FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::timestamptz[])
-            AS k (install_id, generation, epoch, state_changed_at)
+            topic_choices = NULL, topics = k.topics, generation = k.generation, epoch = k.epoch,
+            state_changed_at = k.state_changed_at, revision = i.revision + 1
+        FROM \(sql: ReleasedRow.columns.unnest(from: 2))
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 

@@ -6,6 +6,7 @@ struct RegistrationWrite {
     private let app: AppNumber
     private let moment: Moment
     private let events: [TokenEvent]
+    private let topicsEvents: [TopicsEvent]
     /// The new holder of each token; nil for none.
     private var holders: [TokenAddress: InstallID?] = [:]
     private var released: [Installation] = []
@@ -29,6 +30,7 @@ struct RegistrationWrite {
         app = batch[0].app
         self.moment = moment
         events = locked.events
+        topicsEvents = locked.topicsEvents
         let registered = Dictionary(uniqueKeysWithValues: zip(batch.map(\.registration.key), zip(batch, cells)))
         let stored = Dictionary(uniqueKeysWithValues: present.map { ($0.installation.key, $0) })
         for (before, after) in locked.changed {
@@ -73,7 +75,8 @@ struct RegistrationWrite {
     var statements: [PostgresStatement] {
         [
             holders.isEmpty ? nil : moveHolders,
-            released.isEmpty ? nil : release,
+            released.isEmpty
+                ? nil : ReleasedRow.layout.statement(RegistrationStatements.release, released, scalars: bindApp),
             touched.isEmpty ? nil : touch,
             resnapped.isEmpty ? nil : keepSnapshots,
             rebound.isEmpty
@@ -86,6 +89,7 @@ struct RegistrationWrite {
             owners.ended(in: app, at: moment.time),
             owners.begun(in: app),
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
+            TopicsEventStatements.append(topicsEvents, in: app, at: moment.position),
             delta.statement(in: app),
             inserted.isEmpty ? nil : orderCheck,
         ].compactMap(\.self) + EndedEpochs.statements(of: restarted, in: app)
@@ -111,12 +115,6 @@ extension RegistrationWrite {
 
     private var moveHolders: PostgresStatement {
         HolderStatements.move(holders.map { ($0, $1) }, in: app)
-    }
-
-    private var release: PostgresStatement {
-        PostgresStatement(
-            RegistrationStatements.release, app.rawValue, released.map(\.key.installID.rawValue),
-            released.map(\.generation), released.map(\.epoch), released.map(\.stateChangedAt.postgres))
     }
 
     private var markReplaced: PostgresStatement {

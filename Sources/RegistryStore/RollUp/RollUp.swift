@@ -16,13 +16,25 @@ public struct RollUp: Sendable {
     let app: AppNumber
     let scope: Scope
     let asOf: PostgresTimestamp
+    /// Only installations with this choice, as `TopicChoices` codes it; 0 for all.
+    let choice: Int32
 
     /// - Parameter asOf: sessions that expired until then are not reachable. No time before `registry_clock.latest`:
     ///   sweeping follows that clock.
     public init(of app: AppNumber, scope: Scope, asOf: PostgresTimestamp) {
+        self.init(of: app, scope: scope, asOf: asOf, choice: 0)
+    }
+
+    private init(of app: AppNumber, scope: Scope, asOf: PostgresTimestamp, choice: Int32) {
         self.app = app
         self.scope = scope
         self.asOf = asOf
+        self.choice = choice
+    }
+
+    /// The counts of the installations that have this choice about a topic.
+    func choosing(_ choice: Int32) -> RollUp {
+        RollUp(of: app, scope: scope, asOf: asOf, choice: choice)
     }
 
     /// A FROM item, without a name: the columns of these dimensions, named and typed as those of `installation`, and
@@ -41,12 +53,46 @@ public struct RollUp: Sendable {
     }
 }
 
+// MARK: - Subscribers of a topic
+
+extension RollUp {
+    /// As `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others. Who
+    /// has not decided counts by the topic's default; who has decided otherwise moves to the other side.
+    func relation(by dimensions: RollUpDimensions, splitBy topic: Topic) -> PostgresSQL {
+        let columns = names(of: dimensions) + ["count"]
+        let moved = names(of: dimensions) + ["count * step"]
+        return """
+            (SELECT \(sql: columns.joined(separator: ", ")), \(topic.content.isInByDefault) AS subscribed \
+            FROM \(sql: relation(by: dimensions)) AS e UNION ALL \
+            SELECT \(sql: moved.joined(separator: ", ")), subscribed \
+            FROM \(sql: deciding(against: topic).relation(by: dimensions)) AS d \
+            CROSS JOIN \(sql: Self.sides(of: topic)))
+            """
+    }
+
+    /// The counts of those who have decided against the topic's default.
+    func deciding(against topic: Topic) -> RollUp {
+        choosing(topic.content.isInByDefault ? -topic.number.rawValue : topic.number.rawValue)
+    }
+
+    /// A FROM item: they leave the side of the default, and come to the other one.
+    static func sides(of topic: Topic) -> PostgresSQL {
+        let isIn = topic.content.isInByDefault
+        return "(VALUES (-1::bigint, \(isIn)), (1, \(!isIn))) AS side (step, subscribed)"
+    }
+}
+
 // MARK: - Rows of numbers
 
 extension RollUp {
-    /// A SELECT: the rows of a level with their `count`.
+    /// A SELECT: the rows of a level with their `count`. For a choice there is one level.
     func folded(_ level: RollUpLevel) -> PostgresSQL {
-        "SELECT c.*, c.\(sql: count) AS count FROM \(sql: level.table) c WHERE c.app_id = \(app.rawValue)"
+        choice == 0
+            ? "SELECT c.*, c.\(sql: count) AS count FROM \(sql: level.table) c WHERE c.app_id = \(app.rawValue)"
+            : """
+            SELECT c.*, c.\(sql: count) AS count FROM \(sql: RollUpLevel.topics.table) c \
+            WHERE c.app_id = \(app.rawValue) AND c.topic = \(choice)
+            """
     }
 
     /// The column of levels that counts.
@@ -75,14 +121,16 @@ extension RollUp {
         let delta: PostgresSQL = scope == .all ? "installations" : "active"
         let deltas: PostgresSQL = """
             SELECT cell, \(sql: delta) AS count FROM rollup_delta \
-            WHERE app_id = \(app.rawValue) AND transaction_id >= (\(sql: RollUpStatements.horizon(of: app)))
+            WHERE app_id = \(app.rawValue) AND transaction_id >= (\(sql: RollUpStatements.horizon(of: app))) \
+            AND topic = \(choice)
             """
         let all: PostgresSQL =
             scope != .reachable
             ? deltas
             : """
             \(sql: deltas) AND (expires_at IS NULL OR expires_at > \(asOf)) UNION ALL \
-            SELECT cell, -active FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(asOf)
+            SELECT cell, -active FROM rollup_expiry \
+            WHERE app_id = \(app.rawValue) AND expires_at <= \(asOf) AND topic = \(choice)
             """
         return """
             SELECT cell, sum_counts(count) AS count FROM (\(sql: all)) AS d GROUP BY cell HAVING sum_counts(count) <> 0
@@ -116,6 +164,10 @@ extension RollUp {
             lookup: ("LEFT JOIN", "v", "version_number")),
         Text(dimension: .authorization, column: "authorization_status", value: "c.authorization_status"),
     ]
+
+    private func names(of dimensions: RollUpDimensions) -> [PostgresSQL] {
+        Self.texts.filter { dimensions.contains($0.dimension) }.map(\.column)
+    }
 
     private func texts(of dimensions: RollUpDimensions) -> [PostgresSQL] {
         Self.texts.filter { dimensions.contains($0.dimension) }.map { "\(sql: $0.value) AS \(sql: $0.column)" }

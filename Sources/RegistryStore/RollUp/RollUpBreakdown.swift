@@ -18,6 +18,8 @@ struct RollUpBreakdown {
     private let looked: RollUpDimensions
     private let level: RollUpLevel
     private let needsZones: Bool
+    /// The topic of the filter that somebody may have left.
+    private let topic: Topic?
     /// Whether rows of the level are groups.
     private let isWhole: Bool
 
@@ -33,8 +35,9 @@ struct RollUpBreakdown {
         looked = RollUpDimensions(of: audience.filter.fields.union(fields.filter(\.needsZones))) ?? .all
         level = RollUpLevel(for: looked.union(grouped))
         needsZones = audience.filter.fields.union(fields).contains(where: \.needsZones)
+        topic = audience.filter.openTopics.first
         isWhole =
-            audience.filter == .everybody && !level.isCube
+            audience.filter == .everybody && !level.isByCell
             && level.columns.count == level.dimensions.columns.count
             && level.dimensions.subtracting(.sentOffset) == grouped
     }
@@ -71,9 +74,10 @@ extension RollUpBreakdown {
 
     private var counted: PostgresSQL {
         let zones: PostgresSQL = needsZones ? " \(sql: ZoneOffsets.join)" : ""
-        let parts = [rollUp.folded(level), "SELECT * FROM changes"].map { rows in
+        let parts = rows.map { rows, count in
             """
-            SELECT \(sql: keys), count FROM \(sql: rollUp.cells(rows, withTextsOf: looked))\(sql: zones) \
+            SELECT \(sql: keys), \(sql: count) AS count \
+            FROM \(sql: rollUp.cells(rows, withTextsOf: looked))\(sql: zones) \
             WHERE \(sql: predicate)
             """ as PostgresSQL
         }
@@ -83,6 +87,18 @@ extension RollUpBreakdown {
                 FROM (\(sql: parts.joined(separator: " UNION ALL "))) AS cell
                 GROUP BY \(sql: list(key)) HAVING sum_counts(count) > 0)
             """
+    }
+
+    /// SELECTs of cells, and how much each of their rows counts. With a topic, each row is on one of its sides, as
+    /// `RollUp.relation(by:splitBy:)` has it.
+    private var rows: [(rows: PostgresSQL, count: PostgresSQL)] {
+        let all: [PostgresSQL] = [rollUp.folded(level), "SELECT * FROM changes"]
+        guard let topic else { return all.map { ($0, "count") } }
+        let decided = rollUp.deciding(against: topic)
+        return all.map { ("SELECT c.*, \(topic.content.isInByDefault) AS subscribed FROM (\(sql: $0)) AS c", "count") }
+            + [decided.folded(level), decided.changes].map {
+                ("SELECT c.*, side.* FROM (\(sql: $0)) AS c CROSS JOIN \(sql: RollUp.sides(of: topic))", "count * step")
+            }
     }
 
     private var top: PostgresSQL {
@@ -133,14 +149,14 @@ extension RollUpBreakdown {
                     SELECT sum_counts(\(sql: rollUp.count)) FROM \(sql: RollUpLevel.version.table)
                     WHERE app_id = \(app)), 0)
                     + coalesce(sum_counts(step), 0) AS total,
-                coalesce((\(sql: rows)), 0) - coalesce(sum_counts(rows), 0)
+                coalesce((\(sql: rowsOfLevel)), 0) - coalesce(sum_counts(rows), 0)
                     + count(*) FILTER (WHERE counted > 0) AS groups
             FROM touched)
         """
     }
 
     /// A SELECT: the number of the level's rows whose count is not zero.
-    private var rows: PostgresSQL {
+    private var rowsOfLevel: PostgresSQL {
         level.isRanked && rollUp.scope == .reachable
             ? "SELECT reachable FROM rollup_size WHERE app_id = \(app) AND level = \(level.name)"
             : "SELECT count(*) FROM \(sql: level.table) WHERE app_id = \(app) AND \(sql: rollUp.count) > 0"

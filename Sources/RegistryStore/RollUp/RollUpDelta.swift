@@ -1,13 +1,16 @@
 import PostgresClient
 import PushRegistry
 
-/// The changes of one transaction in the roll-up, summed by cell and session expiry.
+/// The changes of one transaction in the roll-up, summed by cell and session expiry: of all installations, and of those
+/// with a choice about a topic.
 struct RollUpDelta: Sendable {
     static let named = [
         NamedStatement("append", append)
     ]
 
     struct Key: Hashable {
+        /// As `TopicChoices` codes a choice; 0 for all installations.
+        let topic: Int32
         let cell: Int64
         /// Of an active installation in a session that expires.
         let expiresAt: Timestamp?
@@ -24,28 +27,54 @@ struct RollUpDelta: Sendable {
     /// Counts an installation in its cell, or no longer.
     mutating func add(_ installation: Installation, in cell: Int64, step: Int64) {
         let isActive = installation.state == .active
-        let key = Key(cell: cell, expiresAt: isActive ? installation.owner?.session?.expiresAt : nil)
-        changes[key, default: Change()].active += isActive ? step : 0
-        changes[key, default: Change()].installations += step
+        add(
+            Change(active: isActive ? step : 0, installations: step), in: cell,
+            expiringAt: isActive ? installation.owner?.session?.expiresAt : nil, topics: installation.topics)
     }
 
-    /// - Parameter expiresAt: of the session of an active installation.
-    mutating func remove(_ lost: LostCount, from cell: Int64, expiringAt expiresAt: Timestamp?) {
-        switch lost {
-        case .none: break
-        case .active: changes[Key(cell: cell, expiresAt: expiresAt), default: Change()].active -= 1
-        case .installation: changes[Key(cell: cell, expiresAt: nil), default: Change()].installations -= 1
+    /// - Parameters:
+    ///   - expiresAt: of the session of an active installation.
+    ///   - topics: the installation's choices.
+    ///   - endsChoices: whether the installation stays, without its choices.
+    mutating func remove(
+        _ lost: LostCount, from cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices,
+        endsChoices: Bool
+    ) {
+        let change =
+            switch lost {
+            case .none: Change()
+            case .active: Change(active: -1)
+            case .installation: Change(installations: -1)
+            }
+        let expiresAt = lost == .active ? expiresAt : nil
+        add(change, in: cell, expiringAt: expiresAt, topics: endsChoices ? TopicChoices() : topics)
+        guard endsChoices else { return }
+        for topic in topics.codes {
+            add(Change(active: change.active, installations: -1), to: topic, in: cell, expiringAt: expiresAt)
         }
     }
 
     /// Moves an active installation.
     mutating func move(
-        from old: Int64, expiringAt oldExpiry: Timestamp?, to new: Int64, expiringAt newExpiry: Timestamp?
+        from old: Int64, expiringAt oldExpiry: Timestamp?, to new: Int64, expiringAt newExpiry: Timestamp?,
+        topics: TopicChoices
     ) {
-        for (key, step) in [(Key(cell: old, expiresAt: oldExpiry), -1), (Key(cell: new, expiresAt: newExpiry), 1)] {
-            changes[key, default: Change()].active += Int64(step)
-            changes[key, default: Change()].installations += Int64(step)
-        }
+        add(Change(active: -1, installations: -1), in: old, expiringAt: oldExpiry, topics: topics)
+        add(Change(active: 1, installations: 1), in: new, expiringAt: newExpiry, topics: topics)
+    }
+
+    private mutating func add(
+        _ change: Change, in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices
+    ) {
+        add(change, to: 0, in: cell, expiringAt: expiresAt)
+        guard !topics.isEmpty else { return }
+        for topic in topics.codes { add(change, to: topic, in: cell, expiringAt: expiresAt) }
+    }
+
+    private mutating func add(_ change: Change, to topic: Int32, in cell: Int64, expiringAt expiresAt: Timestamp?) {
+        let key = Key(topic: topic, cell: cell, expiresAt: expiresAt)
+        changes[key, default: Change()].active += change.active
+        changes[key, default: Change()].installations += change.installations
     }
 
     /// Nil where all changes cancel out.
@@ -53,18 +82,39 @@ struct RollUpDelta: Sendable {
         let rows = changes.filter { $0.value != Change() }
         guard !rows.isEmpty else { return nil }
         return PostgresStatement(
-            Self.append, app.rawValue, rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
+            Self.append, app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell),
+            rows.map { $0.key.expiresAt?.postgres },
             rows.map(\.value.active), rows.map(\.value.installations))
     }
 
     private static let append = PreparedSQL(
         serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
         """
-        INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-        SELECT $1, \(sql: transactionID), cell, expires_at, active, installations
-        FROM unnest($2::bigint[], $3::timestamptz[], $4::bigint[], $5::bigint[])
-            AS k (cell, expires_at, active, installations)
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+        SELECT $1, \(sql: transactionID), topic, cell, expires_at, active, installations
+        FROM unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])
+            AS k (topic, cell, expires_at, active, installations)
         """)
+
+    /// An INSERT: the deltas of changed installations, of all and of each topic about which they have a choice.
+    ///
+    /// - Parameters:
+    ///   - app: an expression.
+    ///   - rows: a SELECT of `topics`, `cell`, `expires_at`, `active` and `installations`.
+    ///   - choices: how the installations with a choice change, if that is not `installations`.
+    static func insert(
+        into app: PostgresSQL = "$1", from rows: PostgresSQL, choices: PostgresSQL = "r.installations"
+    ) -> PostgresSQL {
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+            SELECT \(sql: app), \(sql: transactionID), topic, cell, expires_at, sum(active), sum(installations)
+            FROM (
+                SELECT t.topic, r.cell, r.expires_at, r.active,
+                    CASE WHEN t.topic = 0 THEN r.installations ELSE \(sql: choices) END AS installations
+                FROM (\(sql: rows)) AS r CROSS JOIN LATERAL unnest(0 || r.topics) AS t (topic)) AS d
+            GROUP BY topic, cell, expires_at HAVING sum(active) <> 0 OR sum(installations) <> 0
+        """
+    }
 
     /// The writing transaction, as deltas name it.
     static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"

@@ -1,6 +1,7 @@
 import PostgresClient
 
-/// A table of folded counts, which are sums of the cube's. The migration creates the tables; this is the only list.
+/// A table of folded counts. All but the cube and the topics are sums of the cube's. The migration creates the tables;
+/// this is the only list.
 struct RollUpLevel: Sendable {
     let name: String
     let dimensions: RollUpDimensions
@@ -35,8 +36,10 @@ struct RollUpLevel: Sendable {
         RollUpLevel("locale_zone_version", zone.union([.locale, .osVersion])),
         RollUpLevel("zone_version_authorization", zone.union([.osVersion, .authorization])),
         RollUpLevel("locale_version_authorization", [.locale, .osVersion, .authorization]),
-        cube,
+        cube, topics,
     ]
+    /// The installations with a choice about a topic.
+    static let topics = RollUpLevel("topic", .all, more: ["topic", "cell"])
     static let cube = RollUpLevel("cube", .all, more: ["cell"])
     /// The one with the spellings of versions.
     static let version = all[0]
@@ -49,11 +52,14 @@ struct RollUpLevel: Sendable {
         self = Self.all.first { $0.dimensions.isSuperset(of: dimensions) } ?? Self.cube
     }
 
-    var isCube: Bool { dimensions == .all }
+    /// Whether its rows are by cell; those of the other levels are sums of the cube's.
+    var isByCell: Bool { dimensions == .all }
+    /// The deltas that it counts.
+    var changes: PostgresSQL { name == Self.topics.name ? "topic <> 0" : "topic = 0" }
     var tableName: String { "rollup_\(name)" }
     var table: PostgresSQL { PostgresSQL(identifier: tableName) }
     /// All but the app and the counts.
     var columns: [PostgresSQL] { dimensions.columns + more }
     /// With the app, the primary key.
-    var key: [PostgresSQL] { isCube ? more : columns }
+    var key: [PostgresSQL] { isByCell ? more : columns }
 }

@@ -129,26 +129,26 @@ enum RollUpStatements {
                 DELETE FROM rollup_delta WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
                     SELECT ctid FROM rollup_delta WHERE app_id = \(app.rawValue) AND transaction_id >= \(horizon)
                     ORDER BY transaction_id LIMIT \(batch)))
-                RETURNING transaction_id, cell, expires_at, active, installations)
+                RETURNING transaction_id, topic, cell, expires_at, active, installations)
             """,
             """
             change AS MATERIALIZED (
-                SELECT c.*, c.number AS cell, CASE WHEN c.is_admitted THEN d.active ELSE 0 END AS reachable, d.active,
-                    d.installations
+                SELECT c.*, c.number AS cell, d.topic, CASE WHEN c.is_admitted THEN d.active ELSE 0 END AS reachable,
+                    d.active, d.installations
                 FROM (
-                    SELECT cell, sum_counts(active) AS active, sum_counts(installations) AS installations
-                    FROM folded GROUP BY cell
+                    SELECT topic, cell, sum_counts(active) AS active, sum_counts(installations) AS installations
+                    FROM folded GROUP BY topic, cell
                     HAVING sum_counts(active) <> 0 OR sum_counts(installations) <> 0) AS d
                 JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = d.cell)
             """,
             """
             expiry AS (
-                INSERT INTO rollup_expiry AS r (app_id, expires_at, cell, active)
-                SELECT c.app_id, f.expires_at, f.cell, sum_counts(f.active)
+                INSERT INTO rollup_expiry AS r (app_id, topic, expires_at, cell, active)
+                SELECT c.app_id, f.topic, f.expires_at, f.cell, sum_counts(f.active)
                 FROM folded f JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = f.cell
                 WHERE f.expires_at IS NOT NULL AND c.is_admitted
-                GROUP BY c.app_id, f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
-                ON CONFLICT (app_id, expires_at, cell) DO UPDATE SET active = r.active + excluded.active
+                GROUP BY c.app_id, f.topic, f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
+                ON CONFLICT (app_id, expires_at, topic, cell) DO UPDATE SET active = r.active + excluded.active
                 RETURNING ctid, active)
             """,
         ]
@@ -178,13 +178,14 @@ enum RollUpStatements {
                 DELETE FROM rollup_expiry WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
                     SELECT ctid FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time)
                     ORDER BY expires_at LIMIT \(batch)))
-                RETURNING cell, active)
+                RETURNING topic, cell, active)
             """,
             """
             change AS MATERIALIZED (
-                SELECT c.*, c.number AS cell, -s.active AS reachable, 0::bigint AS active, 0::bigint AS installations
+                SELECT c.*, c.number AS cell, s.topic, -s.active AS reachable, 0::bigint AS active,
+                    0::bigint AS installations
                 FROM (
-                    SELECT cell, sum_counts(active) AS active FROM swept GROUP BY cell
+                    SELECT topic, cell, sum_counts(active) AS active FROM swept GROUP BY topic, cell
                     HAVING sum_counts(active) <> 0) AS s
                 JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = s.cell)
             """,
@@ -249,7 +250,7 @@ extension RollUpStatements {
             \(sql: sums) AS MATERIALIZED (
                 SELECT \(sql: columns), sum_counts(reachable) AS reachable, sum_counts(active) AS active,
                     sum_counts(installations) AS installations
-                FROM change CROSS JOIN \(sql: state(app)) GROUP BY \(sql: columns)
+                FROM change CROSS JOIN \(sql: state(app)) WHERE \(sql: level.changes) GROUP BY \(sql: columns)
                 HAVING sum_counts(reachable) <> 0 OR sum_counts(active) <> 0 OR sum_counts(installations) <> 0)
             """
         let added: PostgresSQL = """

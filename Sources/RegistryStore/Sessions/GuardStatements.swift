@@ -31,11 +31,11 @@ enum GuardStatements {
     static let shareUsers = PreparedSQL(
         serving: "PUT …/installations/{installId}, cleanup undo (R7): locks users in share mode.",
         """
-        SELECT k.position, u.refused_before
+        SELECT k.position, u.refused_before, u.topics
         FROM (
             SELECT * FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position) ORDER BY user_sha256) AS k
         CROSS JOIN LATERAL (
-            SELECT refused_before FROM user_guard
+            SELECT refused_before, topics FROM user_guard
             WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR SHARE) AS u
         """)
 

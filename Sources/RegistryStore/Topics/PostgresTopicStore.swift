@@ -3,13 +3,31 @@ import PushRegistry
 
 /// Topics and choices in PostgreSQL. One lives on each event loop.
 public struct PostgresTopicStore: TopicStore {
-    let resources: LoopResources
+    private let resources: LoopResources
+    private let installations: WriteCoalescer<PendingInstallationTopics>
+    private let users: WriteCoalescer<PendingUserTopics>
 
     public init(_ resources: LoopResources) {
         self.resources = resources
+        let ofInstallations = InstallationTopicsWriter(postgres: resources.postgres, clock: resources.clock)
+        installations = WriteCoalescer(resources, meters: WriteMeters("installation_topics")) { batch, patience in
+            try await resources.serving(batch[0].app) { try await ofInstallations.write(batch, patience) }
+        }
+        let ofUsers = UserTopicsWriter(postgres: resources.postgres, clock: resources.clock)
+        users = WriteCoalescer(resources, meters: WriteMeters("user_topics")) { batch, patience in
+            try await resources.serving(batch[0].app) { try await ofUsers.write(batch, patience) }
+        }
     }
 
     private var postgres: PostgresClient { resources.postgres }
+
+    /// Carries changes of choices until it is cancelled.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await installations.run() }
+            group.addTask { await users.run() }
+        }
+    }
 
     // MARK: - Catalogue
 
@@ -18,38 +36,39 @@ public struct PostgresTopicStore: TopicStore {
     ) async throws -> (topic: Topic, isNew: Bool) {
         try await changing(app) { transaction in
             let found = try await transaction.execute([
-                TopicCatalogueStatements.values(slug, content, in: app, TopicCatalogueStatements.replace),
+                PostgresStatement(TopicCatalogueStatements.find, app.rawValue, slug.rawValue),
                 PostgresStatement(TopicCatalogueStatements.count, app.rawValue),
             ])
-            if let row = found[0].first {
-                try await transaction.commit()
-                return (Topic(number: TopicNumber(try row.decode(0)), slug: slug, content: content), false)
-            }
-            guard try found[1][0].decode(0, as: Int64.self) < TopicCatalogue.topicsMax else {
+            let isNew = found[0].isEmpty
+            guard try !isNew || found[1][0].decode(0, as: Int64.self) < TopicCatalogue.topicsMax else {
                 throw TopicRefusal.tooMany
             }
-            let created = try await transaction.commit(after: [
-                TopicCatalogueStatements.values(slug, content, in: app, TopicCatalogueStatements.create)
+            let write = isNew ? TopicCatalogueStatements.create : TopicCatalogueStatements.replace
+            let written = try await transaction.commit(after: [
+                TopicCatalogueStatements.values(slug, content, in: app, write)
             ])
-            return (Topic(number: TopicNumber(try created[0][0].decode(0)), slug: slug, content: content), true)
+            return (Topic(number: TopicNumber(try written[0][0].decode(0)), slug: slug, content: content), isNew)
         }
     }
 
     public func delete(_ slug: TopicSlug, of app: AppNumber) async throws -> Bool {
         try await changing(app) { transaction in
-            let used = PostgresStatement(TopicCatalogueStatements.isUsed, app.rawValue, slug.rawValue)
-            guard try await transaction.execute([used])[0].isEmpty else { throw TopicRefusal.inUse }
-            let deletion = PostgresStatement(TopicCatalogueStatements.delete, app.rawValue, slug.rawValue)
-            guard let row = try await transaction.execute([deletion])[0].first else { return false }
+            let found = try await transaction.execute([
+                PostgresStatement(TopicCatalogueStatements.isUsed, app.rawValue, slug.rawValue),
+                PostgresStatement(TopicCatalogueStatements.find, app.rawValue, slug.rawValue),
+            ])
+            guard found[0].isEmpty else { throw TopicRefusal.inUse }
+            guard let number = try found[1].first?.decode(0, as: Int32.self) else { return false }
             try await transaction.commit(after: [
-                PostgresStatement(TopicCatalogueStatements.noteDeleted, app.rawValue, try row.decode(0, as: Int32.self))
+                PostgresStatement(TopicCatalogueStatements.noteDeleted, app.rawValue, number),
+                PostgresStatement(TopicCatalogueStatements.delete, app.rawValue, number),
             ])
             return true
         }
     }
 
     /// Runs a transaction that has locked the app. Its changes wait for each other, and longer than a batch of
-    /// registrations may.
+    /// registrations may. Every change of the directory locks its version, so it is written in the last trip.
     private func changing<Value>(
         _ app: AppNumber, _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {
@@ -61,6 +80,66 @@ public struct PostgresTopicStore: TopicStore {
             }
         } catch let refusal as TopicRefusal {
             throw refusal
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+// MARK: - Choices
+
+extension PostgresTopicStore {
+    public func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)? {
+        try await storing(installation.app) {
+            let rows = try await postgres.execute(
+                PostgresStatement(
+                    TopicChoiceStatements.ofInstallation, installation.app.rawValue, installation.installID.rawValue))
+            return try rows.first.map { row in
+                var reader = ColumnReader(row)
+                let owner = try reader.next(String?.self).map { try UserID($0) }
+                return (ResolvedTopics(own: try reader.nextChoices(), merged: try reader.nextChoices()), owner)
+            }
+        }
+    }
+
+    public func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices {
+        try await storing(app) {
+            let rows = try await postgres.execute(
+                PostgresStatement(TopicChoiceStatements.ofUser, app.rawValue, UserDigest.sha256(user)))
+            return TopicChoices(codes: try rows.first?.decode(0, as: [Int32]?.self) ?? [])
+        }
+    }
+
+    public func apply(
+        _ patch: TopicsPatch, to installation: InstallationKey, for requester: Requester
+    ) async throws -> ResolvedTopics {
+        try await installations.write(
+            PendingInstallationTopics(installation: installation, requester: requester, patch: patch))
+    }
+
+    public func apply(_ patch: TopicsPatch, to user: UserID, in app: AppNumber) async throws -> TopicChoices {
+        try await users.write(PendingUserTopics(app: app, userID: user, patch: patch))
+    }
+
+    public func subscribers(
+        of topic: Topic, among installations: [InstallID], in app: AppNumber
+    ) async throws -> Set<InstallID> {
+        try await storing(app) {
+            let rows = try await postgres.execute(
+                PostgresStatement(
+                    TopicChoiceStatements.subscribed, app.rawValue, installations.map(\.rawValue),
+                    topic.number.rawValue))
+            return Set(
+                try rows.compactMap { row in
+                    let isChosen = try row.decode(1, as: Bool.self) ? true : row.decode(2) ? false : nil
+                    return topic.isSubscribed(by: isChosen) ? try InstallID(row.decode(0)) : nil
+                })
+        }
+    }
+
+    private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await resources.serving(app, body)
         } catch {
             throw StoreError(error)
         }

@@ -4,7 +4,8 @@ import PushRegistry
 /// The SQL of an app's catalogue of topics. `$1` is the app.
 enum TopicCatalogueStatements {
     static let named = [
-        NamedStatement("all", all), NamedStatement("lock", lock), NamedStatement("count", count),
+        NamedStatement("all", all), NamedStatement("lock", lock), NamedStatement("find", find),
+        NamedStatement("count", count),
         NamedStatement("replace", replace), NamedStatement("create", create), NamedStatement("isUsed", isUsed),
         NamedStatement("delete", delete), NamedStatement("noteDeleted", noteDeleted),
     ]
@@ -21,11 +22,15 @@ enum TopicCatalogueStatements {
         serving: "PUT and DELETE …/topics/{topic}: locks the app.",
         "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
+    static let find = PreparedSQL(
+        serving: "PUT and DELETE …/topics/{topic}: reads the number of a topic.",
+        "SELECT number FROM topic WHERE app_id = $1 AND slug = $2")
+
     static let count = PreparedSQL(
         serving: "PUT …/topics/{topic}: counts the app's topics.",
         "SELECT count(*) FROM topic WHERE app_id = $1")
 
-    /// Returns the number if the topic exists. An INSERT … ON CONFLICT would use up a number at each call.
+    /// An INSERT … ON CONFLICT would use up a number at each call.
     static let replace = PreparedSQL(
         serving: "PUT …/topics/{topic}: replaces a topic.",
         """
@@ -49,7 +54,7 @@ enum TopicCatalogueStatements {
 
     static let delete = PreparedSQL(
         serving: "DELETE …/topics/{topic}: deletes a topic.",
-        "DELETE FROM topic WHERE app_id = $1 AND slug = $2 RETURNING number")
+        "DELETE FROM topic WHERE app_id = $1 AND number = $2")
 
     static let noteDeleted = PreparedSQL(
         serving: "DELETE …/topics/{topic}: notes the number, whose choices the night job removes.",

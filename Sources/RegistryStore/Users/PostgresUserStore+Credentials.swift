@@ -4,14 +4,15 @@ import PushRegistry
 extension PostgresUserStore {
     /// GET and DELETE of an installation by a user's JWT (R7): one read without locks.
     public func hasEnded(
-        _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration
+        _ credential: UserCredential, on key: InstallationKey?, in app: AppNumber,
+        remembering tombstones: ISO8601Duration
     ) async throws -> Bool {
         do {
-            let rows = try await resources.serving(key.app) {
-                try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key))
+            let rows = try await resources.serving(app) {
+                try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key, in: app))
             }
-            return try SignOuts(rows[0], of: credential, on: key).hasEnded(
-                credential, on: key, remembering: tombstones,
+            return try SignOuts(rows[0], of: credential, on: key, in: app).hasEnded(
+                credential, on: key, in: app, remembering: tombstones,
                 at: Timestamp(try rows[0].decode(5, as: PostgresTimestamp.self)))
         } catch {
             throw StoreError(error)
@@ -21,16 +22,19 @@ extension PostgresUserStore {
 
 extension SignOuts {
     /// - Parameter row: of `CredentialStatements.signOuts`.
-    init(_ row: PostgresRow, of credential: UserCredential, on key: InstallationKey) throws {
+    init(
+        _ row: PostgresRow, of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
+    ) throws {
         self.init()
         let (userID, session) = (credential.owner.userID, credential.owner.session)
-        users[.init(app: key.app, userID: userID)] = try row.time(0)
+        users[.init(app: app, userID: userID)] = try row.time(0)
         if let session {
-            endedSessions[.init(app: key.app, sessionID: session.id)] = try row.time(1)
-            keptSessions[.init(app: key.app, sessionID: session.id)] = try row.time(2)
-            seenSessions[.init(app: key.app, sessionID: session.id)] = try row.time(6)
-            installations[.init(key: key, userID: userID, sessionID: session.id)] = try row.time(3)
+            endedSessions[.init(app: app, sessionID: session.id)] = try row.time(1)
+            keptSessions[.init(app: app, sessionID: session.id)] = try row.time(2)
+            seenSessions[.init(app: app, sessionID: session.id)] = try row.time(6)
         }
+        guard let key else { return }
+        if let session { installations[.init(key: key, userID: userID, sessionID: session.id)] = try row.time(3) }
         installations[.init(key: key, userID: userID, sessionID: nil)] = try row.time(4)
     }
 }
@@ -41,9 +45,12 @@ enum CredentialStatements {
         NamedStatement("signOuts", signOutsSQL)
     ]
 
-    static func signOuts(of credential: UserCredential, on key: InstallationKey) -> PostgresStatement {
+    /// - Parameter key: nil for a call of no installation.
+    static func signOuts(
+        of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
+    ) -> PostgresStatement {
         PostgresStatement(
-            signOutsSQL, key.app.rawValue, key.installID.rawValue, credential.owner.userID.rawValue,
+            signOutsSQL, app.rawValue, key?.installID.rawValue, credential.owner.userID.rawValue,
             credential.owner.session?.id.rawValue)
     }
 

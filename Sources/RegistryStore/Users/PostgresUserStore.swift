@@ -60,8 +60,8 @@ public struct PostgresUserStore: UserStore {
         return Erasure.Receipt(
             installations: batches.reduce(0) { $0 + $1.installations },
             snapshots: batches.reduce(0) { $0 + $1.snapshots }, events: batches.reduce(0) { $0 + $1.events },
-            receipts: batches.reduce(0) { $0 + $1.receipts }, targets: batches.reduce(0) { $0 + $1.targets },
-            notifications: batches.reduce(0) { $0 + $1.notifications },
+            topics: batches.reduce(0) { $0 + $1.topics }, receipts: batches.reduce(0) { $0 + $1.receipts },
+            targets: batches.reduce(0) { $0 + $1.targets }, notifications: batches.reduce(0) { $0 + $1.notifications },
             erasedAt: batches[0].erasedAt)
     }
 
@@ -214,7 +214,8 @@ private struct ErasureBatch {
     let stored: [StoredInstallation]
     let seen: [InstallID]
     let registrant: Int64
-    /// Whether it is the erasure's first transaction, which removes what names the user alone.
+    /// Whether it is the erasure's first transaction, which has the user's lock and removes what concerns no
+    /// installation.
     let isFirst: Bool
     let moment: Moment
     let events: [TokenEvent]
@@ -241,7 +242,7 @@ private struct ErasureBatch {
                 PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
             ] + InstallationStatements.delete(removed, in: app).reversed()
-        return counted + EndedEpochs.statements(of: removed, in: app) + receipts
+        return counted + choices + EndedEpochs.statements(of: removed, in: app) + receipts
             + [
                 PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
@@ -249,6 +250,17 @@ private struct ErasureBatch {
                 delta.statement(in: app),
                 events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             ].compactMap(\.self)
+    }
+
+    /// The user's choices about topics, and the events of these choices.
+    private var choices: [PostgresStatement] {
+        guard isFirst else { return [] }
+        return [
+            PostgresStatement(
+                TopicChoiceStatements.eraseOfUser, erasure.app.rawValue, UserDigest.sha256(erasure.userID)),
+            PostgresStatement(
+                TopicChoiceStatements.eraseEvents, erasure.app.rawValue, erasure.userID.rawValue),
+        ]
     }
 
     /// The receipts of the installations that go, and the targets by the user.
@@ -268,14 +280,23 @@ private struct ErasureBatch {
         return Erasure.Receipt(
             installations: stored.count,
             snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
-            events: results[1].affectedRows, receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
+            events: results[1].affectedRows + (isFirst ? results[choicesStart + 1].affectedRows : 0),
+            topics: try topics(results), receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
             targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) },
             notifications: stored.isEmpty ? 0 : results[epochsStart + EndedEpochs.waitingIndex].affectedRows,
             erasedAt: moment.time)
     }
 
-    /// The results of the ended epochs come after those of the counted statements.
-    private var epochsStart: Int { 2 + InstallationStatements.delete(removed, in: erasure.app).count }
+    private func topics(_ results: [PostgresResult]) throws -> Int {
+        let own = stored.reduce(0) { $0 + $1.installation.topicChoices.count }
+        return own + (isFirst ? Int(try results[choicesStart][0].decode(0, as: Int64.self)) : 0)
+    }
+
+    /// The results of `choices` come after those of the counted statements.
+    private var choicesStart: Int { 2 + InstallationStatements.delete(removed, in: erasure.app).count }
+
+    /// The results of the ended epochs come after those of `choices`.
+    private var epochsStart: Int { choicesStart + choices.count }
 
     /// The results of `receipts` come after those of the ended epochs.
     private var receiptsStart: Int {

@@ -76,7 +76,8 @@ enum UserStatements {
             JOIN token_event e ON e.app_id = $1 AND e.token_sha256 = t.token_sha256
         )
         UPDATE token_event e
-        SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2)
+        SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2),
+            topics = CASE WHEN e.user_id = $2 AND e.topics IS NOT NULL THEN '{}' ELSE e.topics END
         FROM (SELECT id, at FROM own UNION SELECT id, at FROM others) AS k
         WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
         """)

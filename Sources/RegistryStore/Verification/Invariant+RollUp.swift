@@ -13,7 +13,8 @@ extension Invariant {
         Invariant(
             "rollup-recount", "R13", "the roll-up counts what a recount does (rebuild-rollup repairs it)",
             """
-            SELECT concat_ws('/', app_id, 'cell ' || cell, expires_at) || ' misses ' || active || ' active of '
+            SELECT concat_ws('/', app_id, 'topic ' || nullif(topic, 0), 'cell ' || cell, expires_at)
+                || ' misses ' || active || ' active of '
                 || installations
             FROM (\(sql: RollUpRebuildStatements.corrections(where: "true", at: time))) AS d
             """),
@@ -23,7 +24,7 @@ extension Invariant {
             \(sql: levels)
             UNION ALL
             SELECT concat_ws('/', b.app_id, 'cell ' || b.cell) || ' is counted as another'
-            FROM (\(sql: RollUpRebuildStatements.wrongCube(where: "true"))) AS b
+            FROM (\(sql: wrongRows)) AS b
             UNION ALL
             SELECT concat_ws('/', app_id, 'level ' || level) || ' has another size'
             FROM (\(sql: RollUpRebuildStatements.sizes(where: "true"))) AS s
@@ -52,7 +53,10 @@ extension Invariant {
 
     private static let time: PostgresSQL = "(SELECT greatest(latest, now()) FROM registry_clock)"
 
-    private static let levels = RollUpLevel.all.filter { !$0.isCube }.map { level in
+    private static let wrongRows = RollUpLevel.all.filter(\.isByCell)
+        .map { RollUpRebuildStatements.wrongRows(of: $0, where: "true") }.joined(separator: " UNION ALL ")
+
+    private static let levels = RollUpLevel.all.filter { !$0.isByCell }.map { level in
         """
         SELECT concat_ws('/', app_id, 'level ' || \(sql: PostgresSQL(literal: level.name)), \
         \(sql: level.columns.joined(separator: ", "))) || ' misses ' || installations

@@ -30,7 +30,7 @@ public struct Invariant: Sendable {
 
     /// All that holds of the data so far.
     public static let all =
-        installations + history + sessions + notifications + rollUp + cleanUp + messages + schema
+        installations + history + sessions + topics + notifications + rollUp + cleanUp + messages + schema
 }
 
 // MARK: - Installations
@@ -133,10 +133,10 @@ extension Invariant {
                 SELECT app_id, install_id, id, event, position, generation_before, generation_after,
                     lag(generation_after) OVER installations AS reached,
                     lag(position) OVER installations AS last_position
-                FROM token_event
+                FROM token_event WHERE install_id IS NOT NULL
                 WINDOW installations AS (PARTITION BY app_id, install_id ORDER BY id)) AS e
             WHERE generation_after < generation_before OR position < last_position
-                OR event = 'logoutIgnored' AND generation_after <> generation_before
+                OR event IN ('logoutIgnored', 'topicsChanged') AND generation_after <> generation_before
                 OR event NOT IN ('logoutIgnored', 'topicsChanged') AND generation_after = generation_before
                 OR reached IS NOT NULL AND generation_before <> reached
                     AND NOT (generation_before = 0 AND generation_after > reached)

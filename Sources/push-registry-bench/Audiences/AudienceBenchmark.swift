@@ -35,10 +35,11 @@ struct AudienceBenchmark {
         for count in counts {
             log("loading \(count) installations")
             try await load(loaded..<count, of: app)
+            let topic = try await leaveTopic(of: app)
             loaded = count
             log("querying")
             report.cells.append(try await cells())
-            report.timings.append(try await measure(app))
+            report.timings.append(try await measure(app, topic))
         }
         return report
     }
@@ -56,6 +57,37 @@ struct AudienceBenchmark {
         try await script("VACUUM ANALYZE")
     }
 
+    /// Lets a tenth of the installations leave a topic.
+    private func leaveTopic(of app: App) async throws -> Topic {
+        try await PostgresSession.withSession(database) { session in
+            let number: Int32 = try session.execute(
+                """
+                INSERT INTO topic (app_id, slug, name, is_in, is_locked)
+                VALUES (\(app.number.rawValue), 'bench', 'Topic', true, false)
+                ON CONFLICT (app_id, slug) DO UPDATE SET name = excluded.name RETURNING number
+                """)[0].decode(0)
+            _ = try session.execute(
+                """
+                WITH changed AS (
+                    UPDATE installation SET topic_choices = ARRAY[\(-number)], topics = ARRAY[\(-number)],
+                        revision = revision + 1
+                    WHERE app_id = \(app.number.rawValue) AND topics IS NULL AND hashtext(install_id) % 10 = 0
+                    RETURNING app_id, cell, session_expires_at
+                )
+                INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+                SELECT app_id, pg_current_xact_id()::text::bigint, \(-number), cell, session_expires_at, count(*),
+                    count(*)
+                FROM changed GROUP BY app_id, cell, session_expires_at
+                """)
+            _ = try RollUpFold.runAll(in: session)
+            try session.run(script: "VACUUM ANALYZE")
+            return Topic(
+                number: TopicNumber(number), slug: try TopicSlug("bench"),
+                content: try Topic.Content(
+                    name: "Topic", description: nil, category: nil, isInByDefault: true, isLocked: false))
+        }
+    }
+
     private func script(_ script: String) async throws {
         try await PostgresSession.withSession(database) { try $0.run(script: script) }
     }
@@ -66,7 +98,7 @@ struct AudienceBenchmark {
         }
     }
 
-    private func measure(_ app: App) async throws -> [AudienceReport.Timing] {
+    private func measure(_ app: App, _ topic: Topic) async throws -> [AudienceReport.Timing] {
         let loop = EventLoop(name: "audiences")
         defer { loop.stop() }
         let limits = AudienceStoreLimits()
@@ -82,7 +114,7 @@ struct AudienceBenchmark {
             )
         }
         var timings: [AudienceReport.Timing] = []
-        for query in try AudienceQuery.all() { timings.append(try await measure(query, of: app, store, postgres)) }
+        for query in try AudienceQuery.all(topic) { timings.append(try await measure(query, of: app, store, postgres)) }
         return timings
     }
 
@@ -109,7 +141,8 @@ struct AudienceBenchmark {
             throw BenchmarkFailure("\(query.title): the roll-up's count is different")
         }
         return AudienceReport.Timing(
-            title: query.title, dimensions: query.dimensions, milliseconds: milliseconds.sorted(),
+            title: query.title, dimensions: query.dimensions, hasTopic: query.hasTopic,
+            milliseconds: milliseconds.sorted(),
             cpuMilliseconds: cpu,
             baseline: baseline)
     }

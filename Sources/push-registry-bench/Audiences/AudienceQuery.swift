@@ -11,6 +11,8 @@ struct AudienceQuery: Sendable {
     let by: [AudienceField]
     /// The filter as SQL.
     let condition: PostgresSQL
+    /// Whether the filter names the topic, which a tenth of the installations has left.
+    var hasTopic: Bool { filter.fields.contains(.topic) }
 
     private init(
         _ title: String, _ dimensions: Int, _ filter: AudienceFilter, by: [AudienceField] = [], _ condition: PostgresSQL
@@ -38,12 +40,17 @@ struct AudienceQuery: Sendable {
         INCLUDE (provider, settings, state, session_expires_at) WHERE state = 'active'
         """
 
-    static func all() throws -> [AudienceQuery] {
+    static func all(_ topic: Topic) throws -> [AudienceQuery] {
         let german = AudienceFilter.condition(.locale, .oneOf([.locale(LocaleIdentifier("de"))]))
         let recent = AudienceFilter.condition(.osVersion, .ordered(.greaterOrEqual, .version(try version("17"))))
         let berlin = AudienceFilter.condition(.timeZone, .oneOf([.text("Europe/Berlin")]))
         let isGerman: PostgresSQL = "(locale = 'de' OR locale >= 'de_' AND locale < 'de`')"
+        let subscribers = AudienceFilter.condition(.topic, .oneOf([.topic(topic)]))
+        let isSubscribed: PostgresSQL = "(\(-topic.number.rawValue) = ANY (topics)) IS NOT TRUE"
         return [
+            .init("count, topic", 1, subscribers, isSubscribed),
+            .init(
+                "count, topic and locale", 2, .all([subscribers, german]), "\(sql: isGerman) AND \(sql: isSubscribed)"),
             .init("count, locale", 1, german, isGerman),
             .init("breakdown by time zone", 1, .everybody, by: [.timeZone], "true"),
             .init("breakdown by OS version", 1, .everybody, by: [.osVersion], "true"),

@@ -76,6 +76,12 @@ struct RegistrationWriter: Sendable {
         request("GET", "/installations/\(installation.installID)/notifications?after=0", [], for: nil)
     }
 
+    func topics(of installation: FleetInstallation, _ topic: String, _ isChosen: Bool) -> [UInt8] {
+        request(
+            "PATCH", "/installations/\(installation.installID)/topics",
+            Array("{\"topics\":{\"\(topic)\":\(isChosen)}}".utf8), for: nil)
+    }
+
     func erasure(of user: UserID) -> [UInt8] {
         request("DELETE", "/users/\(user)", [], for: nil)
     }

@@ -30,7 +30,8 @@ extension RunReport {
         case .start: limitCells(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)
         case .idle: limitCells(row, idleMegabytes, "MB", Self.idleMegabytesMax)
         case .feedback, .feedbackAgain: feedbackCells(row)
-        case .unchanged, .changed, .first, .takeover, .ownerChange, .logout, .post, .fetch, .healthz: rateCells(row)
+        case .unchanged, .changed, .first, .takeover, .ownerChange, .logout, .topics, .post, .fetch, .healthz:
+            rateCells(row)
         case .engine: nil
         }
     }

@@ -23,7 +23,7 @@ struct RunReport: BenchmarkReport {
     /// The measurement that a row is compared with: pgbench, or changed registrations.
     func other(_ row: RunRow) -> Measurement? {
         switch row {
-        case .takeover, .ownerChange, .logout, .post: http[.changed]?.median
+        case .takeover, .ownerChange, .logout, .topics, .post: http[.changed]?.median
         case .fetch: http[.unchanged]?.median
         case .unchanged, .changed: upserts.median
         case .first: inserts.median
@@ -40,7 +40,7 @@ extension RunReport {
     private func figures(_ row: RunRow) -> [Figure] {
         switch row {
         case .unchanged, .changed, .first, .healthz: [rate(row), cpu(row)].compactMap(\.self)
-        case .takeover, .ownerChange, .logout, .post, .fetch: [rate(row)].compactMap(\.self)
+        case .takeover, .ownerChange, .logout, .topics, .post, .fetch: [rate(row)].compactMap(\.self)
         case .feedback, .feedbackAgain: [feedback(row)]
         case .start: [limit(row, secondsUntilReady, "s", Self.secondsUntilReadyMax)]
         case .idle: [limit(row, idleMegabytes, "MB", Self.idleMegabytesMax)]

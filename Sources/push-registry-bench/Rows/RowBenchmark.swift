@@ -22,6 +22,11 @@ struct RowBenchmark {
         if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
         try await withServer { server in
             let key = try server.makeKey(of: fleet.app.id)
+            if options.wants(.topics) {
+                try await binary.run(
+                    ["topics", "set", fleet.app.id.rawValue, RowRequests.topic, "--name", "Topic", "--default", "out"],
+                    environment: ["PUSH_REGISTRY_DATABASE_URL": database])
+            }
             let pools = RowRequests(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
             if options.wants(.idle) {
                 report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
@@ -65,6 +70,10 @@ struct RowBenchmark {
             let logouts = pools.logouts(round: round, of: options.rounds)
             report.add(try await load(server, logouts, expecting: .loggedOut), to: .logout)
         }
+        if options.wants(.topics) {
+            let patches = pools.topics(round: round, of: options.rounds)
+            report.add(try await load(server, patches, expecting: .none, name: "topics"), to: .topics)
+        }
         if options.wants(.post) {
             report.add(try await load(server, pools.posts, expecting: .posted), to: .post)
         }
@@ -106,7 +115,8 @@ struct RowBenchmark {
     }
 
     private func load(
-        _ server: ServerProcess, _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome
+        _ server: ServerProcess, _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome,
+        name: String = "healthz"
     ) async throws -> Measurement {
         try await checkpoint()
         let loop = EventLoop(name: "load")
@@ -117,7 +127,7 @@ struct RowBenchmark {
             measured: .seconds(options.seconds)
         ) { [postgres] in try CPUReading(service: server.usage, postgres: postgres) }
         let result = Measurement(outcome.result, outcome.after - outcome.before, expected: expected)
-        log("\(expected == .none ? "healthz" : "\(expected)"): \(Int(result.perSecond)) a second")
+        log("\(expected == .none ? name : "\(expected)"): \(Int(result.perSecond)) a second")
         return result
     }
 

@@ -58,6 +58,17 @@ struct RowRequests {
         RequestSequence(RequestPool(numbers(1, round: round, of: rounds).map { writer.logout(of: fleet[$0]) }), .once)
     }
 
+    /// The topic that patches choose and leave.
+    static let topic = "bench"
+
+    /// The installations of unchanged registrations, which stay unchanged.
+    func topics(round: Int, of rounds: Int) -> RequestSequence {
+        let twice = numbers(0, round: round, of: rounds).flatMap { number in
+            [true, false].map { writer.topics(of: fleet[number], Self.topic, $0) }
+        }
+        return RequestSequence(RequestPool(twice), .alternating)
+    }
+
     /// Takeovers by installations that no other row uses.
     func takeovers(round: Int, of rounds: Int) -> RequestSequence {
         let requests = numbers(step / 2 + 1, round: round, of: rounds).map { number in

@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// The rows that can be measured.
 enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, takeover, ownerChange, logout, post, fetch, feedback, feedbackAgain, healthz, start,
-        idle
+    case unchanged, changed, first, takeover, ownerChange, logout, topics, post, fetch, feedback, feedbackAgain, healthz,
+        start, idle
     case engine
 
     var title: String {
@@ -14,6 +14,7 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .takeover: "takeover of a token"
         case .ownerChange: "change of an installation's owner"
         case .logout: "logout"
+        case .topics: "PATCH of an installation's topics"
         case .post: "post of a notification to one phone"
         case .fetch: "fetch, nothing missed"
         case .feedback: "feedback, items that change"
@@ -33,6 +34,8 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .changed: 2
         case .first: 1.5
         case .takeover, .ownerChange, .logout, .post: 0.8
+        // At most 1.3 times the cost.
+        case .topics: 1 / 1.3
         // 1.2 times the cost of an unchanged registration.
         case .fetch: 0.83
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
@@ -45,7 +48,7 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
     var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
 
     /// Whether the other side is changed registrations.
-    var isComparedToChanged: Bool { [.takeover, .ownerChange, .logout, .post].contains(self) }
+    var isComparedToChanged: Bool { [.takeover, .ownerChange, .logout, .topics, .post].contains(self) }
 
     /// Whether the other side is unchanged registrations.
     var isComparedToUnchanged: Bool { self == .fetch }

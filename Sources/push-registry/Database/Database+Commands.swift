@@ -16,6 +16,20 @@ func withDirectory<Value: Sendable>(
     }
 }
 
+/// Lends the directory and the topics of the command's database.
+func withTopics<Value: Sendable>(
+    _ options: CommonOptions, isQuiet: Bool, _ body: (PostgresAppDirectory, PostgresTopicStore) async throws -> Value
+) async throws -> Value {
+    let settings = try await options.settings()
+    let logger = ProcessLogging.start(settings)
+    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
+        try await database.withDirectory(logger: logger) { directory in
+            try await body(
+                directory, PostgresTopicStore(LoopResources(postgres: directory.postgres, clock: RegistryClock())))
+        }
+    }
+}
+
 /// Lends the audiences of an app in the command's database.
 func withAudiences<Value: Sendable>(
     _ options: CommonOptions, _ audiences: AudienceOptions, app: String, isQuiet: Bool,

@@ -181,6 +181,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.installations.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.users.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.notifications.run() }
+                    group.addTask(executorPreference: parts.loop) { await parts.topics.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.messages.run() }
                 }

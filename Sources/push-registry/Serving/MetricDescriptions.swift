@@ -67,6 +67,25 @@ enum MetricDescriptions {
                 prefix: "notification_fetch_refused_total",
                 help: "Fetches of notifications refused: the queue was full, or the service was stopping."),
             MetricDescription(
+                prefix: "installation_topics_batch_size",
+                help: "Changes of the choices on installations that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "installation_topics_batch_splits_total",
+                help: "Batches of changes that were repeated one by one."),
+            MetricDescription(
+                prefix: "installation_topics_refused_total",
+                help: "Changes of the choices on installations refused: the queue was full, or the wait too long."),
+            MetricDescription(
+                prefix: "user_topics_batch_size", help: "Changes of the choices of users that shared a transaction.",
+                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+            MetricDescription(
+                prefix: "user_topics_batch_splits_total",
+                help: "Batches of changes that were repeated one by one."),
+            MetricDescription(
+                prefix: "user_topics_refused_total",
+                help: "Changes of the choices of users refused: the queue was full, or the wait too long."),
+            MetricDescription(
                 prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(

@@ -6,6 +6,7 @@ extension DescribedCalls {
     static let order = [
         "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation",
         "getInstallation", "listSnapshots", "postNotification", "listNotifications", "listHistory", "putMessage",
+        "patchInstallationTopics", "getInstallationTopics", "patchUserTopics", "getUserTopics",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",

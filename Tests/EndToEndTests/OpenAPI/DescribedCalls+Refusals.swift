@@ -149,6 +149,29 @@ extension DescribedCalls {
         expect(413, try await call("sendReceipts", ["receipts": many], by: .none), "101 receipts")
     }
 
+    func refuseAboutTopics() async throws {
+        let locked: JSON = ["name": "Security", "default": "in", "locked": true]
+        expect(201, try await call("putTopic", locked, path: ["topic": "security"], by: .role(.admin)), "topic")
+        let leaving: JSON = ["topics": ["security": false]]
+        expect(
+            201, try await app.put("topics", RegistrationBody.make("topics"), as: "carol"), "registration")
+        let phone = ["installId": "topics"]
+        expect(409, try await call("patchInstallationTopics", leaving, path: phone), "leaving a locked topic")
+        expect(409, try await call("patchUserTopics", leaving), "leaving a locked topic")
+        for id in ["getInstallationTopics", "patchInstallationTopics"] {
+            let body: JSON? = id.hasPrefix("get") ? nil : ["topics": [:]]
+            expect(404, try await call(id, body, path: ["installId": "nobody"]), id)
+        }
+        for id in ["getUserTopics", "patchUserTopics"] {
+            let body: JSON? = id.hasPrefix("get") ? nil : ["topics": [:]]
+            expect(404, try await call(id, body, path: ["userId": "carol"], by: UserJWT.make("bob")), id)
+        }
+        expect(404, try await call("getTopic", path: ["topic": "nobody"]), "unknown topic")
+        expect(400, try await call("deleteTopic", path: ["topic": "A"], by: .role(.admin)), "name of a topic")
+        try await putSegment("secure", ["filter": ["topic": "security"]], 201)
+        expect(409, try await call("deleteTopic", path: ["topic": "security"], by: .role(.admin)), "topic in use")
+    }
+
     private func putSegment(_ name: String, _ body: JSON, _ status: Int) async throws {
         expect(
             status, try await call("putSegment", body, path: ["name": name], by: .role(.marketing)), "segment \(name)")

@@ -38,9 +38,13 @@ extension EndToEnd {
 
         @Test(arguments: [
             ("a", #"{"default":"in"}"#, "/name required"), ("a", #"{"name":"","default":"in"}"#, "/name required"),
-            ("a", #"{"name":"A"}"#, "/default required"), ("a", #"{"name":"A","default":"on"}"#, "/default unknown-value"),
+            ("a", #"{"name":"A"}"#, "/default required"),
+            ("a", #"{"name":"A","default":"on"}"#, "/default unknown-value"),
             ("a", #"{"name":"A","default":"out","locked":true}"#, "/default locked-topic-is-out"),
-            ("a", #"{"name":5,"default":true,"locked":"no"}"#, "/name wrong-type,/default wrong-type,/locked wrong-type"),
+            (
+                "a", #"{"name":5,"default":true,"locked":"no"}"#,
+                "/name wrong-type,/default wrong-type,/locked wrong-type"
+            ),
             ("Offers", #"{"name":"A","default":"in"}"#, "topic invalid-topic"),
         ])
         func put_isRefused_whenItIsInvalid(slug: String, body: String, faults: String) async throws {

@@ -58,12 +58,12 @@ extension Registration {
     /// - Parameter token: any text; different texts are different tokens.
     static func make(
         _ installID: String = "phone", token: String? = nil, owner: Owner? = nil, precondition: Precondition? = nil,
-        device: Device? = nil, of app: App = .make(), actor: String = "service:test"
+        device: Device? = nil, topics: [TopicChange] = [], of app: App = .make(), actor: String = "service:test"
     ) -> Registration {
         let token = valid { () throws(InvalidValue) in try Token(token ?? "token-of-\(installID)", of: .fcm) }
         let snapshot = Snapshot(settings: NotificationSettings(), device: device ?? .make(installID))
         return Registration(
-            RegistrationRequest(token: token, keys: nil, snapshot: snapshot), of: app, owner: owner,
+            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics), of: app, owner: owner,
             precondition: precondition, actor: actor, sha256: toyDigest)
     }
 }

@@ -13,7 +13,7 @@ struct FilterReaderTests {
     }
 
     private func body(_ text: String) throws -> AudienceBody<Void> {
-        try AudienceBody.parse(Array(text.utf8), links: links, members: ["explain"]) { _ in () }
+        try AudienceBody.parse(Array(text.utf8), in: FilterVocabulary(links: links), members: ["explain"]) { _ in () }
     }
 
     private func faults(_ text: String) -> [String] {

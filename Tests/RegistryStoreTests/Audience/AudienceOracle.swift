@@ -5,6 +5,8 @@ import PushRegistry
 struct AudienceOracle {
     let asOf: Timestamp
     let links: TimeZoneLinks
+    /// Of the installations that have choices about topics.
+    var choices: [InstallID: TopicChoices] = [:]
 
     func holds(_ audience: Audience, _ member: FleetMember) -> Bool {
         isIncluded(audience.include, member) && holds(audience.filter, member)
@@ -33,6 +35,7 @@ struct AudienceOracle {
     }
 
     private func holds(_ field: AudienceField, _ test: FieldPredicate, _ member: FleetMember) -> Bool {
+        if case .oneOf(let values) = test, field == .topic { return values.contains { isSubscribed(member, to: $0) } }
         if field == .userID { return member.hasUser }
         if field == .location { return isNear(test, member.snapshot.device.location) }
         if case .between(let range) = test { return range.contains(localSeconds(member)) }
@@ -46,6 +49,11 @@ struct AudienceOracle {
             return time >= asOf.preceding(by: duration)
         case .between, .near: return false
         }
+    }
+
+    private func isSubscribed(_ member: FleetMember, to value: AudienceValue) -> Bool {
+        guard case .topic(let topic) = value else { return false }
+        return topic.isSubscribed(by: choices[member.installID]?[topic.number])
     }
 
     private func isNear(_ test: FieldPredicate, _ location: Location?) -> Bool {
@@ -134,7 +142,7 @@ extension AudienceOracle {
         case .version(let version): "version \(version.components)"
         case .offset(let offset): "\(offset)"
         case .flag(let flag): "\(flag)"
-        case .time, nil: nil
+        case .time, .topic, nil: nil
         }
     }
 }

@@ -12,7 +12,7 @@ struct AudiencePropertyTests {
         links = try TimeZoneLinks()
     }
 
-    @Test(arguments: [AudienceField.allCases, Self.ofTheRollUp])
+    @Test(arguments: [AudienceField.allCases.filter { $0 != .topic }, Self.ofTheRollUp])
     func answers_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await TestStores.with { stores in
@@ -45,6 +45,56 @@ struct AudiencePropertyTests {
     private static let ofTheRollUp: [AudienceField] = [
         .provider, .locale, .timeZone, .utcOffset, .localTime, .systemName, .osVersion, .authorizationStatus,
     ]
+
+    /// With one topic from the roll-up, with several or with other fields from the installations.
+    @Test(arguments: [1, 4])
+    func answers_agreeWithTheOracle_aboutTopics(count: Int) async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        try await TestStores.with { stores in
+            var dice = SeededGenerator(seed: seed)
+            let fleet = try await stores.makeFleet(200, &dice)
+            let topics = try await stores.makeTopics(4)
+            let choices = try await stores.choose(topics.topics, for: fleet, &dice) { number in
+                // Some of the choices are folded, the rest is not.
+                if number == fleet.count * 2 / 3 { try await stores.fold(10_000) }
+            }
+            let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+            let fields = count == 1 ? Self.ofTheRollUp : AudienceField.allCases.filter { $0 != .topic }
+            for number in 0..<150 {
+                let named = Array(topics.topics.shuffled(using: &dice).prefix(count))
+                let filter = RandomFilter(
+                    links: links, fields: fields + Array(repeating: .topic, count: 4), topics: named)
+                let audience = Audience(
+                    app: stores.app.number, filter: filter.make(&dice),
+                    include: dice.element(of: AudienceInclude.allCases), topics: topics)
+                let note = "seed \(seed), filter \(number): \(audience.filter) \(audience.include)"
+                let answer = try await audiences.count(audience, explains: true)
+                let oracle = AudienceOracle(asOf: answer.asOf, links: links, choices: choices)
+                let expected = fleet.filter { oracle.holds(audience, $0) }
+                #expect(Int(answer.count) == expected.count, "\(note)")
+                if count == 1 { #expect(answer.plan?.path == .rollUp) }
+                #expect(
+                    try await ids(audience, in: audiences) == expected.map(\.installID.rawValue).sorted(), "\(note)")
+                try await checkGroups(audience, expected, in: audiences, fields, &dice, note)
+                try await checkTopics(audience, expected, oracle, in: audiences, note)
+            }
+            #expect(try await stores.brokenRollUp().isEmpty)
+        }
+    }
+
+    private func checkTopics(
+        _ audience: Audience, _ expected: [FleetMember], _ oracle: AudienceOracle, in audiences: PostgresAudienceStore,
+        _ note: String
+    ) async throws {
+        let answer = try await audiences.breakDown(audience, by: [.topic], limit: 2, explains: false)
+        let counts = audience.topics.topics.map { topic in
+            expected.count { topic.isSubscribed(by: oracle.choices[$0.installID]?[topic.number]) }
+        }.filter { $0 > 0 }.sorted(by: >)
+        #expect(Int(answer.total) == expected.count, "\(note)")
+        #expect(answer.groups.map { Int($0.count) } == Array(counts.prefix(2)), "\(note)")
+        #expect(Int(answer.restCount) == counts.dropFirst(2).reduce(0, +), "\(note)")
+        #expect(Int(answer.restGroups) == max(0, counts.count - 2), "\(note)")
+    }
 
     /// By the paths that list: pages and export.
     private func ids(_ audience: Audience, in audiences: PostgresAudienceStore) async throws -> [String] {

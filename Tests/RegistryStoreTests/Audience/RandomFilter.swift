@@ -5,7 +5,9 @@ import SeededRandom
 /// Filters of all shapes, about the values of random fleets.
 struct RandomFilter {
     let links: TimeZoneLinks
-    var fields = AudienceField.allCases
+    var fields = AudienceField.allCases.filter { $0 != .topic }
+    /// For conditions on `topic`.
+    var topics: [Topic] = []
 
     func make(_ dice: inout SeededGenerator, depth: Int = 4) -> AudienceFilter {
         switch depth > 1 ? dice.below(6) : 5 {
@@ -32,6 +34,7 @@ struct RandomFilter {
         case .location: return dice.isTrue(0.2) ? .exists : .near(circle(&dice))
         case .version, .offset, .time: return dice.isTrue(0.6) ? ordered(field, &dice) : one(field, &dice)
         case .choice, .text, .locale, .timeZone, .flag: return one(field, &dice)
+        case .topic: return .oneOf((0..<dice.below(3)).map { _ in value(field, &dice) })
         }
     }
 
@@ -54,6 +57,7 @@ struct RandomFilter {
         case .version: .version(dice.element(of: Traits.versions.compactMap { Version($0) }))
         case .offset: .offset(dice.element(of: [0, 3_600, -12_600, 19_800, 20_700, 49_500, -39_600, 50_400]))
         case .time: .time(FleetMember.moment(hoursAgo: dice.below(100 * 24)))
+        case .topic: .topic(dice.element(of: topics))
         case .text, .presence, .localTime, .location: .text(dice.element(of: Traits.texts))
         }
     }

@@ -6,7 +6,10 @@ import Testing
 @Suite("Every table with rows of apps is distributed, or stays on the coordinator on purpose")
 struct DistributionTablesTests {
     /// Small tables, which requests read only with a cache or by themselves.
-    private static let coordinatorTables = ["api_key", "app_signing_key", "cleanup_result", "segment", "segment_use"]
+    private static let coordinatorTables = [
+        "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "segment", "segment_topic", "segment_use",
+        "topic",
+    ]
 
     @Test func tablesWithApps_areListedOnce() async throws {
         try await TestStores.with { stores in

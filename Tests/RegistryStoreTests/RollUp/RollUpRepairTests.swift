@@ -133,7 +133,8 @@ struct RollUpRepairTests {
         Damage(["rollup-cells", "rollup-recount"], "UPDATE installation SET cell = 0 WHERE install_id = 'i10'"),
         Damage(["rollup-recount"], "DELETE FROM rollup_expiry"),
         Damage(["rollup-recount"], "UPDATE rollup_expiry SET expires_at = expires_at + interval '1 day'"),
-        Damage(["rollup-recount"], "INSERT INTO rollup_expiry SELECT app_id, now(), cell, 3 FROM rollup_cube LIMIT 1"),
+        Damage(
+            ["rollup-recount"], "INSERT INTO rollup_expiry SELECT app_id, 0, now(), cell, 3 FROM rollup_cube LIMIT 1"),
         Damage(
             ["rollup-recount"],
             """

@@ -34,6 +34,8 @@ public struct Erasure: Sendable {
         public let snapshots: Int
         /// Events from which the user was removed.
         public let events: Int
+        /// Choices about topics: the user's, and those on the deleted installations.
+        public let topics: Int
         /// Receipts of the user's installations that lost everything but the fact that they were counted.
         public let receipts: Int
         /// Targets of messages that were forgotten.
@@ -43,12 +45,13 @@ public struct Erasure: Sendable {
         public let erasedAt: Timestamp
 
         public init(
-            installations: Int, snapshots: Int, events: Int, receipts: Int = 0, targets: Int = 0,
+            installations: Int, snapshots: Int, events: Int, topics: Int = 0, receipts: Int = 0, targets: Int = 0,
             notifications: Int = 0, erasedAt: Timestamp
         ) {
             self.installations = installations
             self.snapshots = snapshots
             self.events = events
+            self.topics = topics
             self.receipts = receipts
             self.targets = targets
             self.notifications = notifications

@@ -158,6 +158,10 @@ extension Installation {
     /// than `active` remains: it is more specific than `loggedOut`.
     func unbound(keepingActive: Bool = false, at now: Timestamp) -> Installation {
         var after = self
+        if owner != nil {
+            after.topicChoices = TopicChoices()
+            after.topics = TopicChoices()
+        }
         after.owner = nil
         after.credentialIssuedAt = nil
         after.generation += 1

@@ -55,32 +55,34 @@ public struct SignOuts: Sendable {
     func forbids(_ registration: Registration, at now: Timestamp) -> Bool {
         guard let owner = registration.owner else { return false }
         let credential = UserCredential(owner: owner, issuedAt: registration.credentialIssuedAt)
-        return hasEnded(credential, on: registration.key, remembering: registration.sessionTombstones, at: now)
+        return hasEnded(
+            credential, on: registration.key, in: registration.key.app, remembering: registration.sessionTombstones,
+            at: now)
     }
 
     /// Whether the credential's session has ended, or the credential was issued before a logout.
     ///
     /// - Parameters:
-    ///   - key: the installation of the call: logouts of it count as well.
+    ///   - key: the installation of the call: logouts of it count as well. Nil for a call of none.
     ///   - tombstones: how long tombstones are kept; older logouts do not count.
     public func hasEnded(
-        _ credential: UserCredential, on key: InstallationKey, remembering tombstones: ISO8601Duration,
-        at now: Timestamp
+        _ credential: UserCredential, on key: InstallationKey?, in app: AppNumber,
+        remembering tombstones: ISO8601Duration, at now: Timestamp
     ) -> Bool {
         let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: tombstones) }
-        return sessionEnds(of: credential.owner, on: key).contains(where: isRemembered)
-            || logouts(after: credential, on: key).contains(where: isRemembered)
+        return sessionEnds(of: credential.owner, on: key, in: app).contains(where: isRemembered)
+            || logouts(after: credential, on: key, in: app).contains(where: isRemembered)
     }
 
     /// When the session was ended: on this installation, on all installations, or with all of the user's sessions.
-    private func sessionEnds(of owner: Owner, on key: InstallationKey) -> [Timestamp] {
+    private func sessionEnds(of owner: Owner, on key: InstallationKey?, in app: AppNumber) -> [Timestamp] {
         guard let session = owner.session else { return [] }
-        let here = OnInstallation(key: key, userID: owner.userID, sessionID: session.id)
-        let everywhere = Session(app: key.app, sessionID: session.id)
-        let withUser = logout(of: owner, in: key.app).flatMap { logout in
+        let here = key.flatMap { installations[.init(key: $0, userID: owner.userID, sessionID: session.id)] }
+        let everywhere = Session(app: app, sessionID: session.id)
+        let withUser = logout(of: owner, in: app).flatMap { logout in
             seenSessions[everywhere].flatMap { $0 < logout ? logout : nil }
         }
-        return [installations[here], endedSessions[everywhere], withUser].compactMap(\.self)
+        return [here, endedSessions[everywhere], withUser].compactMap(\.self)
     }
 
     /// When all sessions of the user were ended, unless this one was excepted.
@@ -92,11 +94,13 @@ public struct SignOuts: Sendable {
     }
 
     /// The logouts after the credential was issued; empty for a credential without `iat`.
-    private func logouts(after credential: UserCredential, on key: InstallationKey) -> [Timestamp] {
+    private func logouts(
+        after credential: UserCredential, on key: InstallationKey?, in app: AppNumber
+    ) -> [Timestamp] {
         guard let issuedAt = credential.issuedAt else { return [] }
         let owner = credential.owner
-        let here = installations[OnInstallation(key: key, userID: owner.userID, sessionID: nil)]
-        return [here, logout(of: owner, in: key.app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+        let here = key.flatMap { installations[.init(key: $0, userID: owner.userID, sessionID: nil)] }
+        return [here, logout(of: owner, in: app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
     }
 }
 

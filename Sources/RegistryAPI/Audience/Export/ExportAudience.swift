@@ -15,7 +15,8 @@ extension RegistryService {
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
             let body = try AudienceBody.parse(
-                bytes, links: links, members: ["format", "fields", "after", "spreadsheetSafe", "message"]
+                bytes, in: vocabulary(of: call.app),
+                members: ["format", "fields", "after", "spreadsheetSafe", "message"]
             ) { root in
                 try ExportOptions(root, names, call.caller)
             }

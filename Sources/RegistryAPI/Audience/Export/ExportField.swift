@@ -11,13 +11,13 @@ enum ExportField: Hashable, Sendable {
     /// Of a message; never named in `fields`.
     case receipt(isRecorded: Bool)
 
-    /// `userId` is `.column(.userID)`: it identifies a person.
+    /// `userId` is `.column(.userID)`: it identifies a person. `topic` has any number of values.
     private static let all: [ExportField] =
         [
             .column(.installID), .column(.token), .column(.generation), .column(.userID), .keys, .id, .cursor,
             .column(.keychainID), .column(.vendorID), .column(.languages), .column(.sessionID),
             .column(.sessionExpiresAt), .column(.p256dh), .column(.auth),
-        ] + AudienceField.allCases.filter { $0 != .userID }.map { .column(.field($0)) }
+        ] + AudienceField.allCases.filter { ![.userID, .topic].contains($0) }.map { .column(.field($0)) }
 
     static let names = all.map(\.name)
 

@@ -4,7 +4,7 @@ import StrictJSON
 /// Parses the condition on one field of a filter.
 struct ConditionReader {
     let field: AudienceField
-    let links: TimeZoneLinks
+    let vocabulary: FilterVocabulary
 
     /// A plain value stands for `eq`, an array for `in`; an object contains operators.
     func condition(_ value: JSONValue) -> AudienceFilter {
@@ -87,7 +87,7 @@ extension ConditionReader {
         case (.flag, _): value.boolean().map { .flag($0) }
         default:
             value.text().flatMap { text in
-                value.parsed { () throws(InvalidValue) in try field.value(text, links: links) }
+                value.parsed { () throws(InvalidValue) in try field.value(text, in: vocabulary) }
             }
         }
     }

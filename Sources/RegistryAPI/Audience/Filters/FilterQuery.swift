@@ -12,12 +12,12 @@ struct FilterQuery {
     /// Whether the query has `include`.
     private(set) var hasInclude = false
 
-    private let links: TimeZoneLinks
+    private let vocabulary: FilterVocabulary
     private var faults: [ParameterFault] = []
 
     /// - Throws: `APIError.invalidParameters` with every fault. An unknown parameter is a fault.
-    init(_ request: ServerRequest, links: TimeZoneLinks) throws {
-        self.links = links
+    init(_ request: ServerRequest, in vocabulary: FilterVocabulary) throws {
+        self.vocabulary = vocabulary
         var names: [String] = []
         var values: [String: [String]] = [:]
         for item in try request.head.queryItems() {
@@ -93,7 +93,7 @@ struct FilterQuery {
     private mutating func single(
         _ field: AudienceField, _ comparison: AudienceOperator, _ name: String, _ text: String
     ) -> AudienceFilter {
-        let links = links
+        let vocabulary = vocabulary
         return parsed(name) { () throws(InvalidValue) in
             switch comparison {
             case .exists:
@@ -109,7 +109,7 @@ struct FilterQuery {
                 return .condition(field, .between(try LocalTimeRange(LocalTime(bounds[0]), LocalTime(bounds[1]))))
             default:
                 guard let order = comparison.order else { return .everybody }
-                return .condition(field, .ordered(order, try field.value(text, links: links)))
+                return .condition(field, .ordered(order, try field.value(text, in: vocabulary)))
             }
         } ?? .everybody
     }
@@ -119,14 +119,14 @@ struct FilterQuery {
     }
 
     private mutating func list(_ field: AudienceField, _ name: String, _ texts: [String]) -> [AudienceValue] {
-        let links = links
+        let vocabulary = vocabulary
         return texts.compactMap { text in
             parsed(name) { () throws(InvalidValue) in
                 guard text.unicodeScalars.count <= Device.textScalarsMax else {
                     throw InvalidValue(
                         code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
                 }
-                return try field.value(text, links: links)
+                return try field.value(text, in: vocabulary)
             }
         }
     }

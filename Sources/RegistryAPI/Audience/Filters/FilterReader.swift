@@ -4,7 +4,7 @@ import StrictJSON
 /// Parses a filter from JSON. It adds a fault with its pointer for everything invalid and continues, so that the caller
 /// sees all faults at once.
 struct FilterReader {
-    let links: TimeZoneLinks
+    let vocabulary: FilterVocabulary
 
     /// The filter as it was sent. It is not simplified, so that parts that a simplification would drop are checked too.
     /// Meaningless if the document has a fault.
@@ -37,7 +37,7 @@ struct FilterReader {
                 value.refuse(.unknownMember, "No field has this name. " + NearestName.hint(for: name, among: names))
                 return .everybody
             }
-            return ConditionReader(field: field, links: links).condition(value)
+            return ConditionReader(field: field, vocabulary: vocabulary).condition(value)
         }
     }
 

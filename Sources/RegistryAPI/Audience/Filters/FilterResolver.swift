@@ -4,7 +4,7 @@ import StrictJSON
 /// Expands the segments of an app in filters.
 struct FilterResolver: Sendable {
     let segments: any SegmentStore
-    let links: TimeZoneLinks
+    let vocabulary: FilterVocabulary
 
     /// The simplified filter with its segments expanded, and the faults of the segments.
     func expanded(
@@ -17,11 +17,15 @@ struct FilterResolver: Sendable {
         return expansion.expand(filter)
     }
 
-    /// Parses a saved filter. It was valid when it was saved.
+    /// Parses a saved filter. It was valid when it was saved, and its topics cannot be deleted.
     func saved(_ text: String) throws -> AudienceFilter {
         let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
-        let filter = FilterReader(links: links).filter(document.root)
-        guard document.faults.isEmpty else { throw StoreError.failed("a segment's filter cannot be read") }
+        let filter = FilterReader(vocabulary: vocabulary).filter(document.root)
+        guard document.faults.allSatisfy({ $0.code == .unknownTopic }) else {
+            throw StoreError.failed("a segment's filter cannot be read")
+        }
+        // The topic is newer than the directory that this call has read.
+        guard document.faults.isEmpty else { throw StoreError.unavailable }
         return filter
     }
 }

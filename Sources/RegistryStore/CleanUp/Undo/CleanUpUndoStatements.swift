@@ -60,7 +60,7 @@ enum CleanUpUndoStatements {
                 state_changed_at = \(sql: time)
             FROM unnest($4::text[], $5::bigint[]) AS k (install_id, revision)
             WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
-            RETURNING \(sql: changed)
+            RETURNING \(sql: changed), 0 AS bound
         ), \(sql: recorded)
         SELECT count(*) FROM changed
         """)
@@ -91,7 +91,9 @@ enum CleanUpUndoStatements {
         serving: "cleanup undo (R5, R7): restores tokens and bindings.",
         """
         WITH chosen AS MATERIALIZED (
-            SELECT c.*, k.user_id,
+            SELECT c.*, k.user_id, (
+                    SELECT g.topics FROM user_guard g
+                    WHERE g.app_id = $1 AND g.user_sha256 = user_digest(k.user_id)) AS user_topics,
                 row_number() OVER (PARTITION BY i.provider, c.token_sha256 ORDER BY c.generation DESC) AS claim
             FROM unnest($4::text[], $5::bigint[], $6::text[]) AS k (install_id, generation, user_id)
                 JOIN cleanup_change c ON c.app_id = $1 AND c.install_id = k.install_id AND c.generation = k.generation
@@ -106,11 +108,16 @@ enum CleanUpUndoStatements {
                 p256dh = coalesce(c.p256dh, i.p256dh), auth = coalesce(c.auth, i.auth),
                 user_id = coalesce(c.user_id, i.user_id), session_id = coalesce(c.session_id, i.session_id),
                 session_expires_at = coalesce(c.session_expires_at, i.session_expires_at),
-                credential_issued_at = coalesce(c.credential_issued_at, i.credential_issued_at)
+                credential_issued_at = coalesce(c.credential_issued_at, i.credential_issued_at),
+                topic_choices = CASE WHEN c.step = 'sessionEnded' THEN c.topic_choices ELSE i.topic_choices END,
+                topics = CASE
+                    WHEN c.step = 'sessionEnded'
+                    THEN \(sql: TopicChoiceStatements.merged("c.topic_choices", over: "c.user_topics"))
+                    ELSE i.topics END
             FROM chosen c
             WHERE i.app_id = $1 AND i.install_id = c.install_id AND i.generation = c.generation
                 AND (c.token_sha256 IS NULL OR c.claim = 1)
-            RETURNING \(sql: changed), c.step, i.session_id
+            RETURNING \(sql: changed), c.step, i.session_id, (c.step = 'sessionEnded')::integer AS bound
         ), held AS (
             UPDATE token_holder h SET install_id = c.install_id FROM changed c
             WHERE h.app_id = $1 AND h.provider = c.provider AND h.token_sha256 = c.token_sha256
@@ -152,7 +159,7 @@ enum CleanUpUndoStatements {
 
     private static let changed: PostgresSQL = """
         i.install_id, i.provider, i.token_sha256, i.user_id, i.state, i.generation, \(sql: time) AS at, i.cell,
-                i.session_expires_at
+                i.session_expires_at, i.topics
         """
 
     private static let recorded: PostgresSQL = """
@@ -164,9 +171,11 @@ enum CleanUpUndoStatements {
                 token_sha256, user_id, user_id, state, generation - 1, generation
             FROM changed
         ), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), 0
-            FROM changed WHERE state = 'active' GROUP BY cell, session_expires_at
+            \(sql: RollUpDelta.insert(from: """
+                SELECT topics, cell, CASE WHEN state = 'active' THEN session_expires_at END AS expires_at,
+                    (state = 'active')::integer AS active, 0 AS installations, bound
+                FROM changed
+                """, choices: "r.bound"))
         ), result AS (
             UPDATE cleanup_result SET restored = restored + (SELECT count(*) FROM changed)
             WHERE run_id = $3 AND app_id = $1

@@ -96,9 +96,10 @@ package struct LoadedInstallations {
     private static let deltas = PreparedSQL(
         serving: "Benchmark, generated fleet (R13): adds deltas.",
         """
-        INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-        SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*) FROM installation
-        WHERE app_id = $1 AND install_id = ANY ($2) GROUP BY cell, session_expires_at
+        \(sql: RollUpDelta.insert(from: """
+            SELECT topics, cell, session_expires_at AS expires_at, 1 AS active, 1 AS installations FROM installation
+            WHERE app_id = $1 AND install_id = ANY ($2)
+            """))
         """)
 
     private static let events = PreparedSQL(

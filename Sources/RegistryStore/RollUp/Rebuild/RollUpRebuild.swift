@@ -73,8 +73,11 @@ public struct RollUpRebuild: Sendable {
         return try session.withTransaction {
             _ = try session.execute(RollUpStatements.lockWaiting(app))
             _ = try session.execute(RollUpStatements.settings)
-            var wrong: Int = try session.execute(RollUpRebuildStatements.removeWrongCube(app))[0].decode(0)
-            for level in RollUpLevel.all where !level.isCube {
+            var wrong = 0
+            for level in RollUpLevel.all where level.isByCell {
+                wrong += try session.execute(RollUpRebuildStatements.removeWrongRows(of: level, app))[0].decode(0)
+            }
+            for level in RollUpLevel.all where !level.isByCell {
                 let row = try session.execute(RollUpRebuildStatements.align(level, app))[0]
                 wrong += try row.decode(0, as: Int.self)
                 let empty: [String] = try row.decode(1)

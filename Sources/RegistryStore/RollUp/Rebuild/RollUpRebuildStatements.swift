@@ -20,8 +20,8 @@ enum RollUpRebuildStatements {
             serving: "rebuild-rollup (R13): recounts an app, and writes the differences as deltas.",
             appendCorrections(NamedStatement.app, at: NamedStatement.time)),
         NamedStatement(
-            "removeWrongCube", serving: "rebuild-rollup (R13): deletes rows of the cube that contradict their cells.",
-            removeWrongCube(NamedStatement.app)),
+            "removeWrongRows", serving: "rebuild-rollup (R13): deletes rows of the cube that contradict their cells.",
+            removeWrongRows(of: .cube, NamedStatement.app)),
         NamedStatement(
             "align", serving: "rebuild-rollup (R13): corrects a level by the cube.",
             align(.version, NamedStatement.app)),
@@ -91,7 +91,7 @@ enum RollUpRebuildStatements {
             """
             WITH found AS MATERIALIZED (
                 SELECT i.install_id, i.cell AS old_cell, k.cell, i.state = 'active' AS is_active,
-                    CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at
+                    CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at, i.topics
                 FROM unnest(\(installIDs), \(revisions), \(cells)) AS k (install_id, revision, cell)
                 JOIN installation i ON i.app_id = \(app.rawValue) AND i.install_id = k.install_id
                     AND i.revision = k.revision
@@ -101,15 +101,14 @@ enum RollUpRebuildStatements {
                 FROM found f WHERE i.app_id = \(app.rawValue) AND i.install_id = f.install_id
                 RETURNING i.install_id
             ), counted AS (
-                INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-                SELECT \(app.rawValue), \(sql: RollUpDelta.transactionID), cell, expires_at, sum(active), sum(step)
-                FROM (
-                    SELECT old_cell AS cell, expires_at, CASE WHEN is_active THEN -1 ELSE 0 END AS active, -1 AS step
+                \(sql: RollUpDelta.insert(into: "\(app.rawValue)", from: """
+                    SELECT topics, old_cell AS cell, expires_at, CASE WHEN is_active THEN -1 ELSE 0 END AS active,
+                        -1 AS installations
                     FROM found WHERE EXISTS (
                         SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = old_cell)
                     UNION ALL
-                    SELECT cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM found) AS d
-                GROUP BY cell, expires_at HAVING sum(step) <> 0 OR sum(active) <> 0
+                    SELECT topics, cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM found
+                    """))
             )
             SELECT count(*) FROM moved
             """
@@ -119,42 +118,61 @@ enum RollUpRebuildStatements {
     // MARK: Recount
 
     /// A SELECT: the differences between a recount and the roll-up (positive where the roll-up counts too few), by app,
-    /// cell, and expiry of the sessions that expire after `time`. It reads all installations.
+    /// topic, cell, and expiry of the sessions that expire after `time`. It reads all installations.
     ///
     /// `later` counts active installations of admitted cells whose session expires then. `reachable` counts those that
     /// are not expired; of other cells, it counts the active ones.
     static func drift(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
-        SELECT d.app_id, d.cell, d.later_at, sum(d.later) AS later,
+        SELECT d.app_id, d.topic, d.cell, d.later_at, sum(d.later) AS later,
             sum(CASE WHEN c.is_admitted THEN d.reachable ELSE d.active END) AS reachable, sum(d.active) AS active,
             sum(d.installations) AS installations
         FROM (
-            SELECT app_id, cell, later_at, sum(CASE WHEN later_at IS NULL THEN 0 ELSE active END) AS later,
+            SELECT app_id, topic, cell, later_at, sum(CASE WHEN later_at IS NULL THEN 0 ELSE active END) AS later,
                 sum(reachable) AS reachable, sum(active) AS active, sum(installations) AS installations
             FROM (
-                SELECT i.app_id, i.cell,
-                    CASE WHEN i.session_expires_at > t.time THEN i.session_expires_at END AS later_at,
-                    count(*) FILTER (WHERE i.state = 'active') AS active,
-                    count(*) FILTER (WHERE i.state = 'active'
-                        AND (i.session_expires_at IS NULL OR i.session_expires_at > t.time)) AS reachable,
-                    count(*) AS installations
-                FROM installation i CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
-                GROUP BY 1, 2, 3
+                SELECT i.app_id, 0 AS topic, \(sql: recounted(in: "installation i", at: time, where: app))
                 UNION ALL
-                SELECT d.app_id, d.cell, CASE WHEN d.expires_at > t.time THEN d.expires_at END, -sum(d.active),
+                SELECT i.app_id, i.topic, \(sql: recounted(in: chosen, at: time, where: app))
+                UNION ALL
+                SELECT d.app_id, d.topic, d.cell, CASE WHEN d.expires_at > t.time THEN d.expires_at END, -sum(d.active),
                     -sum(CASE WHEN d.expires_at <= t.time THEN 0 ELSE d.active END), -sum(d.installations)
                 FROM rollup_delta d CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
-                GROUP BY 1, 2, 3) AS i
-            GROUP BY 1, 2, 3
+                GROUP BY 1, 2, 3, 4) AS i
+            GROUP BY 1, 2, 3, 4
             UNION ALL
-            SELECT app_id, cell, NULL, 0, -reachable, -active, -installations FROM rollup_cube WHERE \(sql: app)
+            SELECT app_id, 0, cell, NULL, 0, -reachable, -active, -installations FROM rollup_cube WHERE \(sql: app)
             UNION ALL
-            SELECT e.app_id, e.cell, CASE WHEN e.expires_at > t.time THEN e.expires_at END,
+            SELECT app_id, topic, cell, NULL, 0, -reachable, -active, -installations FROM rollup_topic
+            WHERE \(sql: app)
+            UNION ALL
+            SELECT e.app_id, e.topic, e.cell, CASE WHEN e.expires_at > t.time THEN e.expires_at END,
                 CASE WHEN e.expires_at > t.time THEN -e.active ELSE 0 END,
                 CASE WHEN e.expires_at > t.time THEN 0 ELSE e.active END, 0, 0
             FROM rollup_expiry e CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)) AS d
         LEFT JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
-        GROUP BY 1, 2, 3
+        GROUP BY 1, 2, 3, 4
+        """
+    }
+
+    /// A FROM item: the installations with choices, a row for each.
+    private static let chosen: PostgresSQL = """
+        (SELECT n.*, c.topic FROM installation n CROSS JOIN LATERAL unnest(n.topics) AS c (topic)
+                    WHERE n.topics IS NOT NULL) AS i
+        """
+
+    /// The rest of a SELECT whose first two columns are the app and the topic.
+    private static func recounted(
+        in source: PostgresSQL, at time: PostgresSQL, where app: PostgresSQL
+    ) -> PostgresSQL {
+        """
+        i.cell, CASE WHEN i.session_expires_at > t.time THEN i.session_expires_at END AS later_at,
+                    count(*) FILTER (WHERE i.state = 'active') AS active,
+                    count(*) FILTER (WHERE i.state = 'active'
+                        AND (i.session_expires_at IS NULL OR i.session_expires_at > t.time)) AS reachable,
+                    count(*) AS installations
+                FROM \(sql: source) CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
+                GROUP BY 1, 2, 3, 4
         """
     }
 
@@ -163,22 +181,22 @@ enum RollUpRebuildStatements {
     static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         WITH drift AS MATERIALIZED (
-            SELECT d.app_id, d.cell, CASE WHEN c.is_admitted THEN d.later_at END AS later_at,
+            SELECT d.app_id, d.topic, d.cell, CASE WHEN c.is_admitted THEN d.later_at END AS later_at,
                 CASE WHEN c.is_admitted THEN d.later ELSE 0 END AS later, d.reachable, d.active, d.installations
             FROM (\(sql: drift(where: app, at: time))) AS d
             LEFT JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
         ), cell AS MATERIALIZED (
-            SELECT app_id, cell, sum(later) AS later, sum(reachable) AS reachable, sum(active) AS active,
+            SELECT app_id, topic, cell, sum(later) AS later, sum(reachable) AS reachable, sum(active) AS active,
                 sum(installations) AS installations
-            FROM drift GROUP BY 1, 2
+            FROM drift GROUP BY 1, 2, 3
         )
-        SELECT app_id, cell, later_at AS expires_at, later AS active, 0 AS installations
+        SELECT app_id, topic, cell, later_at AS expires_at, later AS active, 0 AS installations
         FROM drift WHERE later_at IS NOT NULL AND later <> 0
         UNION ALL
-        SELECT app_id, cell, NULL, reachable - later, installations
+        SELECT app_id, topic, cell, NULL, reachable - later, installations
         FROM cell WHERE reachable <> later OR installations <> 0
         UNION ALL
-        SELECT app_id, cell, '-infinity', active - reachable, 0 FROM cell WHERE active <> reachable
+        SELECT app_id, topic, cell, '-infinity', active - reachable, 0 FROM cell WHERE active <> reachable
         """
     }
 
@@ -187,8 +205,8 @@ enum RollUpRebuildStatements {
         PostgresStatement(
             """
             WITH appended AS (
-                INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-                SELECT app_id, \(sql: RollUpDelta.transactionID), cell, expires_at, active, installations
+                INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+                SELECT app_id, \(sql: RollUpDelta.transactionID), topic, cell, expires_at, active, installations
                 FROM (\(sql: corrections(where: "app_id = \(app.rawValue)", at: "\(time)::timestamptz"))) AS d
                 RETURNING cell)
             SELECT count(*), count(DISTINCT cell) FROM appended
@@ -200,24 +218,24 @@ enum RollUpRebuildStatements {
 
     // MARK: Levels
 
-    /// A SELECT: rows of the cube that differ from their cell, or that count installations of a cell that is not
+    /// A SELECT: rows of a level by cell that differ from their cell, or that count installations of a cell that is not
     /// admitted as reachable.
-    static func wrongCube(where app: PostgresSQL) -> PostgresSQL {
-        let columns = RollUpLevel.cube.dimensions.columns
+    static func wrongRows(of level: RollUpLevel, where app: PostgresSQL) -> PostgresSQL {
+        let columns = level.dimensions.columns
         let same = columns.map { "c.\(sql: $0) = b.\(sql: $0)" as PostgresSQL }.joined(separator: " AND ")
         return """
-            SELECT b.app_id, b.cell FROM rollup_cube b
+            SELECT b.ctid, b.app_id, b.cell FROM \(sql: level.table) b
             WHERE \(sql: app) AND NOT EXISTS (
                 SELECT FROM rollup_cell c
                 WHERE c.app_id = b.app_id AND c.number = b.cell AND (c.is_admitted OR b.reachable = 0) AND \(sql: same))
             """
     }
 
-    static func removeWrongCube(_ app: AppNumber) -> PostgresStatement {
+    static func removeWrongRows(of level: RollUpLevel, _ app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             """
-            WITH wrong AS MATERIALIZED (\(sql: wrongCube(where: "b.app_id = \(app.rawValue)"))), removed AS (
-                DELETE FROM rollup_cube b USING wrong w WHERE b.app_id = \(app.rawValue) AND b.cell = w.cell
+            WITH wrong AS MATERIALIZED (\(sql: wrongRows(of: level, where: "b.app_id = \(app.rawValue)"))), removed AS (
+                DELETE FROM \(sql: level.table) b USING wrong w WHERE b.app_id = \(app.rawValue) AND b.ctid = w.ctid
                 RETURNING b.cell)
             SELECT count(*) FROM removed
             """
@@ -229,8 +247,8 @@ enum RollUpRebuildStatements {
         let columns = level.columns.joined(separator: ", ")
         let cell = level.columns.map { "c.\(sql: $0)" as PostgresSQL }.joined(separator: ", ")
         return """
-            SELECT app_id, \(sql: columns), sum_counts(reachable) AS reachable, sum_counts(active) AS active,
-                sum_counts(installations) AS installations
+            SELECT app_id, 0 AS topic, \(sql: columns), sum_counts(reachable) AS reachable,
+                sum_counts(active) AS active, sum_counts(installations) AS installations
             FROM (
                 SELECT b.app_id, \(sql: cell), b.reachable, b.active, b.installations
                 FROM rollup_cube b JOIN rollup_cell c ON c.app_id = b.app_id AND c.number = b.cell

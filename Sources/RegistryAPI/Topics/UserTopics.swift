@@ -1,0 +1,42 @@
+// GET /v1/apps/{app}/users/{userId}/topics
+// PATCH /v1/apps/{app}/users/{userId}/topics
+
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    private static let userTopicsPattern = userPattern + "/topics"
+
+    /// The whole catalogue, resolved by the user's own choices. A user who was never seen has the defaults.
+    var getUserTopics: Route {
+        Route(.get, Self.userTopicsPattern) { request in
+            let call = try await appCall(request, allowing: [.client, .service, .support])
+            let userID = try user(of: request, in: call)
+            let choices = try await topics.choices(of: userID, in: call.app.number)
+            try await checkCredential(of: call, on: nil)
+            return .json(JSONWriter(ResolvedTopics(user: choices), in: call.app.topics))
+        }
+    }
+
+    /// Merges choices into the user's. They count on all of the user's installations that have no choice of their own.
+    var patchUserTopics: Route {
+        Route(.patch, Self.userTopicsPattern, bodyBytesMax: TopicLimits.choicesBytesMax) { request in
+            let call = try await appCall(request, allowing: [.client, .service])
+            let changes = try TopicsBody.changes(try request.jsonBody(), in: call.app.topics)
+            let userID = try user(of: request, in: call)
+            let after = try await refusing(call) {
+                try await topics.apply(TopicsPatch(changes, by: call), to: userID, in: call.app.number)
+            }
+            return .json(JSONWriter(ResolvedTopics(user: after), in: call.app.topics))
+        }
+    }
+
+    /// The user of the path: for a client, only the user of its JWT exists.
+    private func user(of request: ServerRequest, in call: AppCall) throws -> UserID {
+        let userID = try request.identifier("userId", UserID.init)
+        guard call.caller.readsAllUsers || call.caller.user?.owner.userID == userID else { throw APIError.unknownUser }
+        return userID
+    }
+}

@@ -1,0 +1,76 @@
+import PostgresClient
+import PushRegistry
+
+/// A change of the choices on an installation, on its way to the database.
+struct PendingInstallationTopics: BatchedWrite {
+    /// The choices after the change.
+    typealias Outcome = ResolvedTopics
+
+    let installation: InstallationKey
+    let requester: Requester
+    let patch: TopicsPatch
+
+    var app: AppNumber { installation.app }
+    var key: InstallID { installation.installID }
+}
+
+/// Writes a batch of changes on installations, all of one app, as one transaction of two trips (R15).
+struct InstallationTopicsWriter: Sendable {
+    private static let attemptsMax = 20
+
+    let postgres: PostgresClient
+    let clock: RegistryClock
+
+    /// - Throws: `PostgresError`: nothing was written.
+    func write(
+        _ batch: [PendingInstallationTopics], _ patience: LockPatience
+    ) async throws -> [Result<ResolvedTopics, any Error>] {
+        try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+            try await write(batch, patience, transaction)
+        }
+    }
+
+    private func write(
+        _ batch: [PendingInstallationTopics], _ patience: LockPatience, _ transaction: PostgresTransaction
+    ) async throws -> [Result<ResolvedTopics, any Error>] {
+        let (app, ids) = (batch[0].app, batch.map(\.key.rawValue))
+        let setUp = LockTimeout.statements(patience)
+        let checks = CredentialChecks(batch.map { ($0.patch, $0.installation) }, in: app)
+        let results = try await transaction.execute(
+            setUp + [
+                PostgresStatement(InstallationStatements.lock, app.rawValue, ids),
+                PostgresStatement(RegistrationStatements.now),
+                PostgresStatement(TopicChoiceStatements.ofOwners, app.rawValue, ids),
+            ] + checks.statements)
+        let rest = Array(results[setUp.count...])
+        let moment = try Moment(rest[1], clock)
+        let refused = try checks.refusals(rest[3...], at: moment.time)
+        let stored = try rest[0].map { try InstallationColumns.decode($0) }
+        let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
+        let inherited = try Self.inherited(rest[2])
+        var write = TopicsWrite(in: app, at: moment)
+        let outcomes = batch.enumerated().map { index, pending in
+            Result { () throws(TopicsPatch.Refusal) in
+                if refused.contains(index) { throw .credentialEnded }
+                let found = present[pending.installation]
+                let outcome = try pending.patch.outcome(
+                    on: found?.installation, for: pending.requester,
+                    inheriting: inherited[pending.key] ?? TopicChoices(),
+                    at: moment.time)
+                if let change = outcome.change, let found { write.add(found, change.after, change.event) }
+                return ResolvedTopics(outcome.change?.after ?? outcome.present)
+            }
+            .mapError { $0 as any Error }
+        }
+        try await transaction.commit(after: write.statements)
+        EventMeters.count(write.events)
+        return outcomes
+    }
+
+    private static func inherited(_ rows: PostgresResult) throws -> [InstallID: TopicChoices] {
+        try Dictionary(
+            rows.map { row in
+                (try InstallID(row.decode(0)), TopicChoices(codes: try row.decode(1, as: [Int32]?.self) ?? []))
+            }, uniquingKeysWith: { first, _ in first })
+    }
+}

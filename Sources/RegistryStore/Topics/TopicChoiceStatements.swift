@@ -1,0 +1,181 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of choices about topics. `$1` is the app.
+enum TopicChoiceStatements {
+    static let named = [
+        NamedStatement("ofInstallation", ofInstallation), NamedStatement("ofUser", ofUser),
+        NamedStatement("ofUsers", ofUsers), NamedStatement("ofOwners", ofOwners),
+        NamedStatement("lockUsers", lockUsers),
+        NamedStatement("lockInstallations", lockInstallations), NamedStatement("write", write),
+        NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
+        NamedStatement("eraseEvents", eraseEvents), NamedStatement("subscribed", subscribed),
+    ]
+
+    // MARK: Reading
+
+    static let ofInstallation = PreparedSQL(
+        serving: "GET …/installations/{installId}/topics: reads the choices about an installation, and its owner.",
+        "SELECT user_id, topic_choices, topics FROM installation WHERE app_id = $1 AND install_id = $2")
+
+    /// `$2` is the user's digest.
+    static let ofUser = PreparedSQL(
+        serving: "GET …/users/{userId}/topics: reads the choices of a user.",
+        "SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = $2")
+
+    /// The choices of the users with the digests `$2`, by their positions.
+    static let ofUsers = PreparedSQL(
+        serving: "PUT …/installations/{installId} (R4): reads what former holders of tokens inherit.",
+        """
+        SELECT k.position, g.topics
+        FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
+        JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = k.user_sha256
+        """)
+
+    /// Runs after the installations `$2` are locked. A change of a user's choices that is under way waits for these
+    /// locks and then writes the installations, so reading without a lock is enough.
+    static let ofOwners = PreparedSQL(
+        serving: "PATCH …/installations/{installId}/topics: reads the choices of the installations' owners.",
+        """
+        SELECT i.install_id, g.topics
+        FROM unnest($2::text[]) AS k (install_id)
+        JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = user_digest(i.user_id)
+        WHERE g.topics IS NOT NULL
+        """)
+
+    static func choices(
+        of users: [UserID], in app: AppNumber, _ transaction: PostgresTransaction
+    ) async throws -> [UserID: TopicChoices] {
+        let statement = PostgresStatement(ofUsers, app.rawValue, users.map(UserDigest.sha256))
+        var choices: [UserID: TopicChoices] = [:]
+        for row in try await transaction.execute([statement])[0] {
+            let position = try row.decode(0, as: Int.self) - 1
+            choices[users[position]] = TopicChoices(codes: try row.decode(1, as: [Int32]?.self) ?? [])
+        }
+        return choices
+    }
+
+    // MARK: A user's choices, under the user's lock
+
+    /// Runs after `GuardStatements.addUsers`. Registrations of these users wait. Returns the position of each user in
+    /// `$2`.
+    static let lockUsers = PreparedSQL(
+        serving: "PATCH …/users/{userId}/topics: locks users exclusively.",
+        """
+        SELECT k.position, u.topics
+        FROM (
+            SELECT * FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position) ORDER BY user_sha256) AS k
+        CROSS JOIN LATERAL (
+            SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR UPDATE) AS u
+        """)
+
+    /// Up to `$4` installations with ids after `$3` that are bound to the users `$2`, in the order of ids.
+    static let lockInstallations = PreparedSQL(
+        serving: "PATCH …/users/{userId}/topics: locks installations of users.",
+        """
+        SELECT i.*
+        FROM (
+            SELECT o.install_id
+            FROM unnest($2::text[]) AS k (user_id)
+            JOIN installation_owner o ON o.app_id = $1 AND o.user_id = k.user_id
+            WHERE o.left_at IS NULL AND o.install_id > $3
+            ORDER BY o.install_id LIMIT $4) AS k
+        CROSS JOIN LATERAL (
+            SELECT \(sql: InstallationColumns.list) FROM installation i
+            WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
+        """)
+
+    // MARK: Writing
+
+    /// Under the locks of the installations.
+    static let write = PreparedSQL(
+        serving: "PATCH …/topics of an installation or a user: writes the choices on installations.",
+        """
+        UPDATE installation i
+        SET topic_choices = k.topic_choices, topics = k.topics, revision = i.revision + 1
+        FROM \(sql: columns.unnest(from: 2))
+        WHERE i.app_id = $1 AND i.install_id = k.install_id
+        """)
+
+    static func write(_ installations: [Installation], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(write) { binds in
+            binds.bind(app.rawValue)
+            batch.bind(installations, to: &binds)
+        }
+    }
+
+    private static let batch = BatchColumns<Installation>([
+        .init("install_id", "text") { $0.key.installID.rawValue },
+        .init("topic_choices", choices: { $0.topicChoices }), .init("topics", choices: { $0.topics }),
+    ])
+    private static let columns = batch.list
+
+    /// `$2` are the users' digests.
+    private static let writeOfUsers = PreparedSQL(
+        serving: "PATCH …/users/{userId}/topics: writes the choices of users.",
+        """
+        UPDATE user_guard g SET topics = k.topics
+        FROM (
+            SELECT k.user_sha256, k.topics::integer[] AS topics
+            FROM unnest($2::bytea[], $3::text[]) AS k (user_sha256, topics) OFFSET 0) AS k
+        WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256
+        """)
+
+    static func write(_ choices: [(userSHA256: [UInt8], choices: TopicChoices)], in app: AppNumber)
+        -> PostgresStatement
+    {
+        PostgresStatement(writeOfUsers, app.rawValue, choices.map(\.userSHA256), choices.map(\.choices.literal))
+    }
+
+    // MARK: Erasure
+
+    /// Under the user's lock. Returns the number of choices.
+    static let eraseOfUser = PreparedSQL(
+        serving: "DELETE …/users/{userId}: deletes the choices of a user.",
+        """
+        WITH old AS MATERIALIZED (SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = $2), erased AS (
+            UPDATE user_guard SET topics = NULL WHERE app_id = $1 AND user_sha256 = $2 AND topics IS NOT NULL)
+        SELECT coalesce(sum(cardinality(topics)), 0) FROM old
+        """)
+
+    /// `$2` is the user.
+    static let eraseEvents = PreparedSQL(
+        serving: "DELETE …/users/{userId} (R12): removes the user and the topics from events of the user's choices.",
+        """
+        UPDATE token_event SET user_id = NULL, topics = '{}'
+        WHERE app_id = $1 AND install_id IS NULL AND user_id = $2
+        """)
+
+    // MARK: Subscribers
+
+    /// A condition: the installation with these merged choices is subscribed. It is never NULL.
+    ///
+    /// - Parameter choices: the column `topics` of `installation`.
+    static func isSubscribed(to topic: Topic, _ choices: PostgresSQL = "topics") -> PostgresSQL {
+        if topic.content.isLocked { return "true" }
+        return topic.content.isInByDefault
+            ? "(\(-topic.number.rawValue) = ANY (\(sql: choices))) IS NOT TRUE"
+            : "(\(topic.number.rawValue) = ANY (\(sql: choices))) IS TRUE"
+    }
+
+    /// Returns which of the installations `$2` have chosen the topic `$3`, and which have left it.
+    static let subscribed = PreparedSQL(
+        serving: "Senders of notifications: reads the choices of installations about a topic.",
+        """
+        SELECT i.install_id, coalesce($3 = ANY (i.topics), false), coalesce(-$3 = ANY (i.topics), false)
+        FROM unnest($2::text[]) AS k (install_id)
+        JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        """)
+
+    /// An expression: the own choices, and the inherited ones about other topics.
+    static func merged(_ own: PostgresSQL, over inherited: PostgresSQL) -> PostgresSQL {
+        """
+        (SELECT array_agg(m.code ORDER BY m.code) FROM (
+            SELECT unnest(\(sql: own)) UNION ALL
+            SELECT u.code FROM unnest(\(sql: inherited)) AS u (code)
+            WHERE abs(u.code) <> ALL (
+                SELECT abs(o.code) FROM unnest(\(sql: own)) AS o (code))) AS m (code))
+        """
+    }
+}

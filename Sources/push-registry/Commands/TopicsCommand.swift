@@ -1,0 +1,128 @@
+import ArgumentParser
+import Logging
+import PushRegistry
+import RegistryAPI
+import RegistryStore
+
+struct TopicsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "topics", abstract: "List, create, change and delete an app's topics.",
+        subcommands: [List.self, Set.self, Delete.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List an app's topics.")
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let topics = try await withDirectory(common, isQuiet: json) { directory in
+                try await directory.current().app(app).topics.topics.map(TopicLine.init)
+            }
+            if json { try printJSON(["topics": topics]) } else { for topic in topics { print(topic.text) } }
+        }
+    }
+
+    struct Set: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a topic, or replace its content. The choices about it stay.")
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Argument(help: "The topic: 1 to 64 characters of a-z 0-9 . _ -") var topic: String
+        @Option(help: "The name for people.") var name: String
+        @Option(help: "Whether installations without a choice are subscribed: in or out.") var `default`: TopicDefault
+        @Option(help: "A description for people.") var description: String?
+        @Option(help: "Topics of one category stand together in a settings screen.") var category: String?
+        @Flag(help: "Nobody can leave the topic.") var locked = false
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let slug = try topic.asTopic()
+            let content = try content
+            let saved = try await withTopics(common, isQuiet: json) { directory, topics in
+                try await topics.put(slug, content, in: try await directory.current().app(app).number).topic
+            }
+            if json { try printJSON(TopicLine(saved)) } else { print(TopicLine(saved).text) }
+        }
+
+        private var content: Topic.Content {
+            get throws {
+                for text in [name, description, category].compactMap(\.self)
+                where text.isEmpty || text.unicodeScalars.count > Topic.Content.textScalarsMax {
+                    throw ValidationError("Texts have 1 to \(Topic.Content.textScalarsMax) characters.")
+                }
+                do throws(InvalidValue) {
+                    return try Topic.Content(
+                        name: name, description: description, category: category, isInByDefault: `default` == .in,
+                        isLocked: locked)
+                } catch {
+                    throw ValidationError(error.detail)
+                }
+            }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a topic and the choices about it.",
+            discussion: "A topic that a saved segment names cannot be deleted.")
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Argument(help: "The topic, see `topics list`.") var topic: String
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let slug = try topic.asTopic()
+            let existed = try await withTopics(common, isQuiet: json) { directory, topics in
+                do {
+                    return try await topics.delete(slug, of: try await directory.current().app(app).number)
+                } catch TopicRefusal.inUse {
+                    throw refusal("A saved segment names \(slug). Change the segment first.")
+                }
+            }
+            if json {
+                try printJSON(["deleted": existed])
+            } else {
+                print(existed ? "deleted \(slug)" : "\(app) has no topic \(slug)")
+            }
+        }
+    }
+}
+
+enum TopicDefault: String, ExpressibleByArgument, CaseIterable {
+    case `in`, out
+}
+
+extension String {
+    fileprivate func asTopic() throws -> TopicSlug {
+        do throws(InvalidValue) {
+            return try TopicSlug(self)
+        } catch {
+            throw ValidationError(error.detail)
+        }
+    }
+}
+
+/// A topic in the list, as the API shows it.
+private struct TopicLine: Encodable, Sendable {
+    let topic: String
+    let name: String
+    let description: String?
+    let category: String?
+    let `default`: String
+    let locked: Bool
+
+    init(_ topic: Topic) {
+        self.topic = topic.slug.rawValue
+        name = topic.content.name
+        description = topic.content.description
+        category = topic.content.category
+        `default` = topic.content.isInByDefault ? "in" : "out"
+        locked = topic.content.isLocked
+    }
+
+    var text: String {
+        let notes = [category, "default \(`default`)", locked ? "locked" : nil].compactMap(\.self)
+        return "\(topic)  \(name)  (\(notes.joined(separator: ", ")))"
+    }
+}

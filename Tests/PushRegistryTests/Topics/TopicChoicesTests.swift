@@ -1,0 +1,149 @@
+import Testing
+
+@testable import PushRegistry
+
+extension Topic {
+    /// - Parameter number: any positive number; its text is the slug.
+    static func make(_ number: Int32, isIn: Bool = true, isLocked: Bool = false) throws -> Topic {
+        Topic(
+            number: TopicNumber(number), slug: try TopicSlug("t\(number)"),
+            content: try Content(
+                name: "Topic", description: nil, category: nil, isInByDefault: isIn, isLocked: isLocked))
+    }
+}
+
+@Suite("The installation decides about a topic, else its user, else the topic's default (fine print 47, 82, 86)")
+struct TopicChoicesTests {
+    @Test(arguments: [
+        ([], [], true, "default"), ([], [-1], false, "user"), ([], [1], true, "user"),
+        ([1], [-1], true, "installation"), ([-1], [1], false, "installation"), ([2], [-1], false, "user"),
+    ])
+    func choice_isResolved(own: [Int32], user: [Int32], isSubscribed: Bool, origin: String) throws {
+        let own = TopicChoices(codes: own)
+        let resolved = ResolvedTopics(own: own, merged: own.over(TopicChoices(codes: user)))
+        let shown = resolved.subscriptions(in: TopicCatalogue([try .make(1), try .make(9, isIn: false)]))
+        #expect(shown.map(\.topic.slug.rawValue) == ["t1", "t9"])
+        #expect(shown[0].isSubscribed == isSubscribed && shown[0].origin.rawValue == origin)
+        #expect(!shown[1].isSubscribed && shown[1].origin == .default)
+    }
+
+    @Test func lockedTopic_isSubscribed_whateverWasChosen() throws {
+        let user = ResolvedTopics(user: TopicChoices(codes: [-1]))
+        let shown = user.subscriptions(in: TopicCatalogue([try .make(1, isLocked: true)]))
+        #expect(shown[0].isSubscribed && shown[0].origin == .default)
+        #expect(user.subscriptions(in: TopicCatalogue([try .make(1)]))[0].isSubscribed == false)
+    }
+
+    @Test func choice_isKept_thoughItEqualsTheDefault() throws {
+        var choices = TopicChoices()
+        #expect(choices.apply([TopicChange(try .make(1), true)]).map(\.rawValue) == ["t1"])
+        #expect(choices.codes == [1])
+        let nowOut = ResolvedTopics(user: choices).subscriptions(in: TopicCatalogue([try .make(1, isIn: false)]))
+        #expect(nowOut[0].isSubscribed)
+        #expect(choices.apply([TopicChange(try .make(1), nil), TopicChange(try .make(2), nil)]).count == 1)
+        #expect(choices.isEmpty)
+    }
+
+    @Test func patch_namesWhatChanged_andDropsDeletedTopics() throws {
+        let app = App(
+            number: AppNumber(1), id: try AppID("a"), policy: .standard,
+            topics: TopicCatalogue([try .make(1), try .make(3), try .make(4)]))
+        let patch = TopicsPatch(
+            [TopicChange(try .make(3), false), TopicChange(try .make(1), true)], of: app, credential: nil, actor: "a")
+        // Topic 2 was deleted; topic 7 is newer than this catalogue.
+        let (after, changed) = patch.applied(to: TopicChoices(codes: [1, -2, 7]))
+        #expect(changed.map(\.rawValue) == ["t3"] && after.codes == [-3, 1, 7])
+        let (same, nothing) = patch.applied(to: TopicChoices(codes: [1, -2, -3]))
+        #expect(nothing.isEmpty && same.codes == [-3, -2, 1])
+    }
+
+    @Test func registration_isTolerant_ofUnknownAndLockedTopics() throws {
+        let catalogue = TopicCatalogue([try .make(1), try .make(2, isLocked: true)])
+        let changes = TopicChange.tolerated(
+            [("t1", false), ("nope", true), ("t2", false), ("T1", true)], in: catalogue)
+        #expect(changes == [TopicChange(try .make(1), false)])
+        #expect(TopicChange.tolerated([("t2", true), ("t2", nil)], in: catalogue).count == 2)
+    }
+
+    @Test(arguments: ["", "a/b", "News", "ä", ".", "..", String(repeating: "a", count: 65)])
+    func slug_isRefused_whenItIsInvalid(text: String) {
+        #expect(throws: InvalidValue.self) { try TopicSlug(text) }
+    }
+}
+
+@Suite("Choices on an installation end with its owner (fine print 47, 49, 83, 88)")
+struct TopicResetTests {
+    private func register(
+        _ registrations: [Registration], on present: [Installation] = [],
+        inheriting choices: [UserID: TopicChoices] = [:]
+    ) throws -> LockedInstallations {
+        var locked = LockedInstallations(present, userChoices: choices, now: .at(10))
+        for registration in registrations { _ = try locked.register(registration) }
+        return locked
+    }
+
+    private func phone(_ user: String? = nil, choices: [Int32], inherited: [Int32] = []) throws -> Installation {
+        var phone = try #require(try register([.make("phone", owner: user.map { .make($0) })])[.make("phone")])
+        phone.topicChoices = TopicChoices(codes: choices)
+        phone.topics = phone.topicChoices.over(TopicChoices(codes: inherited))
+        return phone
+    }
+
+    @Test func choices_stay_whenTheSameOwnerRegisters() throws {
+        let phone = try phone("alice", choices: [-1], inherited: [2])
+        let alice = [UserID.make("alice"): TopicChoices(codes: [2])]
+        for next in [
+            Registration.make("phone", token: "rotated", owner: .make("alice")),
+            .make("phone", owner: .make("alice", session: "next")),
+        ] {
+            let after = try #require(try register([next], on: [phone], inheriting: alice)[.make("phone")])
+            #expect(after.topicChoices.codes == [-1] && after.topics.codes == [-1, 2] && after != phone)
+        }
+    }
+
+    @Test(arguments: [("alice", "bob"), ("alice", nil), (nil, "bob")] as [(String?, String?)])
+    func choices_end_beforeThoseOfTheRegistration_whenTheOwnerChanges(from: String?, to: String?) throws {
+        let bob = [UserID.make("bob"): TopicChoices(codes: [-3, 4])]
+        let next = Registration.make(
+            "phone", owner: to.map { .make($0) }, topics: [TopicChange(try .make(4), false)])
+        let locked = try register([next], on: [try phone(from, choices: [-1, 2])], inheriting: bob)
+        let after = try #require(locked[.make("phone")])
+        #expect(after.topicChoices.codes == [-4])
+        #expect(after.topics.codes == (to == nil ? [-4] : [-4, -3]))
+        #expect(locked.topicsEvents.map(\.topics.description) == ["[t4]"])
+    }
+
+    @Test func formerHolder_losesItsChoices_andTheNewOneKeepsItsOwn() throws {
+        let former = try phone("alice", choices: [-1], inherited: [1, 2])
+        var tablet = try #require(try register([.make("tablet", token: "own")])[.make("tablet")])
+        tablet.topicChoices = TopicChoices(codes: [5])
+        tablet.topics = tablet.topicChoices
+        let alice = [UserID.make("alice"): TopicChoices(codes: [1, 2])]
+        let locked = try register(
+            [.make("tablet", token: "token-of-phone")], on: [former, tablet], inheriting: alice)
+        let loser = try #require(locked[.make("phone")])
+        #expect(loser.state == .superseded && loser.topicChoices.isEmpty && loser.topics.codes == [1, 2])
+        #expect(locked[.make("tablet")]?.topics.codes == [5])
+    }
+
+    @Test func logout_endsChoices_onlyWithAnOwner() throws {
+        for keeps in [true, false] {
+            let after = try phone("alice", choices: [-1], inherited: [2]).unbound(keepingActive: keeps, at: .at(20))
+            #expect(after.topicChoices.isEmpty && after.topics.isEmpty)
+        }
+        #expect(try phone(choices: [-1]).unbound(at: .at(20)).topics.codes == [-1])
+    }
+
+    @Test func registration_isUpdated_onlyIfItsTopicsChangeSomething() throws {
+        let alice = Owner.make("alice")
+        let phone = try phone("alice", choices: [-1])
+        let (same, other) = ([TopicChange(try .make(1), false)], [TopicChange(try .make(1), true)])
+        var locked = LockedInstallations([phone], now: .at(11))
+        #expect(try locked.register(.make("phone", owner: alice)).status == .unchanged)
+        #expect(try locked.register(.make("phone", owner: alice, topics: same)).status == .unchanged)
+        let outcome = try locked.register(.make("phone", owner: alice, topics: other))
+        #expect(outcome.status == .updated && outcome.generation == phone.generation)
+        #expect(locked.events.isEmpty && locked.topicsEvents.count == 1)
+        #expect(locked[.make("phone")]?.topics.codes == [1])
+    }
+}

@@ -1,0 +1,165 @@
+import PostgresClient
+import PushRegistry
+import Synchronization
+import Testing
+
+@testable import RegistryStore
+
+/// The topics of an app and the choices about them, beside the other stores.
+private struct Topics {
+    let stores: TestStores
+    let store: PostgresTopicStore
+    let catalogue: TopicCatalogue
+
+    /// t1 and t3 are out by default, t2 is in, t4 is locked.
+    static func with(_ body: @escaping @Sendable (Topics) async throws -> Void) async throws {
+        try await TestStores.with { stores in
+            let store = PostgresTopicStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
+            async let _ = store.run()
+            try await body(Topics(stores: stores, store: store, catalogue: try await stores.makeTopics(4)))
+        }
+    }
+
+    func patch(_ choices: [(slug: String, choice: Bool?)]) -> TopicsPatch {
+        TopicsPatch(
+            TopicChange.tolerated(choices, in: catalogue), of: stores.app, credential: nil, actor: "service:test")
+    }
+
+    func choose(_ slug: String, _ choice: Bool?, on installID: String) async throws {
+        _ = try await store.apply(patch([(slug, choice)]), to: stores.key(installID), for: .service)
+    }
+
+    func choose(_ slug: String, _ choice: Bool?, user: String) async throws {
+        _ = try await store.apply(patch([(slug, choice)]), to: UserID(user), in: stores.app.number)
+    }
+
+    /// The slugs of the topics that the installation is subscribed to.
+    func subscriptions(of installID: String) async throws -> String? {
+        try await store.topics(of: stores.key(installID))?.topics.subscriptions(in: catalogue)
+            .filter(\.isSubscribed).map(\.topic.slug.rawValue).joined(separator: " ")
+    }
+}
+
+@Suite("Choices about topics survive what they should, and nothing else (fine print 47, 87)")
+struct TopicStoreTests {
+    private let token = "aaaaaaaaaaaaaaaa"
+
+    @Test func subscribers_areFoundAmongInstallations() async throws {
+        try await Topics.with { topics in
+            for (number, name) in ["a", "b", "c"].enumerated() {
+                try await topics.stores.register(name, token: "aaaaaaaaaaaaaa0\(number)", as: "alice")
+            }
+            try await topics.choose("t1", true, user: "alice")
+            try await topics.choose("t1", false, on: "b")
+            try await topics.choose("t2", false, on: "c")
+            for (slug, expected) in [("t1", ["a", "c"]), ("t2", ["a", "b"]), ("t3", []), ("t4", ["a", "b", "c"])] {
+                let topic = try #require(topics.catalogue[slug])
+                let found = try await topics.store.subscribers(
+                    of: topic, among: ["a", "b", "c", "nobody"].map { try InstallID($0) }, in: topics.stores.app.number)
+                #expect(found.map(\.rawValue).sorted() == expected, "\(slug)")
+            }
+            try await topics.stores.expectIntact()
+        }
+    }
+
+    @Test func expiredSession_endsChoices_andAnUndoRestoresThem() async throws {
+        let token = token
+        try await Topics.with { topics in
+            let stores = topics.stores
+            try await stores.register("phone", token: token, as: "alice", session: "s")
+            try await stores.change("phone", "session_expires_at = now() - interval '1 second'")
+            try await topics.choose("t2", false, on: "phone")
+            try await topics.choose("t1", true, user: "alice")
+            #expect(try await topics.subscriptions(of: "phone") == "t1 t4")
+            let report = try await stores.cleanUp()
+            #expect(report.counts[.sessionEnded] == 1)
+            #expect(try await topics.subscriptions(of: "phone") == "t2 t4")
+            try await stores.expectIntact()
+            try await topics.choose("t3", true, user: "alice")
+            let undoing = try await CleanUp(stores.configuration).undo(#require(report.runID), process: "test")
+            #expect(undoing.restored == 1)
+            #expect(try await topics.subscriptions(of: "phone") == "t1 t3 t4")
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func nightJob_movesCountsByTopic_withEachState() async throws {
+        let token = token
+        try await Topics.with { topics in
+            let stores = topics.stores
+            for (name, token) in [("stale", token), ("suspect", "bbbbbbbbbbbbbbbb")] {
+                try await stores.register(name, token: token, as: "alice")
+                try await topics.choose("t1", true, on: name)
+            }
+            _ = try await stores.judge(["bbbbbbbbbbbbbbbb"], "BadDeviceToken")
+            for name in ["stale", "suspect"] { try await stores.age(name, by: "61 days") }
+            try await stores.expectIntact()
+            let report = try await stores.cleanUp()
+            #expect(report.counts[.stale] == 1 && report.counts[.unregistered] == 1)
+            try await stores.expectIntact()
+            _ = try await CleanUp(stores.configuration).undo(#require(report.runID), process: "test")
+            try await stores.expectIntact()
+            try await stores.cleanUp()
+            for name in ["stale", "suspect"] { try await stores.age(name, by: "91 days") }
+            #expect(try await stores.cleanUp().counts[.purged] == 2)
+            #expect(try await stores.count("SELECT count(*) FROM rollup_topic") == 0)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func deletedTopic_leavesNothing_afterTheNight() async throws {
+        let token = token
+        try await Topics.with { topics in
+            let stores = topics.stores
+            try await stores.register("phone", token: token, as: "alice")
+            try await topics.choose("t1", true, on: "phone")
+            try await topics.choose("t2", false, on: "phone")
+            try await topics.choose("t1", false, user: "alice")
+            _ = try await topics.store.delete(TopicSlug("t1"), of: stores.app.number)
+            try await stores.expectIntact()
+            try await stores.cleanUp()
+            #expect(try await stores.sql("SELECT FROM deleted_topic").isEmpty)
+            let t2 = try #require(topics.catalogue["t2"]).number.rawValue
+            #expect(try await stores.count("SELECT count(*) FROM installation WHERE topics = ARRAY[\(-t2)]") == 1)
+            #expect(try await stores.count("SELECT count(*) FROM user_guard WHERE topics IS NOT NULL") == 0)
+            #expect(try await stores.count("SELECT count(*) FROM rollup_topic") == 1)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func usersChoices_keepTheUsersRow_andReachImportedInstallations() async throws {
+        let token = token
+        try await Topics.with { topics in
+            let stores = topics.stores
+            try await topics.choose("t1", true, user: "alice")
+            _ = try await stores.sql("UPDATE user_guard SET added_at = added_at - interval '401 days'")
+            try await stores.cleanUp()
+            var record = ImportRecord()
+            (record[.installID], record[.token], record[.userID]) = ("phone", token, "alice")
+            (record[.locale], record[.timeZone], record[.utcOffset]) = ("de_DE", "Europe/Berlin", "3600")
+            (record[.deviceModel], record[.systemName], record[.osVersion]) = ("iPhone17,3", "iOS", "26.5")
+            var reader = ImportReader(links: TimeZoneLinks(zones: "Z Europe/Berlin 1 - CET", table: ""))
+            let lines = Mutex([[try reader.installation(record)]])
+            let counts = try await InstallationImporter(into: stores.app.number).load(
+                stores.configuration, from: { lines.withLock { $0.popLast() } })
+            #expect(counts.imported == 1)
+            #expect(try await topics.subscriptions(of: "phone") == "t1 t2 t4")
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func rebuild_restoresCountsByTopic() async throws {
+        let token = token
+        try await Topics.with { topics in
+            let stores = topics.stores
+            try await stores.register("phone", token: token, as: "alice")
+            try await topics.choose("t1", true, user: "alice")
+            while let outcome = try await stores.fold(), outcome.isFull {}
+            _ = try await stores.sql("UPDATE rollup_topic SET installations = 7, active = 3")
+            #expect(try await stores.brokenRollUp() == ["rollup-recount"])
+            _ = try await RollUpRebuild(stores.configuration).run()
+            #expect(try await stores.brokenRollUp().isEmpty)
+            try await stores.expectIntact()
+        }
+    }
+}
