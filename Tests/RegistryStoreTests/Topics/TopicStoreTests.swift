@@ -104,7 +104,7 @@ struct TopicStoreTests {
             var purged = 0
             for _ in 1...2 {
                 for name in ["stale", "suspect"] { try await stores.age(name, by: "91 days") }
-                purged += try await stores.cleanUp().counts[.purged] ?? 0
+                purged += try await stores.cleanUp().counts[.purged]
             }
             #expect(purged == 2)
             #expect(try await stores.count("SELECT count(*) FROM rollup_topic") == 0)
