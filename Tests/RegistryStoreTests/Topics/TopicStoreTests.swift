@@ -99,9 +99,14 @@ struct TopicStoreTests {
             try await stores.expectIntact()
             _ = try await CleanUp(stores.configuration).undo(#require(report.runID), process: "test")
             try await stores.expectIntact()
+            // The undo began the suspect's silence again, so it is purged a night later.
             try await stores.cleanUp()
-            for name in ["stale", "suspect"] { try await stores.age(name, by: "91 days") }
-            #expect(try await stores.cleanUp().counts[.purged] == 2)
+            var purged = 0
+            for _ in 1...2 {
+                for name in ["stale", "suspect"] { try await stores.age(name, by: "91 days") }
+                purged += try await stores.cleanUp().counts[.purged]
+            }
+            #expect(purged == 2)
             #expect(try await stores.count("SELECT count(*) FROM rollup_topic") == 0)
             try await stores.expectIntact()
         }
