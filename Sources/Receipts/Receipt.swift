@@ -114,15 +114,18 @@ public struct RandomBytes: Sendable {
     private static let wordsMax = 512
 
     private var bytes: [UInt8] = []
+    /// The bytes before it are used up. They stay in the buffer: removing them would copy it for each slice.
+    private var position = 0
 
     public init() {}
 
     /// - Parameter count: at most 4,096.
     mutating func next(_ count: Int) -> ArraySlice<UInt8> {
-        if bytes.count < count {
+        if bytes.count - position < count {
             bytes = SymmetricKey(size: SymmetricKeySize(bitCount: 64 * Self.wordsMax)).withUnsafeBytes { Array($0) }
+            position = 0
         }
-        defer { bytes.removeLast(count) }
-        return bytes.suffix(count)
+        defer { position += count }
+        return bytes[position..<position + count]
     }
 }
