@@ -14,25 +14,30 @@ struct RegistrationLookUp: Sendable {
     func find(
         _ batches: [(app: AppNumber, items: [PendingRegistration])], timeout: Duration? = nil
     ) async throws -> [[Result<RegistrationFinding, DirectoryChanged>]] {
+        let isDistributed = postgres.isDistributed
+        let lookUp = isDistributed ? RegistrationStatements.lookUpOnCitus : RegistrationStatements.lookUp
         let statements = batches.map { app, items in
-            PostgresStatement(
-                RegistrationStatements.lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue))
+            PostgresStatement(lookUp, app.rawValue, items.map(\.registration.key.installID.rawValue))
         }
-        let results = try await postgres.execute(statements, timeout: timeout)
+        let moment = isDistributed ? [PostgresStatement(RegistrationStatements.momentOnCitus)] : []
+        let results = try await postgres.execute(statements + moment, timeout: timeout)
+        let last = isDistributed ? results[statements.count][0] : nil
         return try zip(batches, results).map { batch, rows in
             try zip(batch.items, rows).map { pending, row in
-                if let version = pending.directoryVersion, try row.decode(14) != version {
+                if let version = pending.directoryVersion, try version != last?.decode(0) ?? row.decode(14) {
                     .failure(DirectoryChanged())
                 } else {
-                    .success(try finding(of: pending, in: row))
+                    .success(try finding(of: pending, in: row, at: try last?.decode(1) ?? row.decode(0)))
                 }
             }
         }
     }
 
     /// A row of `RegistrationStatements.lookUp`.
-    private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
-        let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
+    private func finding(
+        of pending: PendingRegistration, in row: PostgresRow, at time: PostgresTimestamp
+    ) throws -> RegistrationFinding {
+        let now = clock.now(Timestamp(time))
         guard !row.isNull(1) else { return .absent(at: now) }
         let holdsToken = row.holdsToken(of: pending.registration)
         guard try row.decode(4) else { return holdsToken ? .holder : .other }

@@ -6,6 +6,7 @@ import PushRegistry
 enum RegistrationStatements {
     static let named = [
         NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
+        NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("momentOnCitus", momentOnCitus),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
         NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
@@ -19,14 +20,30 @@ enum RegistrationStatements {
     /// generation of that registration. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
-        """
-        SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
+        "SELECT \(sql: found), (SELECT version FROM directory_version) \(sql: wantedInstallations)")
+
+    /// As `lookUp`, without the last column. Citus executes a statement that also reads a table of the coordinator in
+    /// steps, and one of them would fetch all installations of the app. The first column is the time of the app's node.
+    static let lookUpOnCitus = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R2): reads the installations of a batch.",
+        "SELECT \(sql: found) \(sql: wantedInstallations)")
+
+    /// Runs after `lookUpOnCitus`: a directory that still has the version that a registration names had it before.
+    static let momentOnCitus = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R2): reads the directory's version and the time.",
+        "SELECT version, statement_timestamp() FROM directory_version")
+
+    private static let found: PostgresSQL = """
+        statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version)
+            i.provider, i.credential_issued_at
+        """
+
+    private static let wantedInstallations: PostgresSQL = """
         FROM unnest($2::text[]) AS k (install_id)
-        LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-        """)
+            LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        """
 
     /// Runs after the locks: every transaction that this one waited for has ended, so the position is above theirs.
     static let now = PreparedSQL(
