@@ -13,10 +13,10 @@ protocol BatchedRead: Sendable {
 /// event loop for each kind of read.
 actor ReadCoalescer<Read: BatchedRead> {
     typealias Results = [Result<Read.Answer, any Error>]
-    /// The statement for reads of one app.
-    typealias Statement = @Sendable (_ app: AppNumber, _ reads: [Read]) -> PostgresStatement
-    /// Each read's answer, from the rows of its statement. An error concerns all of them.
-    typealias Decode = @Sendable (_ reads: [Read], _ rows: PostgresResult) throws -> Results
+    /// The statements for reads of one app.
+    typealias Statements = @Sendable (_ app: AppNumber, _ reads: [Read]) -> [PostgresStatement]
+    /// Each read's answer, from the results of their statements. An error concerns all of them.
+    typealias Decode = @Sendable (_ reads: [Read], _ results: [PostgresResult]) throws -> Results
 
     /// Reads that wait; more are refused. About a second of work.
     static var waitingMax: Int { 16_384 }
@@ -37,18 +37,18 @@ actor ReadCoalescer<Read: BatchedRead> {
 
     private let resources: LoopResources
     private let meters: WriteMeters
-    private let statement: Statement
+    private let statements: Statements
     private let decode: Decode
     private var arrivals = AppQueue<Arrival>(countMax: waitingMax, batchMax: batchMax)
     private var isFinished = false
     private var wake: CheckedContinuation<Void, Never>?
 
     init(
-        _ resources: LoopResources, meters: WriteMeters, statement: @escaping Statement, decode: @escaping Decode
+        _ resources: LoopResources, meters: WriteMeters, statements: @escaping Statements, decode: @escaping Decode
     ) {
         (loop, self.resources) = (resources.loop, resources)
         self.meters = meters
-        self.statement = statement
+        self.statements = statements
         self.decode = decode
     }
 
@@ -125,9 +125,12 @@ actor ReadCoalescer<Read: BatchedRead> {
     private func read(_ batches: [Batch], timeout: Duration? = nil) async throws -> [Results] {
         meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         let reads = batches.map { $0.items.map(\.read) }
-        let results = try await resources.postgres.execute(
-            zip(batches, reads).map { statement($0.app, $1) }, timeout: timeout)
-        return try zip(reads, results).map { try decode($0, $1) }
+        let units = zip(batches, reads).map { statements($0.app, $1) }
+        var results = try await resources.postgres.execute(Array(units.joined()), timeout: timeout)[...]
+        return try zip(reads, units).map { reads, unit in
+            defer { results.removeFirst(unit.count) }
+            return try decode(reads, Array(results.prefix(unit.count)))
+        }
     }
 
     private func resume(_ arrivals: [Arrival], _ answers: Results) {

@@ -175,7 +175,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
 enum DirectoryStatements {
     static let named = [
-        NamedStatement("version", version), NamedStatement("databaseEpoch", databaseEpoch),
+        NamedStatement("version", version), NamedStatement("moment", moment), NamedStatement("databaseEpoch", databaseEpoch),
         NamedStatement("apps", apps), NamedStatement("revision", revision),
         NamedStatement("keys", keys), NamedStatement("putApp", putApp), NamedStatement("replacePolicy", replacePolicy),
         NamedStatement("addKey", addKey), NamedStatement("revokeKey", revokeKey),
@@ -188,6 +188,12 @@ enum DirectoryStatements {
     static let databaseEpoch = PreparedSQL(
         serving: "Every request after a change of apps or keys: reads the database's epoch.",
         "SELECT epoch FROM change_epoch")
+
+    /// Runs after a read of an app on Citus: a directory that still has the version by which a call was judged had it
+    /// before.
+    static let moment = PreparedSQL(
+        serving: "Registrations and fetches of notifications, on Citus: reads the directory's version and the time.",
+        "SELECT version, statement_timestamp() FROM directory_version")
 
     /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
     private static let revisionOfPolicy: PostgresSQL =

@@ -10,7 +10,7 @@ enum NotificationStatements {
         NamedStatement("lockCounters", lockCounters), NamedStatement("waiting", waiting),
         NamedStatement("remembered", remembered), NamedStatement("now", now), NamedStatement("advance", advance),
         NamedStatement("remove", remove), NamedStatement("add", add), NamedStatement("remember", remember),
-        NamedStatement("states", states), NamedStatement("page", page), NamedStatement("acknowledge", acknowledge),
+        NamedStatement("states", states), NamedStatement("statesOnCitus", statesOnCitus), NamedStatement("page", page), NamedStatement("acknowledge", acknowledge),
         NamedStatement("forget", forget),
     ]
 
@@ -155,16 +155,27 @@ enum NotificationStatements {
         """
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist, or
-    /// has no counter. The second column is the directory's version at the same moment.
+    /// has no counter. The last column is the directory's version at the same moment.
     static let states = PreparedSQL(
         serving: "GET …/installations/{installId}/notifications: reads epochs and numbers, before any lock.",
+        "SELECT \(sql: state), (SELECT version FROM directory_version) \(sql: wanted)")
+
+    /// As `states`, without the last column, which `DirectoryStatements.moment` reads: see
+    /// `RegistrationStatements.lookUpOnCitus`.
+    static let statesOnCitus = PreparedSQL(
+        serving: "GET …/installations/{installId}/notifications, on Citus: reads epochs and numbers.",
+        "SELECT \(sql: state) \(sql: wanted)")
+
+    private static let state: PostgresSQL = """
+        statement_timestamp(), i.epoch, i.user_id, i.session_id, i.session_expires_at, c.last, c.acknowledged, c.dropped,
+            \(sql: bounds)
         """
-        SELECT statement_timestamp(), (SELECT version FROM directory_version), i.epoch, i.user_id, i.session_id,
-            i.session_expires_at, c.last, c.acknowledged, c.dropped, \(sql: bounds)
+
+    private static let wanted: PostgresSQL = """
         FROM unnest($2::text[]) AS k (install_id)
-        LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-        LEFT JOIN notification_counter c ON c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = i.epoch
-        """)
+            LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+            LEFT JOIN notification_counter c ON c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = i.epoch
+        """
 
     /// Up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none is an array.
     /// A row without a number if there are none, and no row if the epoch has ended.

@@ -24,11 +24,14 @@ public struct PostgresNotificationStore: NotificationStore {
         }
         states = ReadCoalescer(
             resources, meters: fetchMeters,
-            statement: { app, reads in
-                PostgresStatement(NotificationStatements.states, app.rawValue, reads.map(\.key.installID.rawValue))
+            statements: { [isDistributed = resources.postgres.isDistributed] app, reads in
+                let states = isDistributed ? NotificationStatements.statesOnCitus : NotificationStatements.states
+                let read = PostgresStatement(states, app.rawValue, reads.map(\.key.installID.rawValue))
+                return isDistributed ? [read, PostgresStatement(DirectoryStatements.moment)] : [read]
             },
-            decode: { reads, rows in
-                try zip(reads, rows).map { try $0.answer(in: $1) }
+            decode: { reads, results in
+                let version: Int64? = try results.count > 1 ? results[1][0].decode(0) : nil
+                return try zip(reads, results[0]).map { try $0.answer(in: $1, version) }
             })
     }
 
@@ -95,28 +98,32 @@ private struct StateRead: BatchedRead {
 
     var app: AppNumber { key.app }
 
-    /// - Parameter row: of `NotificationStatements.states`.
-    func answer(in row: PostgresRow) throws -> Result<NotificationState?, any Error> {
-        if let directoryVersion, try row.decode(1) != directoryVersion { return .failure(DirectoryChanged()) }
-        return .success(row.isNull(2) ? nil : try NotificationState(row))
+    /// - Parameters:
+    ///   - row: of `NotificationStatements.states`.
+    ///   - version: of the directory; nil: the row has it.
+    func answer(in row: PostgresRow, _ version: Int64?) throws -> Result<NotificationState?, any Error> {
+        if let directoryVersion, try directoryVersion != version ?? row.decode(10) {
+            return .failure(DirectoryChanged())
+        }
+        return .success(row.isNull(1) ? nil : try NotificationState(row))
     }
 }
 
 extension NotificationState {
     /// - Parameter row: of `NotificationStatements.states`; the installation exists.
     fileprivate init(_ row: PostgresRow) throws {
-        let owner = try row.decode(3, as: String?.self).map { userID in
+        let owner = try row.decode(2, as: String?.self).map { userID in
             Owner(
                 userID: try UserID(userID),
-                session: try row.decode(4, as: String?.self).map { sessionID in
+                session: try row.decode(3, as: String?.self).map { sessionID in
                     Owner.Session(
                         id: try SessionID(sessionID),
-                        expiresAt: try row.decode(5, as: PostgresTimestamp?.self).map(Timestamp.init))
+                        expiresAt: try row.decode(4, as: PostgresTimestamp?.self).map(Timestamp.init))
                 })
         }
         self.init(
-            epoch: try row.decode(2), owner: owner,
-            numbers: row.isNull(6) ? .none : try NotificationNumbers(row, from: 6),
+            epoch: try row.decode(1), owner: owner,
+            numbers: row.isNull(5) ? .none : try NotificationNumbers(row, from: 5),
             readAt: Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
     }
 }

@@ -8,9 +8,10 @@ struct RegistrationCoalescer: Sendable {
     private let writes: WriteCoalescer<PendingRegistration>
 
     init(_ resources: LoopResources) {
-        let (lookUp, meters) = (RegistrationLookUp(clock: resources.clock), WriteMeters("registration"))
+        let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: resources.postgres.isDistributed)
+        let meters = WriteMeters("registration")
         lookUps = ReadCoalescer(
-            resources, meters: meters, statement: lookUp.statement, decode: lookUp.findings(of:in:))
+            resources, meters: meters, statements: lookUp.statements, decode: lookUp.findings(of:in:))
         let writer = RegistrationWriter(
             postgres: resources.postgres, cells: resources.cells, clock: resources.clock)
         writes = WriteCoalescer(resources, meters: meters) { batch, patience in

@@ -4,32 +4,39 @@ import PushRegistry
 /// The first round trip of registrations (R2): finds out which of them change nothing, without a lock.
 struct RegistrationLookUp: Sendable {
     let clock: RegistryClock
+    let isDistributed: Bool
 
-    /// The statement for registrations of one app.
-    func statement(_ app: AppNumber, _ batch: [PendingRegistration]) -> PostgresStatement {
-        PostgresStatement(
-            RegistrationStatements.lookUp, app.rawValue, batch.map(\.registration.key.installID.rawValue),
+    /// For registrations of one app.
+    func statements(_ app: AppNumber, _ batch: [PendingRegistration]) -> [PostgresStatement] {
+        let lookUp = isDistributed ? RegistrationStatements.lookUpOnCitus : RegistrationStatements.lookUp
+        let found = PostgresStatement(
+            lookUp, app.rawValue, batch.map(\.registration.key.installID.rawValue),
             batch.map(\.registration.token.provider.rawValue), batch.map(\.registration.tokenSHA256))
+        return isDistributed ? [found, PostgresStatement(DirectoryStatements.moment)] : [found]
     }
 
+    /// - Parameter results: of `statements`.
     /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
     ///   another version than the registration names.
     func findings(
-        of batch: [PendingRegistration], in rows: PostgresResult
+        of batch: [PendingRegistration], in results: [PostgresResult]
     ) throws -> [Result<RegistrationFinding, any Error>] {
-        try zip(batch, rows).map { pending, row in
-            if let version = pending.directoryVersion, try row.decode(14) != version {
+        let last = isDistributed ? results[1][0] : nil
+        return try zip(batch, results[0]).map { pending, row in
+            if let version = pending.directoryVersion, try version != last?.decode(0) ?? row.decode(17) {
                 .failure(DirectoryChanged())
             } else {
-                .success(try finding(of: pending, in: row))
+                .success(try finding(of: pending, in: row, at: try last?.decode(1) ?? row.decode(0)))
             }
         }
     }
 
     /// A row of `RegistrationStatements.lookUp`.
-    private func finding(of pending: PendingRegistration, in row: PostgresRow) throws -> RegistrationFinding {
-        let now = clock.now(Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
-        guard !row.isNull(1) else { return row.isNull(17) ? .absent(at: now) : .other }
+    private func finding(
+        of pending: PendingRegistration, in row: PostgresRow, at time: PostgresTimestamp
+    ) throws -> RegistrationFinding {
+        let now = clock.now(Timestamp(time))
+        guard !row.isNull(1) else { return row.isNull(16) ? .absent(at: now) : .other }
         let holdsToken = row.holdsToken(of: pending.registration)
         guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)
@@ -43,14 +50,14 @@ struct RegistrationLookUp: Sendable {
         let keepsTopics = try pending.registration.topics.isEmpty || row.choices.contain(pending.registration.topics)
         if isSame, keepsTopics {
             let outcome = pending.registration.outcomeIfUnchanged(
-                generation: generation, epoch: try row.decode(15), lastSeenAt: Timestamp(try row.decode(3)), now: now)
+                generation: generation, epoch: try row.decode(14), lastSeenAt: Timestamp(try row.decode(3)), now: now)
             if let outcome { return .unchanged(outcome) }
         }
         guard holdsToken else { return .other }
         guard keepsTopics, row.hasOwner(of: pending.registration) else { return .holder }
         return .bound(
             RegistrationFinding.Bound(
-                generation: generation, epoch: try row.decode(15), revision: try row.decode(8), cell: try row.decode(9),
+                generation: generation, epoch: try row.decode(14), revision: try row.decode(8), cell: try row.decode(9),
                 sessionExpiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init),
                 hasSnapshot: row.holds(pending.registration.snapshotDigest, at: 11), isSame: isSame,
                 isImported: row.holds([], at: 1), readAt: now))
@@ -60,7 +67,7 @@ struct RegistrationLookUp: Sendable {
 extension PostgresRow {
     /// The choices on the installation of a look-up.
     fileprivate var choices: TopicChoices {
-        get throws { TopicChoices(codes: try decode(16, as: [Int32]?.self) ?? []) }
+        get throws { TopicChoices(codes: try decode(15, as: [Int32]?.self) ?? []) }
     }
 
     /// Whether a row of a look-up has the registration's token.

@@ -6,6 +6,7 @@ import PushRegistry
 enum RegistrationStatements {
     static let named = [
         NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
+        NamedStatement("lookUpOnCitus", lookUpOnCitus),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
         NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
@@ -16,21 +17,32 @@ enum RegistrationStatements {
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. Column 14 is the directory's version at the same moment. The last column is
-    /// true if the installation does not exist, and the token (`$3`, `$4`: provider and digest) has a row already.
+    /// generation of that registration. Column 16 is true if the installation does not exist, and the token (`$3`,
+    /// `$4`: provider and digest) has a row already. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
-        """
-        SELECT statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
+        "SELECT \(sql: found), (SELECT version FROM directory_version) \(sql: wantedInstallations)")
+
+    /// As `lookUp`, without the last column, which `DirectoryStatements.moment` reads. Citus executes a statement that also reads a table of the coordinator in
+    /// steps, and one of them would fetch all installations of the app. The first column is the time of the app's node.
+    static let lookUpOnCitus = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R2): reads the installations of a batch.",
+        "SELECT \(sql: found) \(sql: wantedInstallations)")
+
+    private static let found: PostgresSQL = """
+        statement_timestamp(), i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, (SELECT version FROM directory_version), i.epoch, i.topic_choices,
+            i.provider, i.credential_issued_at, i.epoch, i.topic_choices,
             CASE WHEN i.install_id IS NULL THEN (
                 SELECT true FROM token_holder h
                 WHERE h.app_id = $1 AND h.provider = k.provider::provider AND h.token_sha256 = k.token_sha256) END
+        """
+
+    private static let wantedInstallations: PostgresSQL = """
         FROM unnest($2::text[], $3::text[], $4::bytea[]) AS k (install_id, provider, token_sha256)
-        LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-        """)
+            LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        """
 
     /// Runs after the locks: every transaction that this one waited for has ended, so the position is above theirs.
     static let now = PreparedSQL(

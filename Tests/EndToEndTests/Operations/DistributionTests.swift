@@ -18,6 +18,20 @@ extension EndToEnd {
             #expect(again["isDone"] == true && again["nodes"].array.count >= 2)
         }
 
+        /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
+        @Test(arguments: [
+            "registration.lookUpOnCitus", "registration.changeAlone", "registration.keepRevisions", "registration.lock",
+            "guards.", "tokens.", "owners.", "installations.", "users.", "feedback.", "cells.",
+        ])
+        func statement_isExecutedOnTheNodeOfItsApp_inOneStep(name: String) async throws {
+            let plans = try await RegistryCommand.run([
+                "sql", name, "--plan", "--database-url", Registry.shared.cluster.connectionString,
+            ])
+            #expect(plans.status == 0 && plans.output.contains("-- "))
+            #expect(!plans.output.contains("Distributed Subplan"), "\(plans.output)")
+            #expect(!plans.output.contains(#/Task Count: (?![01]\b)/#))
+        }
+
         /// In a registry of its own: a move blocks writes of apps in the same shard for a moment.
         @Test func app_isServedWhereItIsMovedTo() async throws {
             try await withDistributedRegistry { registry, workers in

@@ -15,9 +15,9 @@ extension StoreUnderTest {
     }
 
     func find(_ batch: [PendingRegistration]) async throws -> [RegistrationFinding] {
-        let lookUp = RegistrationLookUp(clock: resources.clock)
-        let rows = try await pool.execute(lookUp.statement(batch[0].app, batch))
-        return try lookUp.findings(of: batch, in: rows).map { try $0.get() }
+        let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: false)
+        let results = try await pool.execute(lookUp.statements(batch[0].app, batch))
+        return try lookUp.findings(of: batch, in: results).map { try $0.get() }
     }
 }
 
