@@ -7,9 +7,8 @@ import Testing
 struct CompressedInputTests {
     /// Runs a program of the system, such as gzip.
     private func run(_ program: String, _ arguments: [String], in folder: URL) throws -> Bool {
-        guard let path = ["/usr/bin/", "/bin/"].map({ $0 + program }).first(where: {
-            FileManager.default.isExecutableFile(atPath: $0)
-        }) else { return false }
+        let paths = ["/usr/bin/", "/bin/"].map { $0 + program }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else { return false }
         let process = Process()
         process.executableURL = URL(filePath: path)
         process.arguments = arguments

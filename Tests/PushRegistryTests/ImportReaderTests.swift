@@ -34,7 +34,7 @@ struct ImportReaderTests {
                     device: Device(
                         installID: try InstallID("phone"), deviceModel: "unknown", systemName: "iOS",
                         systemVersion: "unknown", locale: LocaleIdentifier("und"),
-                        timeZoneID: Device.noTimeZone, timeZoneOffset: 0)))
+                        timeZoneID: Device.noTimeZone, timeZoneOffset: Device.noTimeZoneOffset)))
     }
 
     @Test(

@@ -11,6 +11,8 @@ public struct Device: Hashable, Sendable {
 
     /// The zone of an imported installation of which neither the zone nor the offset is known.
     public static let noTimeZone = ""
+    /// The offset of such an installation. No client can send it.
+    public static let noTimeZoneOffset = Int32.max
     /// The zone of an imported installation of which only the offset is known.
     public static let unknownTimeZone = "unknown"
 
@@ -39,11 +41,11 @@ public struct Device: Hashable, Sendable {
 
     /// Nil if an import did not know it.
     public var zoneName: String? {
-        timeZoneID == Self.noTimeZone || timeZoneID == Self.unknownTimeZone ? nil : timeZoneID
+        zoneOffset == nil || timeZoneID == Self.unknownTimeZone ? nil : timeZoneID
     }
 
     /// Seconds east of UTC as they were sent; nil if an import knew neither zone nor offset.
-    public var zoneOffset: Int32? { timeZoneID == Self.noTimeZone ? nil : timeZoneOffset }
+    public var zoneOffset: Int32? { timeZoneOffset == Self.noTimeZoneOffset ? nil : timeZoneOffset }
 
     /// An empty identifier becomes nil: two devices without one must not look like the same device.
     public init(

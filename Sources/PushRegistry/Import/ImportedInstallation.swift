@@ -100,8 +100,8 @@ public struct ImportReader: Sendable {
     /// With a name but no offset, the offset is the zone's current one.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
-        guard let sent = fields.text(.timeZone), sent != Device.noTimeZone else {
-            return offset.map { (NeutralValues.unknown, $0) } ?? (Device.noTimeZone, 0)
+        guard let sent = fields.text(.timeZone) else {
+            return offset.map { (NeutralValues.unknown, $0) } ?? (Device.noTimeZone, Device.noTimeZoneOffset)
         }
         let zone = links.resolve(sent)
         return (zone, offset ?? currentOffset(of: zone))

@@ -10,7 +10,7 @@ extension AudienceField {
         case .locale: "locale"
         case .language: "language"
         case .region: "region"
-        case .timeZone: "nullif(time_zone_id, '')"
+        case .timeZone: "time_zone_id"
         case .systemName: "system_name"
         case .osVersion: "system_version"
         case .appVersion: "app_version"
@@ -65,7 +65,7 @@ extension RollUpDimensions {
 enum ZoneOffsets {
     /// Zones that PostgreSQL does not know have the offset that the device sent. NULL if an import knew neither.
     static let utcOffset: PostgresSQL = """
-        coalesce(utc_offset, CASE WHEN time_zone_id <> '' THEN time_zone_offset END)
+        coalesce(utc_offset, nullif(time_zone_offset, \(sql: noOffset)))
         """
 
     /// Once for each zone and not for each row, hence materialized.
@@ -77,6 +77,9 @@ enum ZoneOffsets {
             FROM \(sql: known))
         """
     }
+
+    /// The offset of an installation of which neither zone nor offset is known.
+    static let noOffset = PostgresSQL(trusted: String(Device.noTimeZoneOffset))
 
     static let join: PostgresSQL = "LEFT JOIN zone ON zone_name = time_zone_id"
 

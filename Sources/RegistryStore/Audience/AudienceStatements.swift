@@ -60,7 +60,7 @@ struct AudienceStatements {
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
         let zones: PostgresSQL = """
             zones AS (
-                SELECT nullif(time_zone_id, '') AS zone_id,
+                SELECT CASE WHEN time_zone_offset <> \(sql: ZoneOffsets.noOffset) THEN time_zone_id END AS zone_id,
                     CASE WHEN zone_name IS NULL THEN time_zone_offset END AS sent_offset,
                     \(sql: source.count) AS number \(sql: matching(used))
                 GROUP BY 1, 2)

@@ -248,18 +248,18 @@ enum ImportStatements {
         return """
             WITH line AS MATERIALIZED (
                 SELECT install_id, provider, token_sha256, user_id, session_id, session_expires_at, last_seen_at,
-                    settings, time_zone_id
+                    settings, time_zone_offset
                 FROM imported)
             SELECT provider::text, count(*) FILTER (WHERE is_present),
                 count(*) FILTER (WHERE is_forbidden AND NOT is_present), count(*) FILTER (WHERE is_new),
                 count(*) FILTER (WHERE is_new AND is_allowed),
                 count(*) FILTER (WHERE is_new AND seen_at <= CASE provider::text \(sql: unseenSince) END),
-                count(*) FILTER (WHERE is_new AND time_zone_id = ''),
+                count(*) FILTER (WHERE is_new AND time_zone_offset = \(sql: ZoneOffsets.noOffset)),
                 count(*) FILTER (WHERE is_new AND user_id IS NULL)
             FROM (
                 SELECT *, NOT is_present AND NOT is_forbidden AS is_new
                 FROM (
-                    SELECT provider, user_id, time_zone_id, coalesce(last_seen_at, \(now)::timestamptz) AS seen_at,
+                    SELECT provider, user_id, time_zone_offset, coalesce(last_seen_at, \(now)::timestamptz) AS seen_at,
                         \(sql: AudienceSource.isReachable(at: bounds.asOf)) AS is_allowed,
                         \(sql: isPresent(app)) AS is_present,
                         (SELECT h.install_id FROM token_holder h

@@ -153,9 +153,7 @@ extension RollUp {
     private static let texts = [
         Text(dimension: .provider, column: "provider", value: "c.provider"),
         Text(dimension: .locale, column: "locale", value: "l.text", lookup: ("JOIN", "l", "locale_number")),
-        Text(
-            dimension: .timeZone, column: "time_zone_id", value: "nullif(z.text, '')",
-            lookup: ("JOIN", "z", "zone_number")),
+        Text(dimension: .timeZone, column: "time_zone_id", value: "z.text", lookup: ("JOIN", "z", "zone_number")),
         Text(dimension: .sentOffset, column: "time_zone_offset", value: "c.time_zone_offset"),
         Text(dimension: .systemName, column: "system_name", value: "s.text", lookup: ("JOIN", "s", "system_number")),
         // There is no text for 0, which is no version.

@@ -34,7 +34,8 @@ struct ForeignFile: Sendable {
     private static let pinpoint = ForeignFile(
         system: "pinpoint", name: "pinpoint.ndjson",
         line: object(
-            ("ChannelType", "CASE WHEN \(isApple) THEN 'APNS' ELSE 'GCM' END"), ("Address", "token"), ("Id", "install_id"),
+            ("ChannelType", "CASE WHEN \(isApple) THEN 'APNS' ELSE 'GCM' END"), ("Address", "token"),
+            ("Id", "install_id"),
             ("EndpointStatus", "'ACTIVE'"), ("OptOut", "'NONE'"), ("EffectiveDate", seen),
             (
                 "Demographic",
@@ -48,7 +49,8 @@ struct ForeignFile: Sendable {
         line: object(
             (
                 "EndpointArn",
-                "'arn:aws:sns:us-east-1:1:endpoint/' || CASE WHEN \(isApple) THEN 'APNS' ELSE 'GCM' END || '/a/' || install_id"
+                "'arn:aws:sns:us-east-1:1:endpoint/' || CASE WHEN \(isApple) THEN 'APNS' ELSE 'GCM' END || '/a/' "
+                    + "|| install_id"
             ),
             (
                 "Attributes",

@@ -60,7 +60,8 @@ struct ImportBenchmark {
         try await sql(#"\copy installation TO '\#(rows)'"#)
         // CSV with quote and delimiter characters that do not occur: the text format would escape JSON's backslashes.
         let format = #"(FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')"#
-        try await sql(#"\copy (SELECT \#(Self.line) FROM installation) TO '\#(lines)' \#(format)"#)
+        let named = "installation JOIN installation_settings USING (app_id, install_id)"
+        try await sql(#"\copy (SELECT \#(Self.line) FROM \#(named)) TO '\#(lines)' \#(format)"#)
         for file in files {
             let header = file.header.map { "SELECT '\($0)' UNION ALL " } ?? ""
             let line = file.line.split(separator: "\n").joined(separator: " ")

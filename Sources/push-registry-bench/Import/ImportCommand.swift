@@ -28,7 +28,8 @@ struct ImportCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
         try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
-            let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed, files: foreign ? ForeignFile.all : [])
+            let files = foreign ? ForeignFile.all : []
+            let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed, files: files)
             return try await benchmark.run(rounds: rounds, log: log)
         }
     }

@@ -201,7 +201,8 @@ extension ImportInput {
     ) throws(ImportFaults) {
         guard case .foreign(let reader) = reading.source else { return }
         if identity.isOptedOut, !identity.token.provider.isApple {
-            return reading.counts.skipped[reader.optOut(of: row) ?? .optedOut, default: 0] += 1
+            reading.counts.skipped[reader.optOut(of: row) ?? .optedOut, default: 0] += 1
+            return
         }
         let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
         add(try reading.reader.installation(reader.record(row, identity), times: times), &reading)

@@ -87,12 +87,12 @@ private final class HeadBytes: ByteSource {
 }
 
 extension ImportNames {
-    /// Whether a row has a field that a row of our own always has.
+    /// Whether a row has the fields that a row of our own always has, or one of them and no other names.
     fileprivate func areIn(_ row: ForeignRow) -> Bool {
-        row.names.contains { field($0) == .installID } && row.names.contains { field($0) == .token }
-            || row.names.contains { field($0) == .installID || field($0) == .token } && row.names.allSatisfy {
-                field($0) != nil || $0 == "keys"
-            }
+        let fields = row.names.map(field)
+        let required = [ImportField.installID, .token].filter(fields.contains)
+        if required.count == 2 { return true }
+        return required.count == 1 && zip(row.names, fields).allSatisfy { $1 != nil || $0 == "keys" }
     }
 }
 

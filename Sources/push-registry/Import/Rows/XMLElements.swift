@@ -2,7 +2,7 @@ import Foundation
 import PushRegistry
 
 #if canImport(FoundationXML)
-    import FoundationXML
+import FoundationXML
 #endif
 
 /// A line of XML: one element that has elements with texts.

@@ -48,18 +48,20 @@ struct ForeignScan {
         let undated = undated.microseconds
         var byInstallation = RowSorter { ($0.installation, $0.number) < ($1.installation, $1.number) }
         var older = RowSorter { $0.number < $1.number }
-        try Self.choose(from: byToken.sorted(), undated, key: \.token, { try byInstallation.add($0) }) {
-            try older.add($0)
-        }
+        try Self.choose(
+            from: byToken.sorted(), undated, key: \.token, newest: { try byInstallation.add($0) },
+            older: { try older.add($0) })
         byToken = RowSorter { ($0.token, $0.number) < ($1.token, $1.number) }
-        try Self.choose(from: byInstallation.sorted(), undated, key: \.installation, { _ in }) { try older.add($0) }
+        try Self.choose(
+            from: byInstallation.sorted(), undated, key: \.installation, newest: { _ in },
+            older: { try older.add($0) })
         return try OlderRows(older.sorted())
     }
 
     /// Passes the newest row of each key to one closure and all others to the other one.
     private static func choose(
         from sorted: SortedRows, _ undated: Int64, key: KeyPath<ScannedRow, ScannedRow.Key>,
-        _ newest: (ScannedRow) throws -> Void, _ older: (ScannedRow) throws -> Void
+        newest: (ScannedRow) throws -> Void, older: (ScannedRow) throws -> Void
     ) throws {
         var rows = sorted
         var best: ScannedRow?
