@@ -197,6 +197,7 @@ extension ConformanceCheck {
             let logout = try await registry.logOut(registry.id, by: alice)
             try expect(logout, 200, nil, "logout")
             try expect(logout.json, ["status": "outdated"], "response")
+            try expect(try await registry.logOut(registry.id, by: registry.target.key), 403, "forbidden", "by key")
         },
     ]
 }

@@ -82,7 +82,9 @@ extension PushRegistryClient {
 
     /// The system handed out a token.
     ///
-    /// - Parameter provider: nil: `apns` or `apnsSandbox`, whichever this build was signed for.
+    /// - Parameters:
+    ///   - deviceToken: as the system passed it.
+    ///   - provider: nil: `apns` or `apnsSandbox`, whichever this build was signed for.
     public func didRegister(deviceToken: Data, provider: Provider? = nil) {
         let digits = deviceToken.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         didRegister(token: digits.joined(), provider: provider ?? .ofThisBuild)

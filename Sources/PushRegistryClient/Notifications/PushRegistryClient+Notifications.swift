@@ -28,7 +28,9 @@ extension PushRegistryClient {
     ///
     /// - Parameters:
     ///   - receipt: as it came with the push.
+    ///   - event: what became of it. `opened` and `dismissed` imply `delivered`.
     ///   - action: the button that was chosen, for instance.
+    ///   - date: when it happened. Nil: now.
     /// - Throws: `Failure.invalidValue`, or `.storageUnavailable`.
     public func receipt(_ receipt: String, _ event: ReceiptEvent, action: String? = nil, at date: Date? = nil) throws {
         do {

@@ -106,8 +106,8 @@ extension InMemoryRegistry {
             call.request.body.flatMap { try? JSONDecoder().decode(JSON.self, from: $0) }?[
                 "keepAnonymous"] == .boolean(true)
         guard let installation = installations[call.installID] else {
-            // A user does not get to know whether an installation exists.
-            guard case .user = caller else { throw Refusal(404, "unknown-installation") }
+            // The responses do not reveal whether an installation exists.
+            guard case .user = caller else { throw Refusal(403, "forbidden") }
             return .json(["status": "outdated"])
         }
         let field = call.request.fields["If-Match"]
