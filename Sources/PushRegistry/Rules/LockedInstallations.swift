@@ -16,7 +16,7 @@ public struct LockedInstallations: Sendable {
     private var installations: [InstallationKey: Installation]
     private var holders: [TokenAddress: InstallationKey]
     private var keychains: [KeychainKey: Set<InstallationKey>]
-    private let signOuts: SignOuts
+    private let tombstones: Tombstones
     private let userChoices: [UserID: TopicChoices]
     private let now: Timestamp
 
@@ -33,12 +33,12 @@ public struct LockedInstallations: Sendable {
     /// - Parameters:
     ///   - installations: every row that the batch names, that holds one of its tokens, or that one of its devices may
     ///     replace. All are locked.
-    ///   - signOuts: the ended sessions, for every registration that sets an owner.
+    ///   - tombstones: the ended sessions, for every registration that sets an owner.
     ///   - userChoices: the choices about topics of the registrations' owners, and of the owners of installations that
     ///     have choices of their own.
     ///   - now: the time of the database, the clock that all services share.
     public init(
-        _ installations: [Installation], signOuts: SignOuts = SignOuts(), userChoices: [UserID: TopicChoices] = [:],
+        _ installations: [Installation], tombstones: Tombstones = Tombstones(), userChoices: [UserID: TopicChoices] = [:],
         now: Timestamp
     ) {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
@@ -47,7 +47,7 @@ public struct LockedInstallations: Sendable {
             installations.compactMap { row in row.address.map { ($0, row.key) } },
             uniquingKeysWith: { first, _ in first })
         keychains = [:]
-        self.signOuts = signOuts
+        self.tombstones = tombstones
         self.userChoices = userChoices
         self.now = now
         for installation in installations { indexKeychain(of: installation) }
@@ -76,7 +76,7 @@ public struct LockedInstallations: Sendable {
         if registration.precondition?.fails(on: current) == true {
             throw .outdated(generation: registration.reader.visibleGeneration(of: current))
         }
-        if registration.beginsBinding(on: current), signOuts.forbids(registration, at: now) { throw .sessionEnded }
+        if registration.beginsBinding(on: current), tombstones.forbids(registration, at: now) { throw .sessionEnded }
         guard let current else { return create(registration) }
         return registration.repeats(current) && !isFirst
             ? touch(current, by: registration) : update(current, by: registration)

@@ -51,13 +51,13 @@ public struct PostgresInstallationStore: InstallationStore {
                 PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
                 PostgresStatement(RegistrationStatements.now),
             ]
-                + [deletion.credential.map { CredentialStatements.signOuts(of: $0, on: deletion.key, in: app) }]
+                + [deletion.credential.map { CredentialStatements.tombstones(of: $0, on: deletion.key, in: app) }]
                 .compactMap(\.self))
         let stored = try results[2].first.map { try InstallationColumns.decode($0) }
         let moment = try Moment(results[3], resources.clock)
         if let credential = deletion.credential {
-            let signOuts = try SignOuts(results[4][0], of: credential, on: deletion.key, in: app)
-            let hasEnded = signOuts.hasEnded(
+            let tombstones = try Tombstones(results[4][0], of: credential, on: deletion.key, in: app)
+            let hasEnded = tombstones.hasEnded(
                 credential, on: deletion.key, in: app, remembering: deletion.sessionTombstones, at: moment.time)
             guard !hasEnded else { throw DeletionRefusal.credentialEnded }
         }

@@ -34,12 +34,12 @@ struct LockedRegistrations {
         let results = try await transaction.execute(locks + tokens + reads)
         let guardResults = Array(results[..<locks.count].suffix(guards?.locks.count ?? 0))
         let rest = Array(results[(locks.count + tokens.count)...])
-        let signOuts = try guards?.decode(locks: guardResults, logouts: rest[2]) ?? SignOuts()
+        let tombstones = try guards?.decode(locks: guardResults, logouts: rest[2]) ?? Tombstones()
         let present = try rest[0].map { try InstallationColumns.decode($0) }
         try checkHolders(tokens.isEmpty ? nil : results[locks.count + 1], of: present)
         let moment = try Moment(rest[1], clock)
         var locked = LockedInstallations(
-            present.map(\.installation), signOuts: signOuts,
+            present.map(\.installation), tombstones: tombstones,
             userChoices: try await userChoices(
                 try guards?.userChoices(locks: guardResults) ?? [:], present, transaction),
             now: moment.time)

@@ -8,18 +8,18 @@ struct RegistrationGuards {
     private let app: AppNumber
     private let users: [(id: UserID, sha256: [UInt8])]
     private let sessions: [(id: SessionID, userSHA256: [UInt8])]
-    private let bindings: [(on: SignOuts.OnInstallation, userSHA256: [UInt8])]
+    private let bindings: [(on: Tombstones.OnInstallation, userSHA256: [UInt8])]
 
     /// Nil if none of the registrations, all of one app, has an owner.
     init?(_ batch: [PendingRegistration]) {
         var users: [UserID: [UInt8]] = [:]
         var sessions: [SessionID: [UInt8]] = [:]
-        var bindings: [(SignOuts.OnInstallation, [UInt8])] = []
+        var bindings: [(Tombstones.OnInstallation, [UInt8])] = []
         for pending in batch {
             guard let owner = pending.registration.owner, let digest = pending.userSHA256 else { continue }
             users[owner.userID] = digest
             if let session = owner.session { sessions[session.id] = digest }
-            let on = SignOuts.OnInstallation(
+            let on = Tombstones.OnInstallation(
                 key: pending.registration.key, userID: owner.userID, sessionID: owner.session?.id)
             bindings.append((on, digest))
         }
@@ -56,23 +56,23 @@ struct RegistrationGuards {
     ///   - locks: the results of `locks`.
     ///   - logouts: the result of `logouts`.
     /// - Throws: `LostRace` if the night job removed a row between adding and locking it.
-    func decode(locks: [PostgresResult], logouts: PostgresResult) throws -> SignOuts {
+    func decode(locks: [PostgresResult], logouts: PostgresResult) throws -> Tombstones {
         guard locks[1].count == users.count, sessions.isEmpty || locks[3].count == sessions.count else {
             throw LostRace()
         }
-        var signOuts = SignOuts()
+        var tombstones = Tombstones()
         for row in locks[1] {
-            let user = SignOuts.User(app: app, userID: users[try row.position].id)
-            signOuts.users[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+            let user = Tombstones.User(app: app, userID: users[try row.position].id)
+            tombstones.users[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
         }
-        if !sessions.isEmpty { try decodeSessions(locks[3], into: &signOuts) }
+        if !sessions.isEmpty { try decodeSessions(locks[3], into: &tombstones) }
         for row in logouts {
             let binding = bindings[try row.position].on
-            let logout = SignOuts.OnInstallation(
+            let logout = Tombstones.OnInstallation(
                 key: binding.key, userID: binding.userID, sessionID: try row.decode(1) ? binding.sessionID : nil)
-            signOuts.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
+            tombstones.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
         }
-        return signOuts
+        return tombstones
     }
 
     /// The users' choices about topics, which are locked with the users.
@@ -86,13 +86,13 @@ struct RegistrationGuards {
         return choices
     }
 
-    private func decodeSessions(_ rows: PostgresResult, into signOuts: inout SignOuts) throws {
+    private func decodeSessions(_ rows: PostgresResult, into tombstones: inout Tombstones) throws {
         for row in rows {
-            let session = SignOuts.Session(app: app, sessionID: sessions[try row.position].id)
-            signOuts.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-            signOuts.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
+            let session = Tombstones.Session(app: app, sessionID: sessions[try row.position].id)
+            tombstones.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+            tombstones.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
             guard try row.decode(3, as: [UInt8]?.self) == sessions[try row.position].userSHA256 else { continue }
-            signOuts.seenSessions[session] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
+            tombstones.seenSessions[session] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
         }
     }
 }

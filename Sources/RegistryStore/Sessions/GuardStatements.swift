@@ -143,12 +143,12 @@ enum GuardStatements {
         """)
 
     /// A later logout of the same credential replaces an earlier one: it refuses more credentials.
-    static func remember(_ signOuts: [SignOuts.OnInstallation], in app: AppNumber, at now: Timestamp)
+    static func remember(_ tombstones: [Tombstones.OnInstallation], in app: AppNumber, at now: Timestamp)
         -> PostgresStatement
     {
         PostgresStatement(
-            addInstallationLogouts, app.rawValue, now.postgres, signOuts.map(\.key.installID.rawValue),
-            signOuts.map { UserDigest.sha256($0.userID) }, signOuts.map { $0.sessionID?.rawValue ?? "" })
+            addInstallationLogouts, app.rawValue, now.postgres, tombstones.map(\.key.installID.rawValue),
+            tombstones.map { UserDigest.sha256($0.userID) }, tombstones.map { $0.sessionID?.rawValue ?? "" })
     }
 
     private static let addInstallationLogouts = PreparedSQL(

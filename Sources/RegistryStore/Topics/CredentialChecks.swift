@@ -15,15 +15,15 @@ struct CredentialChecks {
     }
 
     var statements: [PostgresStatement] {
-        items.map { CredentialStatements.signOuts(of: $0.credential, on: $0.key, in: app) }
+        items.map { CredentialStatements.tombstones(of: $0.credential, on: $0.key, in: app) }
     }
 
     /// The positions in the batch of the patches whose credential has ended.
     func refusals(_ results: ArraySlice<PostgresResult>, at now: Timestamp) throws -> Set<Int> {
         var refused: Set<Int> = []
         for (item, result) in zip(items, results) {
-            let signOuts = try SignOuts(result[0], of: item.credential, on: item.key, in: app)
-            let hasEnded = signOuts.hasEnded(
+            let tombstones = try Tombstones(result[0], of: item.credential, on: item.key, in: app)
+            let hasEnded = tombstones.hasEnded(
                 item.credential, on: item.key, in: app, remembering: item.patch.sessionTombstones, at: now)
             if hasEnded { refused.insert(item.index) }
         }

@@ -65,7 +65,7 @@ struct BindingEnds {
     /// Installations that stay as they are, but have a new event.
     private var recorded: [InstallID] = []
     private var events: [TokenEvent] = []
-    private var signOuts: [SignOuts.OnInstallation] = []
+    private var tombstones: [Tombstones.OnInstallation] = []
     private var owners = OwnerChanges()
     private var delta = RollUpDelta()
 
@@ -84,7 +84,7 @@ struct BindingEnds {
                 events.append(event)
                 if decision.after == nil { recorded.append(event.key.installID) }
             }
-            signOuts += decision.signOuts
+            tombstones += decision.tombstones
         }
     }
 
@@ -103,7 +103,7 @@ struct BindingEnds {
             owners.ended(in: app, at: moment.time),
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             delta.statement(in: app),
-            signOuts.isEmpty ? nil : GuardStatements.remember(signOuts, in: app, at: moment.time),
+            tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: moment.time),
         ].compactMap(\.self) + EndedEpochs.statements(of: changed.map(\.key.installID), in: app)
     }
 }

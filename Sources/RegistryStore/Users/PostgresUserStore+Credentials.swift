@@ -9,9 +9,9 @@ extension PostgresUserStore {
     ) async throws -> Bool {
         do {
             let rows = try await resources.serving(app) {
-                try await resources.postgres.execute(CredentialStatements.signOuts(of: credential, on: key, in: app))
+                try await resources.postgres.execute(CredentialStatements.tombstones(of: credential, on: key, in: app))
             }
-            return try SignOuts(rows[0], of: credential, on: key, in: app).hasEnded(
+            return try Tombstones(rows[0], of: credential, on: key, in: app).hasEnded(
                 credential, on: key, in: app, remembering: tombstones,
                 at: Timestamp(try rows[0].decode(5, as: PostgresTimestamp.self)))
         } catch {
@@ -20,8 +20,8 @@ extension PostgresUserStore {
     }
 }
 
-extension SignOuts {
-    /// - Parameter row: of `CredentialStatements.signOuts`.
+extension Tombstones {
+    /// - Parameter row: of `CredentialStatements.tombstones`.
     init(
         _ row: PostgresRow, of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
     ) throws {
@@ -42,21 +42,21 @@ extension SignOuts {
 /// The SQL that checks a user's credential.
 enum CredentialStatements {
     static let named = [
-        NamedStatement("signOuts", signOutsSQL)
+        NamedStatement("tombstones", tombstonesSQL)
     ]
 
     /// - Parameter key: nil for a call of no installation.
-    static func signOuts(
+    static func tombstones(
         of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
     ) -> PostgresStatement {
         PostgresStatement(
-            signOutsSQL, app.rawValue, key?.installID.rawValue, credential.owner.userID.rawValue,
+            tombstonesSQL, app.rawValue, key?.installID.rawValue, credential.owner.userID.rawValue,
             credential.owner.session?.id.rawValue)
     }
 
     /// The user's logout, the session's end, the session's exception from a logout, and the logouts of this
     /// installation, with the session and without one.
-    private static let signOutsSQL = PreparedSQL(
+    private static let tombstonesSQL = PreparedSQL(
         serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads what ends a credential.",
         """
         SELECT

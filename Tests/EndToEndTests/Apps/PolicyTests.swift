@@ -20,7 +20,7 @@ extension EndToEnd {
             "jwtIssuer": "https://login.example.com", "jwtAudience": "mail", "sessionExpiryClaim": "session_exp",
             "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],
-            "smallestGroup": 20, "receiptRetention": "P14D",
+            "smallestGroup": 20, "receiptRetention": "P14D", "notificationsMax": 50,
         ]
 
         private static let secret = "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"

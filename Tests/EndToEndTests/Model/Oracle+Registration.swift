@@ -41,17 +41,17 @@ extension Oracle {
 
     private func isSignedOut(_ credential: ModelCredential, on phone: String, at moment: Moment) -> Bool {
         guard let user = credential.user else { return false }
-        var signOuts: [Int64?] = []
+        var tombstones: [Int64?] = []
         if let session = credential.session {
-            signOuts.append(sessions[session]?.endedAt)
-            signOuts.append(logouts[InstallationLogout(phone: phone, user: user, session: session)])
+            tombstones.append(sessions[session]?.endedAt)
+            tombstones.append(logouts[InstallationLogout(phone: phone, user: user, session: session)])
         }
         if let issuedAt = credential.issuedAt {
             let here = logouts[InstallationLogout(phone: phone, user: user, session: nil)]
             let everywhere = refusal(of: user, credential.session)
-            signOuts += [here, everywhere].filter { $0.map(issuedAt.isInEarlierSecond) ?? false }
+            tombstones += [here, everywhere].filter { $0.map(issuedAt.isInEarlierSecond) ?? false }
         }
-        return signOuts.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }
+        return tombstones.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }
     }
 
     /// When all sessions of the user were ended; nil if this one was excepted.

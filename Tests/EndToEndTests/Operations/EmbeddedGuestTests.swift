@@ -34,7 +34,9 @@ struct EmbeddedGuestTests {
             #expect(mkfifo(path, 0o600) == 0)
             // Open it for reading, too, so that this call does not wait for the command.
             input = FileHandle(fileDescriptor: open(path, O_RDWR | O_CLOEXEC), closeOnDealloc: true)
-            command = try RegistryCommand(["import", path, "--app", "mail", "--data-dir", folder])
+            command = try RegistryCommand([
+                "import", path, "--app", "mail", "--data-dir", folder, "--format", "ndjson", "--map", "id=installId",
+            ])
         }
     }
 

@@ -10,7 +10,7 @@ struct LogoutTests {
         #expect(decision.after?.owner == nil && decision.after?.state == .loggedOut)
         #expect(decision.generation == 8 && decision.after?.tokenSHA256 == [1])
         #expect(decision.event?.kind == .loggedOut && decision.event?.previousUserID?.rawValue == "alice")
-        #expect(decision.signOuts.map(\.sessionID?.rawValue) == ["s"])
+        #expect(decision.tombstones.map(\.sessionID?.rawValue) == ["s"])
     }
 
     @Test func logout_leavesTheInstallationActive_whenItKeepsAnonymous() throws {
@@ -32,34 +32,34 @@ struct LogoutTests {
 
     @Test func logout_isOutdated_withAnOlderGeneration_andItsSessionGoesOn() throws {
         let decision = try decide(.of("alice", "s"), on: .bound("alice", "s"), ifMatch: 6)
-        #expect(decision.status == .outdated && decision.signOuts.isEmpty)
+        #expect(decision.status == .outdated && decision.tombstones.isEmpty)
     }
 
     @Test func lateLogout_stillEndsItsOwnSession() throws {
         let decision = try decide(.of("alice", "old"), on: .bound("bob", "new"))
-        #expect(decision.signOuts.map(\.sessionID?.rawValue) == ["old"])
-        #expect(decision.signOuts.map(\.userID.rawValue) == ["alice"])
+        #expect(decision.tombstones.map(\.sessionID?.rawValue) == ["old"])
+        #expect(decision.tombstones.map(\.userID.rawValue) == ["alice"])
     }
 
     /// Alice's logout comes after Bob's sign-in: what she sent before it must not take the phone from him.
     @Test func lateLogout_withoutASession_endsTheUsersEarlierCredentials() throws {
         let decision = try decide(.of("alice", issuedAt: 99), on: .bound("bob", "new"))
-        #expect(decision.signOuts.map(\.sessionID) == [nil])
-        #expect(decision.signOuts.map(\.userID.rawValue) == ["alice"])
+        #expect(decision.tombstones.map(\.sessionID) == [nil])
+        #expect(decision.tombstones.map(\.userID.rawValue) == ["alice"])
     }
 
     @Test(arguments: [nil, "new"])
     func lateLogout_withoutASession_sparesTheUsersLaterSignIn(session: String?) throws {
         let bound = Installation.bound("alice", session, credentialIssuedAt: 100)
         let decision = try decide(.of("alice", issuedAt: 99), on: bound)
-        #expect(decision.status == .outdated && decision.signOuts.isEmpty)
-        #expect(try decide(.of("alice"), on: bound, ifMatch: 6).signOuts.isEmpty)
+        #expect(decision.status == .outdated && decision.tombstones.isEmpty)
+        #expect(try decide(.of("alice"), on: bound, ifMatch: 6).tombstones.isEmpty)
     }
 
     @Test func logout_isDoneAlready_whenNobodyIsBound_whateverTheGeneration() throws {
         let decision = try decide(.of("alice"), on: .bound(nil), ifMatch: 3)
         #expect(decision.status == .alreadyLoggedOut && decision.event == nil)
-        #expect(decision.signOuts.count == 1)
+        #expect(decision.tombstones.count == 1)
     }
 
     @Test func anonymousInstallation_isClosed_byACallerWithoutAUser() throws {
@@ -85,7 +85,7 @@ struct LogoutTests {
         #expect(throws: Logout.Refusal.notFound) { try decide(.of("alice"), by: .service, on: nil) }
         #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: nil, ifMatch: 7) }
         let decision = try decide(.of("alice"), on: nil)
-        #expect(decision.status == .outdated && decision.generation == nil && decision.signOuts.isEmpty)
+        #expect(decision.status == .outdated && decision.generation == nil && decision.tombstones.isEmpty)
     }
 
     @Test func generation_isShownToTheBackEnd_forEveryUserItNames() throws {

@@ -30,7 +30,7 @@ public struct Logout: Sendable {
         /// The event to record. A late logout has one although it changes nothing.
         public internal(set) var event: TokenEvent?
         /// R7: the tombstones to write, so that no late registration revives the session.
-        public internal(set) var signOuts: [SignOuts.OnInstallation]
+        public internal(set) var tombstones: [Tombstones.OnInstallation]
         /// The generation after the logout; nil if the caller may not read the record.
         public let generation: Int64?
     }
@@ -73,13 +73,13 @@ public struct Logout: Sendable {
     private func decisionOnUnknown() throws(Refusal) -> Decision {
         if reader == .service { throw .notFound }
         if requester == .anonymous { throw .unproven }
-        return Decision(status: .outdated, after: nil, event: nil, signOuts: [], generation: nil)
+        return Decision(status: .outdated, after: nil, event: nil, tombstones: [], generation: nil)
     }
 
     /// An installation without an owner: a logout that names a user is already done, one that names none sets the state
     /// `loggedOut`.
     private func decisionOnUnbound(_ present: Installation, at now: Timestamp) -> Decision {
-        if case .user = requester { return unchanged(present, .alreadyLoggedOut, signOuts(of: nil)) }
+        if case .user = requester { return unchanged(present, .alreadyLoggedOut, tombstones(of: nil)) }
         guard present.state == .active, !keepsAnonymous else { return unchanged(present, .alreadyLoggedOut, []) }
         guard precondition?.holds(for: present.generation) ?? true else { return outdated(present, at: now) }
         return act(on: present, at: now)
@@ -106,13 +106,13 @@ public struct Logout: Sendable {
             .loggedOut, .loggedOut, by: actor, at: present.notBefore(now), from: present, to: after,
             previousUserID: present.owner?.userID)
         return Decision(
-            status: .loggedOut, after: after, event: event, signOuts: signOuts(of: present.owner),
+            status: .loggedOut, after: after, event: event, tombstones: tombstones(of: present.owner),
             generation: after.generation)
     }
 
     private func outdated(_ present: Installation, at now: Timestamp) -> Decision {
         var decision = Decision(
-            status: .outdated, after: nil, event: nil, signOuts: signOutsOfSuperseded(by: present.owner),
+            status: .outdated, after: nil, event: nil, tombstones: tombstonesOfSuperseded(by: present.owner),
             generation: reader.visibleGeneration(of: present))
         decision.event = TokenEvent(
             .logoutIgnored, .outdatedLogout, by: actor, at: present.notBefore(now), from: present, to: present,
@@ -121,25 +121,25 @@ public struct Logout: Sendable {
     }
 
     private func unchanged(
-        _ present: Installation, _ status: Status, _ signOuts: [SignOuts.OnInstallation]
+        _ present: Installation, _ status: Status, _ tombstones: [Tombstones.OnInstallation]
     ) -> Decision {
-        Decision(status: status, after: nil, event: nil, signOuts: signOuts, generation: present.generation)
+        Decision(status: status, after: nil, event: nil, tombstones: tombstones, generation: present.generation)
     }
 
     /// Tombstones for the current owner and, if they differ, for the user and session that the requester names.
-    private func signOuts(of bound: Owner?) -> [SignOuts.OnInstallation] {
+    private func tombstones(of bound: Owner?) -> [Tombstones.OnInstallation] {
         var owners = bound.map { [$0] } ?? []
         if case .user(let owner, _) = requester, !owner.isSame(as: bound) { owners.append(owner) }
-        return owners.map { SignOuts.OnInstallation(key: key, userID: $0.userID, sessionID: $0.session?.id) }
+        return owners.map { Tombstones.OnInstallation(key: key, userID: $0.userID, sessionID: $0.session?.id) }
     }
 
     /// A late logout still ends its own session on this installation, unless the installation is in that session now.
     /// A logout without a session concerns the user's earlier credentials, so it has no effect while the same user owns
     /// the installation by a later credential.
-    private func signOutsOfSuperseded(by bound: Owner?) -> [SignOuts.OnInstallation] {
+    private func tombstonesOfSuperseded(by bound: Owner?) -> [Tombstones.OnInstallation] {
         guard case .user(let owner, _) = requester else { return [] }
         let isOver = owner.session == nil ? owner.userID != bound?.userID : !owner.isSame(as: bound)
-        return isOver ? [SignOuts.OnInstallation(key: key, userID: owner.userID, sessionID: owner.session?.id)] : []
+        return isOver ? [Tombstones.OnInstallation(key: key, userID: owner.userID, sessionID: owner.session?.id)] : []
     }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// It is complete for every registration of the batch that sets an owner. The transaction that loads it holds the locks
 /// that a logout of these users and sessions needs.
-public struct SignOuts: Sendable {
+public struct Tombstones: Sendable {
     /// A user of an app.
     public struct User: Hashable, Sendable {
         public let app: AppNumber
@@ -69,7 +69,7 @@ public struct SignOuts: Sendable {
         _ credential: UserCredential, on key: InstallationKey?, in app: AppNumber,
         remembering tombstones: ISO8601Duration, at now: Timestamp
     ) -> Bool {
-        let isRemembered = { (signOut: Timestamp) in now < signOut.advanced(by: tombstones) }
+        let isRemembered = { (logout: Timestamp) in now < logout.advanced(by: tombstones) }
         return sessionEnds(of: credential.owner, on: key, in: app).contains(where: isRemembered)
             || logouts(after: credential, on: key, in: app).contains(where: isRemembered)
     }
