@@ -38,8 +38,8 @@ public struct LockedInstallations: Sendable {
     ///     have choices of their own.
     ///   - now: the time of the database, the clock that all services share.
     public init(
-        _ installations: [Installation], tombstones: Tombstones = Tombstones(), userChoices: [UserID: TopicChoices] = [:],
-        now: Timestamp
+        _ installations: [Installation], tombstones: Tombstones = Tombstones(),
+        userChoices: [UserID: TopicChoices] = [:], now: Timestamp
     ) {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
         self.installations = loaded

@@ -175,10 +175,11 @@ public actor PostgresAppDirectory: AppDirectory {
 
 enum DirectoryStatements {
     static let named = [
-        NamedStatement("version", version), NamedStatement("moment", moment), NamedStatement("databaseEpoch", databaseEpoch),
-        NamedStatement("apps", apps), NamedStatement("revision", revision),
-        NamedStatement("keys", keys), NamedStatement("putApp", putApp), NamedStatement("replacePolicy", replacePolicy),
-        NamedStatement("addKey", addKey), NamedStatement("revokeKey", revokeKey),
+        NamedStatement("version", version), NamedStatement("moment", moment),
+        NamedStatement("databaseEpoch", databaseEpoch), NamedStatement("apps", apps),
+        NamedStatement("revision", revision), NamedStatement("keys", keys), NamedStatement("putApp", putApp),
+        NamedStatement("replacePolicy", replacePolicy), NamedStatement("addKey", addKey),
+        NamedStatement("revokeKey", revokeKey),
     ]
 
     static let version = PreparedSQL(

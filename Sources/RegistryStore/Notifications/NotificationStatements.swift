@@ -10,8 +10,8 @@ enum NotificationStatements {
         NamedStatement("lockCounters", lockCounters), NamedStatement("waiting", waiting),
         NamedStatement("remembered", remembered), NamedStatement("now", now), NamedStatement("advance", advance),
         NamedStatement("remove", remove), NamedStatement("add", add), NamedStatement("remember", remember),
-        NamedStatement("states", states), NamedStatement("statesOnCitus", statesOnCitus), NamedStatement("page", page), NamedStatement("acknowledge", acknowledge),
-        NamedStatement("forget", forget),
+        NamedStatement("states", states), NamedStatement("statesOnCitus", statesOnCitus),
+        NamedStatement("page", page), NamedStatement("acknowledge", acknowledge), NamedStatement("forget", forget),
     ]
 
     // MARK: Addressees
@@ -167,8 +167,8 @@ enum NotificationStatements {
         "SELECT \(sql: state) \(sql: wanted)")
 
     private static let state: PostgresSQL = """
-        statement_timestamp(), i.epoch, i.user_id, i.session_id, i.session_expires_at, c.last, c.acknowledged, c.dropped,
-            \(sql: bounds)
+        statement_timestamp(), i.epoch, i.user_id, i.session_id, i.session_expires_at, c.last, c.acknowledged,
+            c.dropped, \(sql: bounds)
         """
 
     private static let wanted: PostgresSQL = """

@@ -23,8 +23,9 @@ enum RegistrationStatements {
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
         "SELECT \(sql: found), (SELECT version FROM directory_version) \(sql: wantedInstallations)")
 
-    /// As `lookUp`, without the last column, which `DirectoryStatements.moment` reads. Citus executes a statement that also reads a table of the coordinator in
-    /// steps, and one of them would fetch all installations of the app. The first column is the time of the app's node.
+    /// As `lookUp`, without the last column, which `DirectoryStatements.moment` reads. Citus executes a statement that
+    /// also reads a table of the coordinator in steps, and one of them would fetch all installations of the app. The
+    /// first column is the time of the app's node.
     static let lookUpOnCitus = PreparedSQL(
         serving: "PUT …/installations/{installId}, on Citus (R2): reads the installations of a batch.",
         "SELECT \(sql: found) \(sql: wantedInstallations)")

@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// The rows that can be measured.
 enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, takeover, ownerChange, logout, topics, post, fetch, feedback, feedbackAgain, healthz,
-        start, idle
+    case unchanged, changed, first, takeover, ownerChange, logout, topics, post, fetch, feedback, feedbackAgain
+    case healthz, start, idle
     case engine
 
     var title: String {
