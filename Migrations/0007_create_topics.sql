@@ -53,6 +53,29 @@ ALTER TABLE installation
     -- these. The transaction that changes either level writes them.
     ADD COLUMN topics integer[];
 
+-- The choices without these codes.
+CREATE FUNCTION choices_without(choices integer[], codes integer[]) RETURNS integer[] LANGUAGE sql IMMUTABLE
+PARALLEL SAFE AS
+    'SELECT array_agg(u.code ORDER BY u.code) FROM unnest(choices) AS u (code) WHERE u.code <> ALL (codes)';
+
+-- The own choices, and the inherited ones about other topics.
+CREATE FUNCTION merged_choices(own integer[], inherited integer[]) RETURNS integer[] LANGUAGE sql IMMUTABLE
+PARALLEL SAFE AS $$
+    SELECT array_agg(m.code ORDER BY m.code)
+    FROM (
+        SELECT unnest(own)
+        UNION ALL
+        SELECT u.code FROM unnest(inherited) AS u (code)
+        WHERE abs(u.code) <> ALL (SELECT abs(o.code) FROM unnest(own) AS o (code))) AS m (code)
+$$;
+
+-- Whether there is one choice about a topic, in the order of the codes.
+CREATE FUNCTION are_choices(codes integer[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT codes IS NOT DISTINCT FROM array_agg(u.code ORDER BY u.code)
+        AND cardinality(codes) = count(DISTINCT nullif(abs(u.code), 0))
+    FROM unnest(codes) AS u (code)
+$$;
+
 -- The choices on an installation whose expired session the night job ended, for an undo.
 ALTER TABLE cleanup_change ADD COLUMN topic_choices integer[];
 

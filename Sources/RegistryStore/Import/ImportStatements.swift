@@ -38,7 +38,7 @@ enum ImportStatements {
             "shareSessions", serving: "import (R7): locks sessions in share mode.", shareSessions(NamedStatement.app)),
         NamedStatement(
             "merge", serving: "import (R1, R7, R12, R13): creates the installations that the registry does not have.",
-            PostgresStatement(merge(NamedStatement.app, at: NamedStatement.time, checksUsers: true))),
+            PostgresStatement(merge(NamedStatement.app, at: NamedStatement.time, position: 0, checksUsers: true))),
         NamedStatement(
             "present", serving: "import: counts lines whose installation exists.", present(NamedStatement.app)),
         NamedStatement(
@@ -146,8 +146,13 @@ enum ImportStatements {
     /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
     /// with each other one. As it stands, `held` is hashed.
     ///
-    /// - Parameter checksUsers: false if this transaction has added all users of the lines: none was logged out.
-    static func merge(_ app: AppNumber, at now: PostgresTimestamp, checksUsers: Bool) -> PostgresSQL {
+    /// - Parameters:
+    ///   - position: of the events, drawn by this transaction: inside of this statement, it would be the one of the
+    ///     app's node on Citus.
+    ///   - checksUsers: false if this transaction has added all users of the lines: none was logged out.
+    static func merge(
+        _ app: AppNumber, at now: PostgresTimestamp, position: Int64, checksUsers: Bool
+    ) -> PostgresSQL {
         """
         WITH wanted AS MATERIALIZED (
             SELECT *, least(last_seen_at, \(now)::timestamptz) AS seen_at
@@ -188,8 +193,8 @@ enum ImportStatements {
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), state_changed_at, \(app.rawValue), install_id, 'imported',
-                'imported', \(literal: actor), provider, token_sha256, user_id, 'active', 0, generation
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported', 'imported',
+                \(literal: actor), provider, token_sha256, user_id, 'active', 0, generation
             FROM created
         ), counted AS (
             \(sql: RollUpDelta.insert(into: "\(app.rawValue)", from: """

@@ -163,7 +163,9 @@ public struct InstallationImporter: Sendable {
                 guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
             }
             var counts = Counts()
-            let merge = PostgresStatement(ImportStatements.merge(app, at: now, checksUsers: !addedAll))
+            let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
+            let merge = PostgresStatement(
+                ImportStatements.merge(app, at: now, position: position, checksUsers: !addedAll))
             counts.imported = try session.execute(merge)[0].decode(0)
             guard counts.imported < set.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)

@@ -50,14 +50,6 @@ enum DeletedTopicStatements {
 
     // MARK: Removing
 
-    /// An expression: the choices without these codes.
-    static func without(_ codes: PostgresSQL, _ choices: PostgresSQL) -> PostgresSQL {
-        """
-        (SELECT array_agg(u.code ORDER BY u.code) FROM unnest(\(sql: choices)) AS u (code) \
-        WHERE u.code <> ALL (\(sql: codes)))
-        """
-    }
-
     /// `$2` are digests in hexadecimal digits, `$3` the codes. Returns the number of users; it skips locked ones.
     static let removeFromUsers = PreparedSQL(
         serving: "Clean-up (fine print 87): removes choices about deleted topics from users.",
@@ -68,7 +60,7 @@ enum DeletedTopicStatements {
             JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = decode(k.digits, 'hex')
             FOR UPDATE OF g SKIP LOCKED
         ), changed AS (
-            UPDATE user_guard g SET topics = \(sql: without("$3::integer[]", "g.topics"))
+            UPDATE user_guard g SET topics = choices_without(g.topics, $3::integer[])
             FROM found f WHERE g.app_id = $1 AND g.user_sha256 = f.user_sha256
             RETURNING g.user_sha256
         )
@@ -82,8 +74,8 @@ enum DeletedTopicStatements {
         """
         WITH changed AS (
             UPDATE installation i
-            SET topics = \(sql: without("$4::integer[]", "i.topics")),
-                topic_choices = \(sql: without("$4::integer[]", "i.topic_choices")), revision = i.revision + 1
+            SET topics = choices_without(i.topics, $4::integer[]),
+                topic_choices = choices_without(i.topic_choices, $4::integer[]), revision = i.revision + 1
             FROM unnest($2::text[], $3::bigint[]) AS k (install_id, revision)
                 JOIN installation o ON o.app_id = $1 AND o.install_id = k.install_id AND o.revision = k.revision
             WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
@@ -102,7 +94,7 @@ enum DeletedTopicStatements {
     static let removeFromChanges = PreparedSQL(
         serving: "Clean-up (fine print 87): removes choices about deleted topics from what an undo would restore.",
         """
-        UPDATE cleanup_change c SET topic_choices = \(sql: without("$2::integer[]", "c.topic_choices"))
+        UPDATE cleanup_change c SET topic_choices = choices_without(c.topic_choices, $2::integer[])
         WHERE c.app_id = $1 AND c.topic_choices && $2
         """)
 

@@ -167,15 +167,4 @@ enum TopicChoiceStatements {
         FROM unnest($2::text[]) AS k (install_id)
         JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
-
-    /// An expression: the own choices, and the inherited ones about other topics.
-    static func merged(_ own: PostgresSQL, over inherited: PostgresSQL) -> PostgresSQL {
-        """
-        (SELECT array_agg(m.code ORDER BY m.code) FROM (
-            SELECT unnest(\(sql: own)) UNION ALL
-            SELECT u.code FROM unnest(\(sql: inherited)) AS u (code)
-            WHERE abs(u.code) <> ALL (
-                SELECT abs(o.code) FROM unnest(\(sql: own)) AS o (code))) AS m (code))
-        """
-    }
 }

@@ -19,29 +19,29 @@ extension Invariant {
         Invariant(
             "message-sums", "71", "of a valid message, the sums count each receipt's event once",
             """
-            SELECT concat_ws('/', app_id, message)
-            FROM (
-                SELECT m.app_id, m.number AS message, r.*
-                FROM message m CROSS JOIN LATERAL (
-                    SELECT count(*) FILTER (WHERE events & 2 <> 0) AS accepted,
+            SELECT concat_ws('/', m.app_id, m.number)
+            FROM message m
+                LEFT JOIN (
+                    SELECT app_id, message, count(*) FILTER (WHERE events & 2 <> 0) AS accepted,
                         count(*) FILTER (WHERE events & 4 <> 0) AS failed,
                         count(*) FILTER (WHERE events & 8 <> 0) AS delivered,
                         count(*) FILTER (WHERE events & 16 <> 0) AS opened,
                         count(*) FILTER (WHERE events & 32 <> 0) AS dismissed
-                    FROM receipt r WHERE r.app_id = m.app_id AND r.message = m.number) AS r
-                WHERE m.receipts_until > now()) AS counted
-            JOIN LATERAL (
-                SELECT coalesce(sum(accepted), 0) AS accepted, coalesce(sum(failed), 0) AS failed,
-                    coalesce(sum(delivered), 0) AS delivered, coalesce(sum(opened), 0) AS opened,
-                    coalesce(sum(dismissed), 0) AS dismissed
-                FROM (
-                    SELECT accepted, failed, delivered, opened, dismissed FROM message_sum s
-                    WHERE s.app_id = counted.app_id AND s.message = counted.message
-                    UNION ALL
-                    SELECT accepted, failed, delivered, opened, dismissed FROM message_delta d
-                    WHERE d.app_id = counted.app_id AND d.message = counted.message) AS parts) AS summed ON true
-            WHERE (counted.accepted, counted.failed, counted.delivered, counted.opened, counted.dismissed)
-                <> (summed.accepted, summed.failed, summed.delivered, summed.opened, summed.dismissed)
+                    FROM receipt GROUP BY app_id, message) AS c ON c.app_id = m.app_id AND c.message = m.number
+                LEFT JOIN (
+                    SELECT app_id, message, sum(accepted) AS accepted, sum(failed) AS failed,
+                        sum(delivered) AS delivered, sum(opened) AS opened, sum(dismissed) AS dismissed
+                    FROM (
+                        SELECT app_id, message, accepted, failed, delivered, opened, dismissed FROM message_sum
+                        UNION ALL
+                        SELECT app_id, message, accepted, failed, delivered, opened, dismissed
+                        FROM message_delta) AS parts
+                    GROUP BY app_id, message) AS s ON s.app_id = m.app_id AND s.message = m.number
+            WHERE m.receipts_until > now() AND (
+                coalesce(c.accepted, 0), coalesce(c.failed, 0), coalesce(c.delivered, 0), coalesce(c.opened, 0),
+                coalesce(c.dismissed, 0)) <> (
+                coalesce(s.accepted, 0), coalesce(s.failed, 0), coalesce(s.delivered, 0), coalesce(s.opened, 0),
+                coalesce(s.dismissed, 0))
             """),
         Invariant(
             "message-minutes", "56", "a message's sums by time are its sums by cell",

@@ -2,10 +2,6 @@ import PostgresClient
 
 extension Invariant {
     /// Choices about deleted topics are ignored until the night job has removed them.
-    private static func living(_ choices: PostgresSQL) -> PostgresSQL {
-        DeletedTopicStatements.without("coalesce(d.codes, '{}')", choices)
-    }
-
     static let topics = [
         Invariant(
             "topic-choices", "47",
@@ -19,8 +15,9 @@ extension Invariant {
                 LEFT JOIN (SELECT app_id, user_sha256, topics FROM user_guard WHERE topics IS NOT NULL) AS g
                     ON g.app_id = i.app_id AND g.user_sha256 = user_digest(i.user_id)
             WHERE (i.topics IS NOT NULL OR i.topic_choices IS NOT NULL OR g.topics IS NOT NULL)
-                AND \(sql: living("i.topics")) IS DISTINCT FROM \(sql: living(
-                    TopicChoiceStatements.merged("i.topic_choices", over: "g.topics")))
+                AND choices_without(i.topics, coalesce(d.codes, '{}'))
+                    IS DISTINCT FROM choices_without(
+                        merged_choices(i.topic_choices, g.topics), coalesce(d.codes, '{}'))
             """),
         Invariant(
             "topic-codes", "82", "there is one choice about a topic at each level, in the order of the numbers",
@@ -34,9 +31,7 @@ extension Invariant {
                 SELECT 'user of ' || app_id, topics FROM user_guard
                 UNION ALL
                 SELECT app_id || '/' || install_id, topic_choices FROM cleanup_change) AS c
-            WHERE codes IS NOT NULL AND (
-                codes IS DISTINCT FROM (SELECT array_agg(code ORDER BY code) FROM unnest(codes) AS u (code))
-                OR cardinality(codes) <> (SELECT count(DISTINCT nullif(abs(code), 0)) FROM unnest(codes) AS u (code)))
+            WHERE codes IS NOT NULL AND NOT are_choices(codes)
             """),
         Invariant(
             "topic-deleted", "87", "the number of a deleted topic belongs to no other topic",

@@ -62,8 +62,9 @@ extension EndToEnd {
             _ = try await app.database.rows(
                 """
                 UPDATE message
-                SET created_at = created_at - interval '8 days', expires_at = expires_at - interval '8 days'
-                WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
+                SET created_at = \(sql: .earlier("created_at", by: "8 days")),
+                    expires_at = \(sql: .earlier("expires_at", by: "8 days"))
+                WHERE app_id = \(try await app.number())
                 """)
             let expired = try await app.post(to: ["installId": "phone"], "x", ["message": "campaign"])
             #expect(expired.status == 409 && expired.json["code"] == "message-expired")

@@ -160,11 +160,11 @@ extension RegistryApp {
     fileprivate func expectNoForeignNotification() async throws {
         let strays = try await database.count(
             """
-            SELECT count(*) FROM app a JOIN notification n ON n.app_id = a.id
+            SELECT count(*) FROM notification n
                 LEFT JOIN notification_counter c ON c.app_id = n.app_id AND c.install_id = n.install_id
                 LEFT JOIN installation i
                     ON i.app_id = n.app_id AND i.install_id = n.install_id AND i.epoch = c.epoch
-            WHERE a.identifier = \(id) AND i.install_id IS NULL
+            WHERE n.app_id = \(try await number()) AND i.install_id IS NULL
             """)
         #expect(strays == 0)
     }

@@ -53,10 +53,14 @@ extension RegistryApp {
     func notificationRows() async throws -> Int {
         try await database.count(
             """
-            SELECT (SELECT count(*) FROM notification WHERE app_id = a.id)
-                + (SELECT count(*) FROM notification_counter WHERE app_id = a.id)
-                + (SELECT count(*) FROM notification_dedup WHERE app_id = a.id)
-            FROM app a WHERE identifier = \(id)
+            SELECT count(*)
+            FROM (
+                SELECT app_id FROM notification
+                UNION ALL
+                SELECT app_id FROM notification_counter
+                UNION ALL
+                SELECT app_id FROM notification_dedup) AS row
+            WHERE app_id = \(try await number())
             """)
     }
 
@@ -65,8 +69,8 @@ extension RegistryApp {
         for table in ["notification", "notification_dedup"] {
             _ = try await database.rows(
                 """
-                UPDATE \(identifier: table) SET expires_at = now() - interval '1 second'
-                WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
+                UPDATE \(identifier: table) SET expires_at = \(sql: .earlier("expires_at", by: "29 days"))
+                WHERE app_id = \(try await number())
                 """)
         }
     }

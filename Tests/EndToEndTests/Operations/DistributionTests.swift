@@ -13,14 +13,18 @@ extension EndToEnd {
                 WHERE a.attname = 'app_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
                     AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid) ORDER BY 1
                 """, as: String.self)
-            #expect(tables == ["api_key", "cleanup_result", "segment", "segment_use"])
+            #expect(
+                tables == [
+                    "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "segment", "segment_topic",
+                    "segment_use", "topic",
+                ])
             let again = try await command("distribute", "--dry-run", "--json", on: .shared)
             #expect(again["isDone"] == true && again["nodes"].array.count >= 2)
         }
 
         /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
         @Test(arguments: [
-            "registration.lookUpOnCitus", "registration.changeAlone", "registration.keepRevisions", "registration.lock",
+            "registration.lookUpOnCitus", "notifications.statesOnCitus", "registration.changeAlone", "registration.keepRevisions", "registration.lock",
             "guards.", "tokens.", "owners.", "installations.", "users.", "feedback.", "cells.",
         ])
         func statement_isExecutedOnTheNodeOfItsApp_inOneStep(name: String) async throws {

@@ -112,7 +112,7 @@ enum CleanUpUndoStatements {
                 topic_choices = CASE WHEN c.step = 'sessionEnded' THEN c.topic_choices ELSE i.topic_choices END,
                 topics = CASE
                     WHEN c.step = 'sessionEnded'
-                    THEN \(sql: TopicChoiceStatements.merged("c.topic_choices", over: "c.user_topics"))
+                    THEN merged_choices(c.topic_choices, c.user_topics)
                     ELSE i.topics END
             FROM chosen c
             WHERE i.app_id = $1 AND i.install_id = c.install_id AND i.generation = c.generation
