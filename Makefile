@@ -23,7 +23,7 @@ test: packages ## Run all tests, on throw-away PostgreSQL clusters
 # Lifecycle, audiences, the feed, notifications, races and the night job.
 CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|HistoryTests|$\
 	FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceList|ExportStream|Segment|$\
-	CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure|Notification
+	CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure|Topic|Message|Receipt|Notification
 
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
 	@test -f "$$(pg_config --pkglibdir)/citus.so" \

@@ -42,8 +42,11 @@ public struct Base64URL {
 extension Base64URL {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// The digits of some bytes, without padding.
-    public static func text(of bytes: some Collection<UInt8>) -> [UInt8] {
+    /// The digits of bytes, without padding.
+    public static func text(of bytes: some Collection<UInt8>) -> [UInt8] { text(of: Array(bytes)) }
+
+    /// The digits of bytes, without padding.
+    public static func text(of bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 4 / 3 + 3)
         var (bits, bitCount) = (UInt32(0), 0)

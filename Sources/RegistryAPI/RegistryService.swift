@@ -30,6 +30,7 @@ public struct RegistryService: Sendable {
     let keyUses: any KeyUseRecorder
     let logger: Logger
     let userTokens = UserTokenCache()
+    let epochKeys = EpochKeys()
     let audit = Audit()
 
     /// - Parameters:

@@ -53,7 +53,7 @@ extension RegistryService {
     private func response(
         _ outcome: RegistrationOutcome, to registration: Registration, in call: AppCall
     ) throws(StoreError) -> ServerResponse {
-        let names = try EpochNames(of: outcome.epoch, on: registration.key.installID, in: call)
+        let names = try EpochNames(of: outcome.epoch, on: registration.key.installID, in: call, epochKeys)
         var writer = JSONWriter(capacity: 384)
         writer.object { writer in
             writer.member("installId", registration.key.installID.rawValue)

@@ -2,6 +2,7 @@ import ByteText
 import Crypto
 import Foundation
 import PushRegistry
+import Synchronization
 
 /// The public names of an epoch of an installation (fine print 61, 64, 107): the text by which clients and pushes name
 /// it, and the key that fetches its notifications. Neither is stored, and neither reveals the generation.
@@ -15,7 +16,6 @@ struct EpochNames {
     /// A new signing key is used for epochs that begin at least this much later: by then every service has read it, so
     /// an epoch keeps its names.
     private static let keyRipeningSeconds: Int64 = 3_600
-    private static let purpose = Array("epoch and delivery key".utf8)
     /// 160 bits for the secret, 80 for the name.
     private static let secretBytes = 20
     private static let nameBytes = 10
@@ -23,33 +23,60 @@ struct EpochNames {
     /// The names that an epoch has for as long as it lasts.
     ///
     /// - Throws: `StoreError.failed` if the app has no signing key.
-    init(of epoch: Int64, on installID: InstallID, in call: AppCall) throws(StoreError) {
-        try self.init(of: epoch, on: installID, app: call.app, directory: call.directory)
+    init(of epoch: Int64, on installID: InstallID, in call: AppCall, _ keys: EpochKeys) throws(StoreError) {
+        try self.init(of: epoch, on: installID, app: call.app, directory: call.directory, keys)
     }
 
     init(
-        of epoch: Int64, on installID: InstallID, app: App, directory: DirectorySnapshot
+        of epoch: Int64, on installID: InstallID, app: App, directory: DirectorySnapshot, _ keys: EpochKeys
     ) throws(StoreError) {
         // A generation begins as the microsecond of the creation, and grows by one with each change.
         let begun = Timestamp(microseconds: epoch - Self.keyRipeningSeconds * 1_000_000)
         guard let key = app.signingKeys.last(where: { $0.createdAt <= begun }) ?? app.signingKeys.first else {
             throw .failed("the app has no signing key")
         }
-        self.init(of: epoch, on: installID, signedBy: key, database: directory.databaseEpoch)
+        self.init(of: epoch, on: installID, signedBy: key, database: directory.databaseEpoch, keys)
     }
 
     /// The names by a key that a client's value names.
-    init(of epoch: Int64, on installID: InstallID, signedBy key: AppSigningKey, database: String) {
-        var message = Array(database.utf8)
+    init(
+        of epoch: Int64, on installID: InstallID, signedBy key: AppSigningKey, database: String, _ keys: EpochKeys
+    ) {
+        var message: [UInt8] = []
+        message.reserveCapacity(database.utf8.count + installID.rawValue.utf8.count + 10)
+        message += database.utf8
         message.append(0)
         message += installID.rawValue.utf8
         message.append(0)
         withUnsafeBytes(of: epoch.bigEndian) { message += $0 }
-        let own = HMAC<SHA256>.authenticationCode(for: Self.purpose, using: SymmetricKey(data: key.key))
-        let digest = Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: own)))
+        var code = keys.code(of: key)
+        code.update(data: message)
+        let digest = Array(code.finalize())
         let number = withUnsafeBytes(of: key.number.bigEndian) { Array($0) }
         self.epoch = String(base64URL: number + digest.suffix(Self.nameBytes))
         deliveryKey = DeliveryKey(number: key.number, secret: Array(digest.prefix(Self.secretBytes)))
+    }
+}
+
+/// The keys of epochs' names, which are derived from the apps' signing keys. One lives on each event loop: every
+/// registration's response has such names, and to begin a code costs more than to end it.
+final class EpochKeys: Sendable {
+    private static let purpose = Array("epoch and delivery key".utf8)
+    /// More than enough for the apps of a process; then the cache begins anew.
+    private static let cachedMax = 4_096
+
+    /// Codes that have seen nothing but their key, by the bytes of the signing key.
+    private let codes = Mutex<[[UInt8]: HMAC<SHA256>]>([:])
+
+    func code(of key: AppSigningKey) -> HMAC<SHA256> {
+        codes.withLock { codes in
+            if let code = codes[key.key] { return code }
+            let own = HMAC<SHA256>.authenticationCode(for: Self.purpose, using: SymmetricKey(data: key.key))
+            let code = HMAC<SHA256>(key: SymmetricKey(data: own))
+            if codes.count >= Self.cachedMax { codes.removeAll() }
+            codes[key.key] = code
+            return code
+        }
     }
 }
 

@@ -37,11 +37,12 @@ extension RegistryService {
             try limits.admit(from: request.clientAddress, to: app)
             return NotificationReader(
                 proof: .deliveryKey(presented), key: InstallationKey(app: app.number, installID: installID), app: app,
-                directory: directory)
+                directory: directory, epochKeys: epochKeys)
         }
         let call = try appCall(request, allowing: [.client, .service], in: directory)
         let (key, requester) = try installation(of: request, in: call)
-        return NotificationReader(proof: .caller(call, requester), key: key, app: call.app, directory: directory)
+        return NotificationReader(
+            proof: .caller(call, requester), key: key, app: call.app, directory: directory, epochKeys: epochKeys)
     }
 
     private func waitingNotifications(
@@ -111,6 +112,7 @@ private struct NotificationReader {
     let key: InstallationKey
     let app: App
     let directory: DirectorySnapshot
+    let epochKeys: EpochKeys
 
     /// Only the installation's own credentials acknowledge (fine print 68).
     var acknowledges: Bool {
@@ -132,7 +134,8 @@ private struct NotificationReader {
                 let signer = app.signingKeys.first(where: { $0.number == presented.number }),
                 presented.matches(
                     EpochNames(
-                        of: state.epoch, on: key.installID, signedBy: signer, database: directory.databaseEpoch
+                        of: state.epoch, on: key.installID, signedBy: signer, database: directory.databaseEpoch,
+                        epochKeys
                     ).deliveryKey)
             else { throw APIError.invalidCredential }
             return state
@@ -140,7 +143,7 @@ private struct NotificationReader {
     }
 
     func names(of state: NotificationState) throws(StoreError) -> EpochNames {
-        try EpochNames(of: state.epoch, on: key.installID, app: app, directory: directory)
+        try EpochNames(of: state.epoch, on: key.installID, app: app, directory: directory, epochKeys)
     }
 }
 
