@@ -17,7 +17,8 @@ struct EpochNamesTests {
     private func names(
         of epoch: Int64, on installID: String = "phone", signedBy key: AppSigningKey? = nil, database: String = "db"
     ) throws -> EpochNames {
-        EpochNames(of: epoch, on: try InstallID(installID), signedBy: key ?? self.key(1), database: database, EpochKeys())
+        EpochNames(
+            of: epoch, on: try InstallID(installID), signedBy: key ?? self.key(1), database: database, EpochKeys())
     }
 
     @Test func names_areStable_andDifferForEverythingElse() throws {
@@ -55,7 +56,8 @@ struct EpochNamesTests {
         func epoch(_ generation: Int64, _ keys: [AppSigningKey]) throws -> String {
             let app = App(number: AppNumber(1), id: try AppID("a"), policy: .standard, signingKeys: keys)
             let directory = DirectorySnapshot(version: 1, databaseEpoch: "db", apps: [app], keys: [])
-            return try EpochNames(of: generation, on: InstallID("phone"), app: app, directory: directory, EpochKeys()).epoch
+            let codes = EpochKeys()
+            return try EpochNames(of: generation, on: InstallID("phone"), app: app, directory: directory, codes).epoch
         }
         for generation in [1, 9 * Self.hour, 10 * Self.hour + 1] {
             #expect(try epoch(generation, [old]) == epoch(generation, [old, new]))

@@ -24,7 +24,8 @@ extension EndToEnd {
 
         /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
         @Test(arguments: [
-            "registration.lookUpOnCitus", "notifications.statesOnCitus", "registration.changeAlone", "registration.keepRevisions", "registration.lock",
+            "registration.lookUpOnCitus", "registration.changeAlone", "registration.keepRevisions", "registration.lock",
+            "notifications.statesOnCitus",
             "guards.", "tokens.", "owners.", "installations.", "users.", "feedback.", "cells.",
         ])
         func statement_isExecutedOnTheNodeOfItsApp_inOneStep(name: String) async throws {

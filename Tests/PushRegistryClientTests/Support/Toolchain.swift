@@ -16,7 +16,7 @@ enum Toolchain {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end, with the lowest priority: compilers would take the cores from tests that race.
     ///
     /// - Returns: its exit status, and what it wrote to standard output and standard error, in a file meanwhile: a full
     ///   pipe would block it.
@@ -27,7 +27,7 @@ enum Toolchain {
         let handle = try FileHandle(forWritingTo: file)
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
+        process.arguments = ["nice", "-n", "19"] + command
         process.currentDirectoryURL = folder
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = handle
