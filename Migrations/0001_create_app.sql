@@ -67,7 +67,7 @@ CREATE TRIGGER api_key_changed AFTER INSERT OR UPDATE OR DELETE ON api_key
 CREATE TRIGGER app_signing_key_changed AFTER INSERT OR UPDATE OR DELETE ON app_signing_key
     FOR EACH STATEMENT EXECUTE FUNCTION bump_directory_version();
 
--- Every app has a signing key from its beginning, whoever creates it.
+-- Every app has a signing key from its creation on, by the API or by a command.
 CREATE FUNCTION create_first_signing_key() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO app_signing_key (app_id, number) VALUES (NEW.id, 1);

@@ -16,7 +16,7 @@ extension PushRegistryClient {
         public var now: Date { Date() }
 
         public func sleep(until date: Date) async throws {
-            // A longer wait is divided by whoever sleeps: the time of day may have been set meanwhile.
+            // The caller divides a longer wait: somebody may set the time of day meanwhile.
             try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 3_600)))
         }
     }

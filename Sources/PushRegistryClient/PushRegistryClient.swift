@@ -283,7 +283,7 @@ extension PushRegistryClient {
             stored = (state, logouts)
             machine.loaded(state, logouts, hasReceipts: hasReceipts, at: clock.now)
         } catch {
-            // Not now. Whoever works tries again later.
+            // Not now. The task that works tries again later.
         }
     }
 

@@ -47,7 +47,7 @@ public final class ManualClock: PushRegistryClient.Clock {
         }
     }
 
-    /// Moves the time, and wakes whoever waits for it.
+    /// Moves the time, and wakes the tasks that wait for it.
     public func advance(by seconds: TimeInterval) {
         let due = state.withLock { state in
             state.now += seconds

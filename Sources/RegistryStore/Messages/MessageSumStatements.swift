@@ -27,8 +27,8 @@ enum MessageSumStatements {
 
     /// One row for each cell, its changes that are not folded yet included.
     ///
-    /// Whoever reports an event was targeted, though the count of rows that were handed out may have been lost with the
-    /// process that wrote them. A verdict without a receipt counts in the present cell, so it may exceed what was
+    /// An installation that reports an event was targeted, even if the process that handed out its row was killed
+    /// before it counted the row. A verdict without a receipt counts in the present cell, so it may exceed what was
     /// targeted there: it does not count then (fine print 74).
     private static func cells(_ app: PostgresSQL, _ message: PostgresSQL) -> PostgresSQL {
         """

@@ -171,7 +171,7 @@ enum RegistrationStatements {
 
     /// Runs before `changeAlone`: if that finds the same revision, the snapshot was the present one. `$2` is the time.
     static let keepRevisions = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R2): copies the snapshots that are about to be replaced.",
+        serving: "PUT …/installations/{installId}, on Citus (R2): copies snapshots that are about to be replaced.",
         SnapshotStatements.keep(
             """
             (\(sql: SnapshotStatements.present(

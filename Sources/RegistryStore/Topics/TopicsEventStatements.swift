@@ -16,7 +16,7 @@ enum TopicsEventStatements {
     }
 
     private static let appendSQL = PreparedSQL(
-        serving: "PATCH …/topics of an installation or a user, PUT …/installations/{installId} (R12): writes events.",
+        serving: "PATCH …/topics of installations and users, PUT …/installations/{installId} (R12): writes events.",
         """
         INSERT INTO token_event (app_id, position, event, generation_after, \(sql: TopicsEvent.batch.list.names))
         SELECT $1, $2, 'topicsChanged', k.generation_before, \(sql: TopicsEvent.batch.list.values)

@@ -29,9 +29,7 @@ struct WorkerFailureTests {
             }
             #expect(undisturbed.refusals.isEmpty)
             try await far.expectKept(undisturbed)
-            let verified = try await RegistryCommand.run(
-                ["verify", "--database-url", registry.cluster.connectionString])
-            #expect(verified.status == 0, "\(verified.output)")
+            try await expectIntact(registry)
         }
     }
 
@@ -63,9 +61,7 @@ struct WorkerFailureTests {
             // A session finds out only once that its connection to the killed worker is broken.
             _ = try? await registry.database.rows("SELECT count(*) FROM installation")
             for app in [near, far] { try await app.expectCompleteHistory() }
-            let verified = try await RegistryCommand.run(
-                ["verify", "--database-url", registry.cluster.connectionString])
-            #expect(verified.status == 0, "\(verified.output)")
+            try await expectIntact(registry)
         }
     }
 
@@ -111,6 +107,11 @@ struct WorkerFailureTests {
             "cleanup", "--json", "--max-share", "100%", "--database-url", registry.cluster.connectionString,
         ])
         return Night(status: result.status, report: (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
+    }
+
+    private func expectIntact(_ registry: Registry) async throws {
+        let verified = try await RegistryCommand.run(["verify", "--database-url", registry.cluster.connectionString])
+        #expect(verified.status == 0, "\(verified.output)")
     }
 
     private func move(_ app: RegistryApp, to worker: EmbeddedPostgres) async throws {

@@ -118,7 +118,8 @@ extension EndToEnd {
         /// The order of lines does not matter.
         @Test func newestRow_isImported_whenATokenIsThereTwice() async throws {
             func line(_ id: String, _ day: Int, _ token: String) -> String {
-                #"{"Id":"\#(id)","ChannelType":"GCM","Address":"\#(token)","EffectiveDate":"2026-10-0\#(day)T00:00:00Z"}"#
+                let date = "2026-10-0\(day)T00:00:00Z"
+                return #"{"Id":"\#(id)","ChannelType":"GCM","Address":"\#(token)","EffectiveDate":"\#(date)"}"#
             }
             let lines = [line("old", 1, "t1"), line("new", 3, "t1"), line("older", 2, "t1"), line("new", 1, "t0")]
             for lines in [lines, lines.reversed()] {

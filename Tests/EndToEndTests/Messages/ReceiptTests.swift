@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("A receipt counts once for each event, whoever sends it and however often")
+    @Suite("A receipt counts once for each event, from any sender and however often")
     struct ReceiptTests {
         @Test func receipt_isCounted_inItsOrder() async throws {
             let app = try await RegistryApp.make()

@@ -111,7 +111,7 @@ struct ReceiptCountTests {
                 _ = try await store.count(
                     [report(.opened, message, at: Int64(number), cell: Int64(number % 2 + 1))], of: app)
             }
-            // More than was targeted in the first cell: whoever reports was targeted.
+            // More than was targeted in the first cell: an installation that reports was targeted.
             let before = try await store.counts(of: message.number, in: app).counts
             #expect([before.targeted, before.delivered, before.opened] == [30, 30, 30])
             let folder = MessageFolder(postgres: stores.postgres)

@@ -62,6 +62,11 @@ private struct CleanUpUndo {
         try session.execute(CleanUpStatements.now)[0].decode(0)
     }
 
+    /// Of the events that the transaction writes.
+    private func position() throws -> Int64 {
+        try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
+    }
+
     /// Installations that became stale or unregistered lost nothing.
     private func restoreJudged() throws -> Int {
         guard let run = try CleanUp.record(of: run, session) else { return 0 }
@@ -104,7 +109,7 @@ private struct CleanUpUndo {
                 return try session.execute(
                     PostgresStatement(
                         CleanUpUndoStatements.restoreJudged, app, now(), own, batch.map(\.installID),
-                        batch.map(\.revision), state))[0].decode(0) as Int
+                        batch.map(\.revision), state, position()))[0].decode(0) as Int
             }
             try session.checkCancellation()
         }
@@ -151,7 +156,7 @@ private struct CleanUpUndo {
             return try session.execute(
                 PostgresStatement(
                     CleanUpUndoStatements.restoreChanges, app, now(), own, changes.map(\.installID),
-                    changes.map(\.generation), changes.map(\.userID)))[0].decode(0)
+                    changes.map(\.generation), changes.map(\.userID), position()))[0].decode(0)
         }
     }
 

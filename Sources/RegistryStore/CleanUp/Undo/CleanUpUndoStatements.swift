@@ -162,11 +162,13 @@ enum CleanUpUndoStatements {
                 i.session_expires_at, i.topics
         """
 
+    /// `$7` is the position of the events, drawn by the transaction: inside of the statement, it would be the one of
+    /// the app's node on Citus.
     private static let recorded: PostgresSQL = """
         recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, previous_user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), at, $1, install_id, 'reactivated',
+            SELECT $7, at, $1, install_id, 'reactivated',
                 \(literal: TokenEvent.Reason.cleanupUndone.rawValue), \(literal: CleanUpStatements.actor), provider,
                 token_sha256, user_id, user_id, state, generation - 1, generation
             FROM changed

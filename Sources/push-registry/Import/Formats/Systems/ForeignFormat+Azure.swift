@@ -43,8 +43,8 @@ extension ForeignFormat {
     }()
 }
 
-/// The tags of a registration: `$InstallationId:{…}` and `$UserId:{…}` are the hub's own, in any case, with or without
-/// the dollar sign; tools that import registrations again strip it.
+/// The tags of a registration: `$InstallationId:{…}` and `$UserId:{…}` are the hub's own, in any case. Tools that
+/// import registrations again strip the dollar sign.
 private struct AzureTags {
     private(set) var named = ForeignRow.named([:])
     private(set) var others: [String] = []
