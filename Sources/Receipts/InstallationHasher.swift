@@ -3,10 +3,11 @@ public import PushRegistry
 
 /// Hashes an app's installation ids for receipts. The hash of an id never changes: it makes an installation count once.
 public struct InstallationHasher: Sendable {
-    private let key: SymmetricKey
+    /// Has seen nothing but its key: an export hashes millions of ids.
+    private let begun: HMAC<SHA256>
 
     public init(_ key: AppIdentityKey) {
-        self.key = ReceiptKeys.derived(from: key.bytes, for: "receipts: installation")
+        begun = HMAC(key: SymmetricKey(derivedFrom: key.bytes, for: "receipts: installation"))
     }
 
     public func hash(_ installID: InstallID) -> InstallationHash {
@@ -16,8 +17,9 @@ public struct InstallationHasher: Sendable {
 
     /// - Parameter installID: its UTF-8.
     public func hash(_ installID: UnsafeRawBufferPointer) -> InstallationHash {
-        let code = HMAC<SHA256>.authenticationCode(for: installID, using: key)
+        var code = begun
+        code.update(data: installID)
         return InstallationHash(
-            code.withUnsafeBytes { Int64(bigEndian: $0.loadUnaligned(as: Int64.self)) })
+            code.finalize().withUnsafeBytes { Int64(bigEndian: $0.loadUnaligned(as: Int64.self)) })
     }
 }

@@ -41,7 +41,7 @@ public struct Receipt: Sendable {
             let box = try? AES.GCM.SealedBox(
                 nonce: nonce, ciphertext: bytes[nonceEnd..<tagStart], tag: bytes[tagStart...]),
             let content = try? AES.GCM.open(
-                box, using: keys.key(signingKey, of: app.number), authenticating: bytes[..<Self.headerBytes])
+                box, using: keys[signingKey], authenticating: bytes[..<Self.headerBytes])
         else { return nil }
         return ReceiptContent(content)
     }
@@ -67,7 +67,7 @@ public struct ReceiptSealer: Sendable {
     public init?(_ message: Message, of app: App, _ keys: ReceiptKeys) {
         guard let newest = app.signingKeys.last else { return nil }
         header = Receipt.header(newest, of: app.number)
-        key = keys.key(newest, of: app.number)
+        key = keys[newest]
         hasher = InstallationHasher(app.identityKey)
         self.message = message.number
         expiresAt = message.expiresAt

@@ -32,10 +32,6 @@ public protocol TopicStore: Sendable {
     /// - Returns: the choices after the change.
     /// - Throws: `TopicsPatch.Refusal.credentialEnded`.
     func apply(_ patch: TopicsPatch, to user: UserID, in app: AppNumber) async throws -> TopicChoices
-
-    /// The installations of the list that exist and are subscribed to the topic.
-    func subscribers(of topic: Topic, among installations: [InstallID], in app: AppNumber) async throws
-        -> Set<InstallID>
 }
 
 /// Why a topic was not changed.

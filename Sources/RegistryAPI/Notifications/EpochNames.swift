@@ -2,7 +2,7 @@ import ByteText
 import Crypto
 import Foundation
 import PushRegistry
-import Synchronization
+import Receipts
 
 /// The public names of an epoch of an installation (fine print 61, 64, 107): the text by which clients and pushes name
 /// it, and the key that fetches its notifications. Neither is stored, and neither reveals the generation.
@@ -49,7 +49,7 @@ struct EpochNames {
         message += installID.rawValue.utf8
         message.append(0)
         withUnsafeBytes(of: epoch.bigEndian) { message += $0 }
-        var code = keys.code(of: key)
+        var code = keys[key]
         code.update(data: message)
         let digest = Array(code.finalize())
         let number = withUnsafeBytes(of: key.number.bigEndian) { Array($0) }
@@ -58,26 +58,14 @@ struct EpochNames {
     }
 }
 
-/// The keys of epochs' names, which are derived from the apps' signing keys. One lives on each event loop: every
-/// registration's response has such names, and to begin a code costs more than to end it.
-final class EpochKeys: Sendable {
-    private static let purpose = Array("epoch and delivery key".utf8)
-    /// More than enough for the apps of a process; then the cache begins anew.
-    private static let cachedMax = 4_096
-
-    /// Codes that have seen nothing but their key, by the bytes of the signing key.
-    private let codes = Mutex<[[UInt8]: HMAC<SHA256>]>([:])
-
-    func code(of key: AppSigningKey) -> HMAC<SHA256> {
-        codes.withLock { codes in
-            if let code = codes[key.key] { return code }
-            let own = HMAC<SHA256>.authenticationCode(for: Self.purpose, using: SymmetricKey(data: key.key))
-            let code = HMAC<SHA256>(key: SymmetricKey(data: own))
-            if codes.count >= Self.cachedMax { codes.removeAll() }
-            codes[key.key] = code
-            return code
-        }
+/// The codes that name epochs, one for each signing key of an app. They have seen nothing but their key: every response
+/// to a registration names an epoch, and to begin a code costs more than to end it. One lives on each event loop.
+struct EpochKeys: Sendable {
+    private let codes = DerivedKeys {
+        HMAC<SHA256>(key: SymmetricKey(derivedFrom: $0.key, for: "epoch and delivery key"))
     }
+
+    subscript(signingKey: AppSigningKey) -> HMAC<SHA256> { codes[signingKey] }
 }
 
 /// The credential of an extension that runs without the user's sign-in: `prd_<key number and secret>`. It does not

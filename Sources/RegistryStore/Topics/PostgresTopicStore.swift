@@ -121,22 +121,6 @@ extension PostgresTopicStore {
         try await users.write(PendingUserTopics(app: app, userID: user, patch: patch))
     }
 
-    public func subscribers(
-        of topic: Topic, among installations: [InstallID], in app: AppNumber
-    ) async throws -> Set<InstallID> {
-        try await storing(app) {
-            let rows = try await postgres.execute(
-                PostgresStatement(
-                    TopicChoiceStatements.subscribed, app.rawValue, installations.map(\.rawValue),
-                    topic.number.rawValue))
-            return Set(
-                try rows.compactMap { row in
-                    let isChosen = try row.decode(1, as: Bool.self) ? true : row.decode(2) ? false : nil
-                    return topic.isSubscribed(by: isChosen) ? try InstallID(row.decode(0)) : nil
-                })
-        }
-    }
-
     private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await resources.serving(app, body)

@@ -9,7 +9,7 @@ enum TopicChoiceStatements {
         NamedStatement("lockUsers", lockUsers),
         NamedStatement("lockInstallations", lockInstallations), NamedStatement("write", write),
         NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
-        NamedStatement("eraseEvents", eraseEvents), NamedStatement("subscribed", subscribed),
+        NamedStatement("eraseEvents", eraseEvents),
     ]
 
     // MARK: Reading
@@ -158,13 +158,4 @@ enum TopicChoiceStatements {
             ? "(\(-topic.number.rawValue) = ANY (\(sql: choices))) IS NOT TRUE"
             : "(\(topic.number.rawValue) = ANY (\(sql: choices))) IS TRUE"
     }
-
-    /// Returns which of the installations `$2` have chosen the topic `$3`, and which have left it.
-    static let subscribed = PreparedSQL(
-        serving: "Senders of notifications: reads the choices of installations about a topic.",
-        """
-        SELECT i.install_id, coalesce($3 = ANY (i.topics), false), coalesce(-$3 = ANY (i.topics), false)
-        FROM unnest($2::text[]) AS k (install_id)
-        JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-        """)
 }
