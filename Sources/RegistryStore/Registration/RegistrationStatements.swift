@@ -316,24 +316,24 @@ enum RegistrationStatements {
     ///
     /// An INSERT waits for a transaction that is deleting another life of the same id, and goes on when that life has
     /// ended. The position and the generation were drawn before, the event's id after. This statement sees the other
-    /// life's events. If one of them is above, it divides by zero, which rolls the transaction back (`isLostRace`).
-    /// Both bounds of the time keep it from reading more than a month or two.
+    /// life's last event, which is the one before. If that is above, it divides by zero, which rolls the transaction
+    /// back (`isLostRace`). Both bounds of the time keep it from reading more than a month or two; the order makes it
+    /// read two rows by key, whatever the planner knows of the table.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
-                SELECT max(id) AS id, max(position) AS position, max(generation_after) AS generation FROM token_event
-                WHERE app_id = $1 AND install_id = k.install_id
-                    AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
+                SELECT array_agg(position ORDER BY id DESC) AS positions,
+                    array_agg(generation_after ORDER BY id DESC) AS generations
+                FROM (
+                    SELECT id, position, generation_after FROM token_event
+                    WHERE app_id = $1 AND install_id = k.install_id
+                        AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
+                    ORDER BY id DESC LIMIT 2) AS event
                 OFFSET 0) AS last
-            CROSS JOIN LATERAL (
-                SELECT position, generation_after FROM token_event
-                WHERE app_id = $1 AND install_id = k.install_id AND id = last.id
-                    AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
-                OFFSET 0) AS created
-            WHERE last.position > created.position OR last.generation > created.generation_after
+            WHERE last.positions[1] < last.positions[2] OR last.generations[1] < last.generations[2]
         ) THEN 0 ELSE 1 END
         """)
 

@@ -15,6 +15,7 @@ struct EmptyTablePlanTests {
         (RegistrationStatements.lock, "1, '{7}', '{apns}', ARRAY[user_digest('7')], '{7}'"),
         (RegistrationStatements.touch, "1, '2026-01-01', '{7}', '{1}'"),
         (RegistrationStatements.keepSnapshots, "1, '2026-01-01', '{7}'"),
+        (RegistrationStatements.checkOrder, "1, '{7}', now()"),
         (InstallationStatements.lock, "1, '{7}'"),
         (UserStatements.lockOfSession, "1, '7', '', 10"),
         (UserStatements.lockOfUser, "1, '7', '', 10"),
@@ -62,7 +63,7 @@ struct EmptyTablePlanTests {
     private static let rowsOfSession: PostgresStatement = """
         SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_xact_user_tables
         WHERE relname IN ('installation', 'token_holder', 'installation_owner', 'user_guard', 'session',
-            'installation_logout')
+            'installation_logout') OR relname LIKE 'token_event_%'
         """
 
     private static let fill = """
@@ -80,6 +81,8 @@ struct EmptyTablePlanTests {
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
         SELECT 1, n::text, user_digest(n::text), now() FROM generate_series(1, 5000) AS n;
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-        SELECT 1, n::text, user_digest(n::text), n::text, now() FROM generate_series(1, 5000) AS n
+        SELECT 1, n::text, user_digest(n::text), n::text, now() FROM generate_series(1, 5000) AS n;
+        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, generation_after)
+        SELECT n, now(), 1, n::text, 'registered', 'firstRegistration', 'service', n FROM generate_series(1, 5000) AS n
         """
 }
