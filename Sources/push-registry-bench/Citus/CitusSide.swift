@@ -74,9 +74,14 @@ struct CitusSide: Sendable {
     func fill() async throws {
         for fleets in fleets {
             let all = fleets.all
-            let (result, _) = try await load(all, warmUp: .zero, measured: Self.fillDeadline)
-            guard result.tally.count == all.pool.count, result.tally.failures == 0 else {
-                throw BenchmarkFailure("\(name): \(result.tally.failures) of \(all.pool.count) could not register")
+            let loop = EventLoop(name: "load")
+            defer { loop.stop() }
+            let tally = try await HTTPLoad(all, on: loop).runAll(
+                port: server.port, connections: options.connections, atMost: Self.fillDeadline
+            ).tally
+            let missing = all.pool.count - tally.count + tally.failures
+            guard missing == 0 else {
+                throw BenchmarkFailure("\(name): \(missing) of \(all.pool.count) could not register")
             }
         }
     }

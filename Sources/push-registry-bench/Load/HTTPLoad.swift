@@ -66,11 +66,29 @@ final class HTTPLoad: @unchecked Sendable {
         return result
     }
 
+    /// Sends each request of an order `once`, and measures from the first one to the last response.
+    func runAll(port: UInt16, connections count: Int, atMost limit: Duration) async throws -> Result {
+        let channels = try Self.open(count, { PlainChannel(descriptor: $0) }, port: port)
+        await onLoop {
+            self.beginMeasuring()
+            self.begin(channels)
+        }
+        try await waitUntilSent(atMost: limit)
+        let result = await onLoop { self.endMeasuring() }
+        try await stop()
+        return result
+    }
+
     private func start(port: UInt16, connections count: Int, open: OpenLoadChannel, warmUp: Duration) async throws {
-        let channels = try (0..<count).map { _ in try open(Loopback.connect(port: port)) }
-        for channel in channels { channel.setNonBlocking() }
+        let channels = try Self.open(count, open, port: port)
         await onLoop { self.begin(channels) }
         try await Task.sleep(for: warmUp)
+    }
+
+    private static func open(_ count: Int, _ open: OpenLoadChannel, port: UInt16) throws -> [any LoadChannel] {
+        let channels = try (0..<count).map { _ in try open(Loopback.connect(port: port)) }
+        for channel in channels { channel.setNonBlocking() }
+        return channels
     }
 
     /// Returns when every request of this load has its response, so that the next load finds the service idle.
