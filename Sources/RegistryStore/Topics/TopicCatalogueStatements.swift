@@ -30,7 +30,7 @@ enum TopicCatalogueStatements {
         serving: "PUT …/topics/{topic}: counts the app's topics.",
         "SELECT count(*) FROM topic WHERE app_id = $1")
 
-    /// An INSERT … ON CONFLICT would use up a number at each call.
+    /// Not an INSERT … ON CONFLICT: it would use up a topic's number at each call.
     static let replace = PreparedSQL(
         serving: "PUT …/topics/{topic}: replaces a topic.",
         """
@@ -57,7 +57,7 @@ enum TopicCatalogueStatements {
         "DELETE FROM topic WHERE app_id = $1 AND number = $2")
 
     static let noteDeleted = PreparedSQL(
-        serving: "DELETE …/topics/{topic}: notes the number, whose choices the night job removes.",
+        serving: "DELETE …/topics/{topic}: stores the number, so that the night job removes its choices.",
         "INSERT INTO deleted_topic (app_id, number) VALUES ($1, $2)")
 
     static func values(_ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber, _ sql: PreparedSQL)
