@@ -1,15 +1,16 @@
--- Numbered notifications: what waits for an installation until it acknowledges it.
+-- Numbered notifications, which wait for an installation until it acknowledges them.
 --
--- Everything here belongs to one epoch of an installation (`installation.epoch`): the transaction that ends the epoch
--- deletes it. A post and an acknowledgement lock the counter, after all other rows and in the order of its key.
+-- Each row of these tables belongs to one epoch of an installation (`installation.epoch`): the transaction that ends
+-- the epoch deletes it. A post and an acknowledgement lock the counter, after all other rows and in the order of its
+-- key.
 
 -- One row per installation that got a notification in its present epoch.
 CREATE TABLE notification_counter (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
-    -- Equal to `installation.epoch`. A transaction that has locked the row knows that the epoch lasts until it commits.
+    -- Equal to `installation.epoch`. The epoch cannot end while a transaction holds the lock of this row.
     epoch bigint NOT NULL,
-    -- The highest number that was given out.
+    -- The highest number that the epoch has used.
     last bigint NOT NULL,
     -- The highest number that the installation has acknowledged.
     acknowledged bigint NOT NULL,
@@ -28,7 +29,7 @@ CREATE TABLE notification (
     collapse_id text COLLATE "C",
     posted_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
-    -- A post reads all that waits for an installation, but no payload.
+    -- A post reads all notifications of an installation from the index, without payloads.
     PRIMARY KEY (app_id, install_id, number) INCLUDE (expires_at, collapse_id)
 );
 

@@ -5,8 +5,8 @@ public import PushRegistry
 /// A receipt in its form on the wire: a version, the numbers of a signing key and of its app, and the sealed content
 /// (AES-256-GCM, RFC 5116). Base64url without padding, 80 characters.
 ///
-/// Who has no key learns the app's number from it, which is the same in all receipts of the app, and nothing else: two
-/// receipts of one installation have nothing in common.
+/// Without the key, a receipt reveals only these numbers, which all receipts of the app have in common, and not that
+/// another receipt is of the same installation.
 public struct Receipt: Sendable {
     public static let charactersCount = 80
 
@@ -20,7 +20,7 @@ public struct Receipt: Sendable {
     public let keyNumber: Int16
     private let bytes: [UInt8]
 
-    /// Nil for a text that has not the form of a receipt. Its content is not authenticated yet.
+    /// Nil for a text without the form of a receipt. This does not authenticate the content.
     public init?(_ text: String) {
         guard text.utf8.count == Self.charactersCount, let bytes = Base64URL(text)?.bytes,
             bytes.count == Self.bytesCount, bytes[0] == Self.version
@@ -30,7 +30,7 @@ public struct Receipt: Sendable {
         app = AppNumber(Int32(bitPattern: bytes[3..<7].reduce(0) { $0 << 8 | UInt32($1) }))
     }
 
-    /// The content; nil if the receipt is not one that this app sealed. GCM compares the tag in constant time.
+    /// The content; nil if this app has not sealed the receipt. GCM compares the tag in constant time.
     public func open(_ app: App, _ keys: ReceiptKeys) -> ReceiptContent? {
         guard app.number == self.app, let signingKey = app.signingKeys.last(where: { $0.number == keyNumber }) else {
             return nil
@@ -46,7 +46,7 @@ public struct Receipt: Sendable {
         return ReceiptContent(content)
     }
 
-    /// The header of an app's receipts by its newest key.
+    /// The header of an app's receipts by this key.
     static func header(_ key: AppSigningKey, of app: AppNumber) -> [UInt8] {
         var bytes = [version]
         withUnsafeBytes(of: key.number.bigEndian) { bytes.append(contentsOf: $0) }
@@ -63,7 +63,7 @@ public struct ReceiptSealer: Sendable {
     private let message: MessageNumber
     private let expiresAt: Timestamp
 
-    /// Nil for an app that has no signing key, which is an app outside of a directory.
+    /// Nil for an app without a signing key. Every app in the directory has one.
     public init?(_ message: Message, of app: App, _ keys: ReceiptKeys) {
         guard let newest = app.signingKeys.last else { return nil }
         header = Receipt.header(newest, of: app.number)
