@@ -96,7 +96,7 @@ let package = Package(
             ]),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
-        module("Receipts", ["ByteText", "PushRegistry", crypto]),
+        module("Receipts", ["ByteText", "COpenSSL", "PushRegistry", crypto]),
         module("HTTPFetch", ["CCurl"]),
         module(
             "RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),

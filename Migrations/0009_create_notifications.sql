@@ -44,3 +44,23 @@ CREATE TABLE notification_dedup (
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, install_id, dedup_id)
 );
+
+-- A restored dump begins another epoch of each installation, and in each epoch the numbers begin at 1. What waits
+-- stays, in its order. A dedup id belongs to its epoch.
+CREATE FUNCTION renumber_notifications() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    LOCK TABLE notification_counter, notification IN SHARE ROW EXCLUSIVE MODE;
+    DELETE FROM notification_dedup;
+    DELETE FROM notification WHERE expires_at <= clock_timestamp();
+    -- By way of negative numbers: each step leaves every number free for the next one.
+    UPDATE notification SET number = -number;
+    UPDATE notification n SET number = placed.number
+    FROM (
+        SELECT app_id, install_id, number AS old,
+            row_number() OVER (PARTITION BY app_id, install_id ORDER BY number DESC) AS number
+        FROM notification) AS placed
+    WHERE n.app_id = placed.app_id AND n.install_id = placed.install_id AND n.number = placed.old;
+    UPDATE notification_counter c SET acknowledged = 0, dropped = 0, last = (
+        SELECT count(*) FROM notification n WHERE n.app_id = c.app_id AND n.install_id = c.install_id);
+END
+$$;

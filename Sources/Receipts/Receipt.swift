@@ -11,10 +11,10 @@ public struct Receipt: Sendable {
     public static let charactersCount = 80
 
     private static let version: UInt8 = 1
-    private static let headerBytes = 7
+    static let headerBytes = 7
     static let nonceBytes = 12
-    private static let tagBytes = 16
-    private static let bytesCount = headerBytes + nonceBytes + ReceiptContent.bytesCount + tagBytes
+    static let tagBytes = 16
+    static let bytesCount = headerBytes + nonceBytes + ReceiptContent.bytesCount + tagBytes
 
     public let app: AppNumber
     public let keyNumber: Int16
@@ -57,9 +57,9 @@ public struct Receipt: Sendable {
 
 /// Seals receipts of one message with the app's newest key.
 public struct ReceiptSealer: Sendable {
-    private let header: [UInt8]
-    private let key: SymmetricKey
-    private let hasher: InstallationHasher
+    let header: [UInt8]
+    let key: SymmetricKey
+    let hasher: InstallationHasher
     private let message: MessageNumber
     private let expiresAt: Timestamp
 
@@ -73,51 +73,29 @@ public struct ReceiptSealer: Sendable {
         expiresAt = message.expiresAt
     }
 
-    public func hash(_ installID: UnsafeRawBufferPointer) -> InstallationHash { hasher.hash(installID) }
+    func content(of installation: InstallationHash, in cell: Int64) -> ReceiptContent {
+        ReceiptContent(message: message, installation: installation, cell: cell, expiresAt: expiresAt)
+    }
 
     public func hash(_ installID: InstallID) -> InstallationHash { hasher.hash(installID) }
 
-    /// A new receipt in base64url. No two are equal.
-    ///
-    /// - Parameters:
-    ///   - cell: of the installation, now.
-    ///   - nonces: at least 12 random bytes; the last ones are used up.
-    /// - Throws: `StoreError.failed`.
-    public func seal(
-        _ installation: InstallationHash, in cell: Int64, _ nonces: inout RandomBytes
-    ) throws(StoreError) -> [UInt8] {
-        var content: [UInt8] = []
-        content.reserveCapacity(ReceiptContent.bytesCount)
-        ReceiptContent(message: message, installation: installation, cell: cell, expiresAt: expiresAt)
-            .append(to: &content)
-        do {
-            let nonce = try AES.GCM.Nonce(data: nonces.next(Receipt.nonceBytes))
-            let box = try AES.GCM.seal(content, using: key, nonce: nonce, authenticating: header)
-            guard let sealed = box.combined else { throw StoreError.failed("a receipt has no combined form") }
-            return Base64URL.text(of: header + sealed)
-        } catch {
-            throw .failed("a receipt cannot be sealed: \(error)")
-        }
-    }
-
-    /// One receipt.
+    /// One receipt in base64url.
     ///
     /// - Throws: `StoreError.failed`.
     public func seal(_ installID: InstallID, in cell: Int64) throws(StoreError) -> String {
-        var nonces = RandomBytes()
-        return String(decoding: try seal(hash(installID), in: cell, &nonces), as: UTF8.self)
+        var bytes: [UInt8] = []
+        try ReceiptWriter(self).append(hash(installID), in: cell, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 
 /// Random bytes of the system, many at a time: a system call costs as much as a receipt.
-public struct RandomBytes: Sendable {
+struct RandomBytes {
     private static let wordsMax = 512
 
     private var bytes: [UInt8] = []
     /// The bytes before it are used up. They stay in the buffer: removing them would copy it for each slice.
     private var position = 0
-
-    public init() {}
 
     /// - Parameter count: at most 4,096.
     mutating func next(_ count: Int) -> ArraySlice<UInt8> {

@@ -42,6 +42,23 @@ struct ReceiptTests {
         #expect(content.expiresAt == (try Self.message()).expiresAt)
     }
 
+    /// The writer's hash and cipher are libcrypto's; those that open receipts are another library's.
+    @Test func writer_writesWhatOthersOpen_manyTimes() throws {
+        let app = try Self.app()
+        let writer = try ReceiptWriter(try #require(ReceiptSealer(try Self.message(), of: app, Self.keys)))
+        let hasher = InstallationHasher(app.identityKey)
+        var text: [UInt8] = []
+        for number in 0..<1_000 {
+            let installID = try InstallID(String(repeating: "i", count: 1 + number % 128))
+            let hash = try Array(installID.rawValue.utf8).withUnsafeBytes { try writer.hash($0) }
+            #expect(hash == hasher.hash(installID))
+            text.removeAll()
+            try writer.append(hash, in: Int64(number), to: &text)
+            let content = try #require(Receipt(String(decoding: text, as: UTF8.self))?.open(app, Self.keys))
+            #expect(content.installation == hash && content.cell == Int64(number))
+        }
+    }
+
     @Test func receipts_ofOneInstallation_haveNothingInCommon() throws {
         let app = try Self.app()
         let texts = try (0..<1_000).map { _ in try Self.sealed(app) }

@@ -39,6 +39,13 @@ public struct TopicChoices: Hashable, Sendable {
         return changed.sorted()
     }
 
+    /// The topics about which others were chosen before, in the order of their slugs. Deleted topics are none.
+    func changed(from before: TopicChoices, in catalogue: TopicCatalogue) -> [TopicSlug] {
+        guard choices != before.choices else { return [] }
+        return Set(choices.keys).union(before.choices.keys).filter { choices[$0] != before.choices[$0] }
+            .compactMap { catalogue[$0]?.slug }.sorted()
+    }
+
     /// Whether these changes change nothing.
     public func contain(_ changes: [TopicChange]) -> Bool {
         changes.allSatisfy { choices[$0.topic] == $0.choice }

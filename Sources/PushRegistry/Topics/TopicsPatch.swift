@@ -50,7 +50,7 @@ public struct TopicsPatch: Sendable {
         after.topicChoices = choices
         after.topics = choices.over(inherited)
         let event = TopicsEvent(
-            .installation(after), .topicsPatched, by: actor, at: present.notBefore(now), topics: changed)
+            .installation(.init(after)), .topicsPatched, by: actor, at: present.notBefore(now), topics: changed)
         return (present, (after, event))
     }
 }

@@ -10,7 +10,6 @@ struct HandedOutMessage: Sendable {
 
     /// Installations that are handed out, until they are counted.
     struct Batch: Sendable {
-        fileprivate var nonces = RandomBytes()
         /// Rows by cell, of a message that is not recorded.
         private(set) var cells: [Int64: Int] = [:]
         /// The installations, of a recorded message.
@@ -36,17 +35,19 @@ struct HandedOutMessage: Sendable {
         }
     }
 
-    /// The receipt of an installation, in base64url. It is added to the batch.
+    /// Appends the receipt of an installation, in base64url, and adds the installation to the batch.
     ///
     /// - Parameters:
     ///   - installID: its UTF-8.
     ///   - userID: remembered for a recorded message.
+    ///   - writer: of `sealer`.
     /// - Throws: `StoreError.failed`.
-    func receipt(
-        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, _ batch: inout Batch
-    ) throws(StoreError) -> [UInt8] {
-        let installation = sealer.hash(installID)
-        let receipt = try sealer.seal(installation, in: cell, &batch.nonces)
+    func appendReceipt(
+        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, by writer: ReceiptWriter,
+        _ batch: inout Batch, to bytes: inout [UInt8]
+    ) throws(StoreError) {
+        let installation = try writer.hash(installID)
+        try writer.append(installation, in: cell, to: &bytes)
         if message.content.isRecorded {
             batch.add(
                 MessageTarget(
@@ -55,7 +56,6 @@ struct HandedOutMessage: Sendable {
         } else {
             batch.add(cell)
         }
-        return receipt
     }
 }
 

@@ -91,7 +91,9 @@ enum MessageSumStatements {
             case .authorizationStatus:
                 (key, name, join) = ("r.authorization_status", "r.authorization_status::text", nil)
             case .locale: (key, name, join) = ("locale.text", "locale.text", ("locale", "locale_number"))
-            case .timeZone: (key, name, join) = ("zone.text", "zone.text", ("zone", "zone_number"))
+            case .timeZone:
+                let zone = ZoneOffsets.zone(of: "zone.text")
+                (key, name, join) = (zone, zone, ("zone", "zone_number"))
             // Of several spellings the first one, as in the breakdown of an audience.
             case .osVersion:
                 (key, name, join) = (

@@ -45,7 +45,7 @@ struct LockedRegistrations {
             now: moment.time)
         let outcomes = batch.map { pending in
             Result { () throws(RegistrationRefusal) in
-                try locked.register(pending.registration, isFirst: pending.isFirst)
+                try locked.register(pending.registration)
             }
             .mapError { $0 as any Error }
         }

@@ -4,8 +4,8 @@ import PushRegistry
 /// The SQL of an app's catalogue of topics. `$1` is the app.
 enum TopicCatalogueStatements {
     static let named = [
-        NamedStatement("all", all), NamedStatement("lock", lock), NamedStatement("find", find),
-        NamedStatement("count", count),
+        NamedStatement("all", all), NamedStatement("ofApp", ofApp), NamedStatement("lock", lock),
+        NamedStatement("find", find), NamedStatement("count", count),
         NamedStatement("replace", replace), NamedStatement("create", create), NamedStatement("isUsed", isUsed),
         NamedStatement("delete", delete), NamedStatement("noteDeleted", noteDeleted),
     ]
@@ -15,6 +15,10 @@ enum TopicCatalogueStatements {
     static let all = PreparedSQL(
         serving: "Every request after a change of apps, keys or topics: reads the topics.",
         "SELECT app_id, \(sql: columns) FROM topic")
+
+    static let ofApp = PreparedSQL(
+        serving: "Clean-up (R12): reads the topics of choices that end.",
+        "SELECT app_id, \(sql: columns) FROM topic WHERE app_id = $1")
 
     /// Changes of an app's topics run one after another, so numbers ascend and a saved filter cannot name a topic that
     /// is being deleted.
@@ -73,7 +77,7 @@ extension TopicCatalogue {
     /// The catalogues of all apps.
     ///
     /// - Parameter rows: of `TopicCatalogueStatements.all`.
-    static func byApp(_ rows: PostgresResult) throws -> [AppNumber: TopicCatalogue] {
+    static func byApp(_ rows: some Sequence<PostgresRow>) throws -> [AppNumber: TopicCatalogue] {
         var topics: [AppNumber: [Topic]] = [:]
         for row in rows {
             var reader = ColumnReader(row)

@@ -163,16 +163,15 @@ extension PostgresUserStore {
         let moment = try Moment(results[first.count + 1], resources.clock)
         let stored = try results[first.count].map { try InstallationColumns.decode($0) }
         var ends = BindingEnds(in: end.app, at: moment)
-        var events: [TokenEvent] = []
         for before in stored {
             guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
-            ends.add(before, outcome.after, event: outcome.event)
-            events.append(outcome.event)
+            ends.add(before, outcome.after, outcome.event, end.catalogue)
         }
         try await transaction.commit(after: ends.statements)
-        EventMeters.count(events)
+        EventMeters.count(ends.events)
+        EventMeters.count(ends.topicsEvents)
         let isLast = stored.count < Int(limit)
-        return (events.count, isLast ? nil : stored.last?.installation.key.installID.rawValue)
+        return (ends.events.count, isLast ? nil : stored.last?.installation.key.installID.rawValue)
     }
 
     private func eraseBatch(

@@ -11,6 +11,8 @@ final class ImportInput: Sendable {
         var duplicates = 0
         /// Installations whose authorization is assumed.
         var assumed = 0
+        /// Tags that cannot be topics.
+        var ignoredTags = 0
         var skipped: [SkippedKind: Int] = [:]
         var unknownNames: [String] = []
         /// Files that were cut off.
@@ -51,6 +53,7 @@ final class ImportInput: Sendable {
         let source: ImportSource
         let rejects: RejectedLines
         let undated: Timestamp?
+        let topics: ImportTopics?
         var reader: ImportReader
         var older: OlderRows?
         var chunk: [ImportedInstallation] = []
@@ -60,7 +63,7 @@ final class ImportInput: Sendable {
         var isFinished = false
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
-            (source, self.rejects, undated) = (plan.source, rejects, plan.undated)
+            (source, self.rejects, undated, topics) = (plan.source, rejects, plan.undated, plan.topics)
             (reader, older) = (plan.reader, plan.older)
         }
     }
@@ -205,7 +208,13 @@ extension ImportInput {
             return
         }
         let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
-        add(try reading.reader.installation(reader.record(row, identity), times: times), &reading)
+        var installation = try reading.reader.installation(reader.record(row, identity), times: times)
+        if let topics = reading.topics {
+            let found = topics.choices(of: reader.tags(of: row))
+            installation.topicChoices = found.choices
+            reading.counts.ignoredTags += found.ignored
+        }
+        add(installation, &reading)
     }
 }
 

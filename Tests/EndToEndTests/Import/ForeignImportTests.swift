@@ -168,6 +168,36 @@ extension EndToEnd {
             try await verify()
         }
 
+        /// Whether the offset is known or not, the zone is not.
+        @Test func zoneThatIsNotKnown_isNoValue_inEveryAnswer() async throws {
+            let app = try await RegistryApp.make()
+            let lines: [JSON] = [
+                ["installId": "none", "provider": "fcm", "token": "t1"],
+                ["installId": "offset", "provider": "fcm", "token": "t2", "utcOffset": 3600],
+                ["installId": "zone", "provider": "fcm", "token": "t3", "timeZone": "Europe/Berlin"],
+            ]
+            _ = try await ImportRun(lines, into: app)
+            for filter in [[:], ["appVersion": ["exists": false]]] as [JSON] {
+                let answer = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone"]]).json
+                #expect(
+                    answer["groups"] == [
+                        ["timeZone": nil, "count": 2], ["timeZone": "Europe/Berlin", "count": 1],
+                    ], "\(answer)")
+                let pairs = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone", "utcOffset"]]).json
+                #expect(pairs["groups"].array.count == 3 && pairs["total"] == 3, "\(pairs)")
+            }
+            #expect(try await app.count(["timeZone": ["exists": false]]) == 2)
+            #expect(try await app.count(["timeZone": ["exists": true]]) == 1)
+            #expect(try await app.count(["timeZone": ""]) == 0)
+            #expect(try await app.count(["timeZone": ["ne": "Europe/Berlin"]]) == 2)
+            let waves = try await app.ask(
+                "waves", ["filter": [:], "localTime": "10:00", "date": "2026-12-01"]
+            ).json
+            #expect(waves["waves"].array.map { $0["timeZones"] } == [["Europe/Berlin", nil]], "\(waves)")
+            #expect(waves["withoutTimeZone"] == 1)
+            #expect(try await app.get("offset").json["device"]["timeZoneId"] == .null)
+        }
+
         @Test func fileThatEndsTooEarly_isImportedAsFarAsItGoes() async throws {
             let app = try await RegistryApp.make()
             let whole = try Self.export("airship.json")

@@ -110,7 +110,7 @@ struct TopicResetTests {
         let after = try #require(locked[.make("phone")])
         #expect(after.topicChoices.codes == [-4])
         #expect(after.topics.codes == (to == nil ? [-4] : [-4, -3]))
-        #expect(locked.topicsEvents.map(\.topics.description) == ["[t4]"])
+        #expect(locked.topicsEvents.map(\.topics.description) == ["[t1, t2, t4]"])
     }
 
     @Test func formerHolder_losesItsChoices_andTheNewOneKeepsItsOwn() throws {
@@ -124,6 +124,24 @@ struct TopicResetTests {
         let loser = try #require(locked[.make("phone")])
         #expect(loser.state == .superseded && loser.topicChoices.isEmpty && loser.topics.codes == [1, 2])
         #expect(locked[.make("tablet")]?.topics.codes == [5])
+        #expect(locked.topicsEvents.map { "\($0.reason) \($0.topics)" } == ["topicsReset [t1]"])
+    }
+
+    @Test(arguments: [(nil, nil), (nil, "alice"), ("alice", nil), ("alice", "alice"), ("alice", "bob")])
+    func importedInstallation_handsItsChoices_toTheFirstRegistrationOfTheApp(from: String?, to: String?) throws {
+        var imported = try phone(from, choices: [-1, 2])
+        imported.isImported = true
+        let wanted: [Int32] = to == "bob" ? [3] : [-1, 2, 3]
+        let own = [TopicChange(try .make(3), true)]
+        for id in ["phone", "next"] {
+            let first = Registration.make(id, token: "token-of-phone", owner: to.map { .make($0) }, topics: own)
+            var locked = try register([first], on: [imported])
+            #expect(locked[.make(id)]?.topicChoices.codes == wanted && locked[.make(id)]?.isImported == false)
+            // The second one is a takeover like any other.
+            let second = Registration.make("later", token: "token-of-phone", owner: to.map { .make($0) })
+            _ = try locked.register(second)
+            #expect(locked[.make("later")]?.topicChoices.isEmpty == true)
+        }
     }
 
     @Test func logout_endsChoices_onlyWithAnOwner() throws {

@@ -78,7 +78,7 @@ enum CleanUpUndoStatements {
             LEFT JOIN LATERAL (
                 SELECT previous_user_id FROM token_event e
                 WHERE e.app_id = c.app_id AND e.install_id = c.install_id AND e.generation_after = c.generation
-                    AND c.step = 'sessionEnded'
+                    AND e.event = 'sessionEnded' AND c.step = 'sessionEnded'
                 ORDER BY e.id DESC LIMIT 1) AS e ON true
         WHERE c.run_id = $1 AND (c.app_id, c.install_id) > ($2, $3)
         ORDER BY c.app_id, c.install_id LIMIT $4

@@ -36,8 +36,8 @@ struct ForeignFormat: Sendable {
     let token: [FieldPath]
     var fields: [Field]
     var coordinates: (latitude: FieldPath, longitude: FieldPath)?
-    /// The topics of an installation.
-    var topics: (@Sendable (ForeignRow) -> [String])?
+    /// What an installation gets pushes about; nil if the system's files do not say it.
+    var tags: (@Sendable (ForeignRow) -> [ForeignTag])?
 
     /// A field of an import, from the first of these places that has a value.
     struct Field: Sendable {

@@ -13,6 +13,13 @@ struct ForeignOptions: Sendable {
     var onlyApp: String?
     /// The place of the user id.
     var user: FieldPath?
+    /// The topics that come over; nil for none.
+    var topics: Topics?
+
+    enum Topics {
+        case all
+        case only(Set<TopicSlug>)
+    }
 }
 
 /// What a row is about: enough to compare it with other rows.
@@ -65,6 +72,13 @@ struct ForeignReader: Sendable {
 
     /// The app of a row, if the format has one.
     func app(of row: ForeignRow) -> String? { format.app.flatMap { value(row, [$0]) } }
+
+    /// What the installation gets pushes about, as far as topics are imported.
+    func tags(of row: ForeignRow) -> [ForeignTag] {
+        guard let topics = options.topics, let tags = format.tags?(row) else { return [] }
+        guard case .only(let slugs) = topics else { return tags }
+        return tags.filter { $0.slug.map(slugs.contains) ?? false }
+    }
 
     /// Why the installation is left out, if it is the newest of its token.
     func optOut(of row: ForeignRow) -> SkippedKind? { format.optOuts.first { holds($0, row) }?.kind }

@@ -28,6 +28,13 @@ enum ForeignRow {
         }
     }
 
+    /// The JSON text of a value: of a member that is JSON itself, or of a text that has it.
+    func json(_ path: FieldPath) -> String? {
+        guard case .json(let object) = self, let value = object.value(at: path.members[...]), value.kind == .object
+        else { return text(path) }
+        return String(decoding: value.rawBytes, as: UTF8.self)
+    }
+
     /// The objects of an array.
     func rows(_ path: FieldPath) -> [ForeignRow] {
         guard case .json(let object) = self, let value = object.value(at: path.members[...]) else { return [] }

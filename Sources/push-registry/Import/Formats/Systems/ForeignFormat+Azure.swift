@@ -27,7 +27,7 @@ extension ForeignFormat {
             Field(.installID, "tag.installationid", "registration.RegistrationId"), Field(.userID, "tag.userid"),
             Field(.p256dh, "registration.P256DH"), Field(.auth, "registration.Auth"),
         ],
-        topics: { row in AzureTags(row.text("registration.Tags")).others })
+        tags: { row in AzureTags(row.text("registration.Tags")).others.map { ForeignTag(name: $0) } })
 
     private static let kinds: [String: ForeignProvider] = {
         let platforms: [String: ForeignProvider] = [
