@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// What the installations of an import would be right after it.
+/// Counts of the installations of an import as they would be right after it.
 public struct ImportForecast: Hashable, Sendable {
     /// How many a push would reach.
     public var reachable: [Provider: Int] = [:]

@@ -7,7 +7,7 @@ struct ImportedRow: Sendable {
     let installation: ImportedInstallation
     let tokenSHA256: [UInt8]
     let snapshotDigest: [UInt8]
-    /// Of the roll-up.
+    /// The cell of the roll-up.
     let cell: Int64
 
     init(_ installation: ImportedInstallation, cell: Int64) {
@@ -234,8 +234,8 @@ enum ImportStatements {
         """
     }
 
-    /// R7: whether the line's user was logged out everywhere, or erased, after the line was true; or its session was
-    /// ended. A line without a time counts as older than every logout.
+    /// R7: whether the line's user was logged out everywhere or erased after the line's time, or its session was ended.
+    /// A line without a time counts as older than every logout.
     private static func isRefused(
         _ app: AppNumber, _ now: PostgresTimestamp, checksUsers: Bool = true
     ) -> PostgresSQL {

@@ -2,19 +2,19 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Loads installations that were registered elsewhere, set by set, each in one transaction. Installations that exist
-/// stay as they are: an import that failed is simply run again.
+/// Loads installations of another system, in sets of one transaction each. It does not change existing installations,
+/// so a failed import can be run again.
 public struct InstallationImporter: Sendable {
     /// The outcomes of lines.
     public struct Counts: Hashable, Sendable {
         public var imported = 0
-        /// The installation is there already.
+        /// Lines whose installation exists already.
         public var unchanged = 0
-        /// Another installation holds the token, or the user was logged out or erased since.
+        /// Lines whose token another installation holds, or whose user was logged out or erased since.
         public var skipped = 0
         /// Choices about topics on the imported installations.
         public var topicChoices = 0
-        /// What the imported installations would be; only of a dry run.
+        /// The forecast about the imported installations; only of a dry run.
         public var forecast = ImportForecast()
 
         public init() {}
@@ -28,13 +28,13 @@ public struct InstallationImporter: Sendable {
         }
     }
 
-    /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait
-    /// long.
+    /// So many that the fixed cost of a transaction does not matter, and so few that a registration does not wait long
+    /// for one.
     public static let installationsPerTransaction = 20_000
     /// Sets that are written at the same time. A second one uses the time that the first leaves idle; more would slow
     /// the service down.
     private static let sessionCount = 2
-    /// How often a set is tried that loses races with registrations of the same installations.
+    /// How often a set is tried if it loses races with registrations of the same installations.
     private static let attemptsMax = 20
 
     private let app: AppNumber
@@ -45,7 +45,7 @@ public struct InstallationImporter: Sendable {
     /// - Parameters:
     ///   - policy: of the app, for the forecast.
     ///   - topics: all topics that the installations choose or leave.
-    ///   - isDryRun: whether lines are only counted: as if each were the only one.
+    ///   - isDryRun: whether lines are only counted, each as if it were the only one.
     public init(
         into app: AppNumber, policy: AppPolicy = .standard, topics: TopicCatalogue = TopicCatalogue(),
         isDryRun: Bool = false
@@ -63,7 +63,7 @@ public struct InstallationImporter: Sendable {
         "temp_buffers": "64MB", "work_mem": "64MB",
     ]
 
-    /// Loads what `next` gives until it gives nil.
+    /// Loads the installations that `next` returns until it returns nil.
     ///
     /// - Parameters:
     ///   - next: some installations. It is called on the sessions' threads, at the same time, and may block.

@@ -59,7 +59,7 @@ final class ImportInput: Sendable {
         var chunk: [ImportedInstallation] = []
         var counts = Counts()
         var number: Int64 = 0
-        /// Whether the loading has failed, so that reading on is useless.
+        /// Whether loading has failed, so that reading more rows is useless.
         var isFinished = false
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
@@ -75,7 +75,7 @@ final class ImportInput: Sendable {
         }
     }
 
-    /// Counts a row, and hands a full chunk over.
+    /// Counts a row, and puts a full chunk into the queue.
     private func finishRow(_ reading: inout Reading) {
         reading.counts.read += 1
         if reading.counts.read % Self.chunkCount == 0 { flush(&reading) }
@@ -174,7 +174,7 @@ extension ImportInput {
         if rows.endsEarly { reading.counts.endsEarly.append(part.name) }
     }
 
-    /// Takes a row if it is the newest one of its token.
+    /// Loads a row if it is the newest one of its token.
     private func choose(
         _ found: Result<(ForeignRow, ForeignOutcome), ImportFaults>, _ part: ImportFiles.Part, _ line: Int,
         _ reading: inout Reading

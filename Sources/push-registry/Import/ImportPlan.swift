@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// How the rows of a run become installations: what is known before the first one is loaded.
+/// How the rows of a run become installations. The plan is complete before the first one is loaded.
 struct ImportPlan: Sendable {
     let source: ImportSource
     let reader: ImportReader
@@ -16,7 +16,7 @@ struct ImportPlan: Sendable {
         self.reader = reader
     }
 
-    /// A run that needs an option of the command which was not given.
+    /// The run needs an option of the command that is missing.
     struct MissingOption: Error {
         let description: String
     }

@@ -7,7 +7,7 @@ enum ForeignRow {
     case json(JSONObject)
     case table(CSVRow)
     case elements(XMLElements)
-    /// Rows under the first name of a path: an object that stands for several installations, with what they share.
+    /// Rows by the first name of a path: for an object that has several installations and values that they share.
     case scopes([(name: [UInt8], row: ForeignRow)])
     /// Values that a format has derived.
     case named([String: String])

@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// What a run must know of all rows before it loads the first one.
+/// The facts about all rows that a run needs before it loads the first one.
 struct ScanFacts {
     var rows: Int64 = 0
     /// The newest date that is not in the future.

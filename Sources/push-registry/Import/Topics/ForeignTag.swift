@@ -1,10 +1,10 @@
 import PushRegistry
 import StrictJSON
 
-/// A tag of another system, or a channel or list: what an installation gets pushes about.
+/// A tag, channel or list of another system, which becomes a choice about a topic.
 struct ForeignTag: Hashable {
     let name: String
-    /// False if the installation has left it.
+    /// False if the installation has left the topic.
     var isChosen = true
 
     /// The topic that it becomes: in lower case, with `-` for spaces. Nil for a name that no topic can have, such as an
@@ -14,7 +14,8 @@ struct ForeignTag: Hashable {
         return try? TopicSlug(words.joined(separator: "-"))
     }
 
-    /// The tags of an object of names and values, as JSON: those whose value says yes or no. Others are no topics.
+    /// The tags of a JSON object of names and values whose value is true, 1, yes, false, 0 or no. Others are not
+    /// topics.
     static func answers(in json: String) -> [ForeignTag] {
         guard let document = try? JSONDocument(Array(json.utf8)), document.root.kind == .object,
             let object = document.root.object()
@@ -39,7 +40,7 @@ struct ForeignTag: Hashable {
     }
 }
 
-/// The topics that the rows of a run name, each with its first name. There is at most one more than an app may have.
+/// The topics that the rows of a run name, each with its first name. It stops at one more than an app may have.
 struct FoundTopics {
     private(set) var names: [TopicSlug: String] = [:]
 
@@ -55,10 +56,9 @@ struct FoundTopics {
 
 /// The catalogue of a run: the app's topics, and those that the run creates.
 struct ImportTopics {
-    /// A topic of a dry run has a number that no other one has.
+    /// In a dry run, missing topics have numbers above all others.
     private(set) var catalogue: TopicCatalogue
-    /// The topics that the app does not have yet, in the order of their slugs: nobody is subscribed who has not chosen
-    /// them.
+    /// The topics that the app does not have yet, in the order of their slugs. Their default is `out`.
     let missing: [(slug: TopicSlug, content: Topic.Content)]
 
     /// - Throws: `ImportPlan.MissingOption` if the app would have too many topics.
@@ -87,7 +87,7 @@ struct ImportTopics {
         catalogue = TopicCatalogue(catalogue.topics + topics)
     }
 
-    /// The choices that tags are, and how many of them are none. Locked topics cannot be left.
+    /// The choices of the tags, and the number of tags that cannot be topics. Leaving a locked topic is ignored.
     func choices(of tags: [ForeignTag]) -> (choices: TopicChoices, ignored: Int) {
         var choices = TopicChoices()
         let known = tags.compactMap { tag in tag.slug.map { (slug: $0.rawValue, choice: tag.isChosen) } }

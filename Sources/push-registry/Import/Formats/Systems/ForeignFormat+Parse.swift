@@ -11,7 +11,7 @@ extension ForeignFormat {
         wrappers: ["results"],
         app: "appIdentifier",
         skips: [
-            // Of the old GCM.
+            // Tokens of the old GCM.
             Rule(.foreignToken, "deviceToken") { $0.hasPrefix("id:") },
             Rule(.adm, "pushType", is: ["adm"]), Rule(.wns, "pushType", is: ["wns"]),
             Rule(.mpns, "pushType", is: ["mpns"]),
