@@ -4,7 +4,7 @@ import Testing
 
 @testable import Receipts
 
-@Suite("A receipt is sealed by a key of its app, and tells nothing without it")
+@Suite("A receipt is sealed by a key of its app, and reveals nothing without it")
 struct ReceiptTests {
     private static let keys = ReceiptKeys()
 
@@ -31,7 +31,7 @@ struct ReceiptTests {
         return try sealer.seal(try InstallID(installID), in: cell)
     }
 
-    @Test func receipt_has80Characters_andGivesBackWhatItNames() throws {
+    @Test func receipt_has80Characters_andOpensToItsContent() throws {
         let app = try Self.app()
         let text = try Self.sealed(app)
         #expect(text.utf8.count == 80 && text.utf8.allSatisfy { $0 != 0x2B && $0 != 0x2F && $0 != 0x3D })
@@ -98,7 +98,7 @@ struct ReceiptTests {
         #expect(Receipt(String(base64URL: bytes))?.open(other, Self.keys) == nil)
     }
 
-    @Test func olderKey_opens_untilItIsGone() throws {
+    @Test func olderKey_opensReceipts_untilItIsDeleted() throws {
         let text = try Self.sealed(try Self.app(keys: [1]))
         #expect(Receipt(text)?.open(try Self.app(keys: [1, 2, 3]), Self.keys) != nil)
         #expect(Receipt(text)?.open(try Self.app(keys: [2, 3]), Self.keys) == nil)

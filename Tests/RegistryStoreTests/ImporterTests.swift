@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("An import writes all that a registration writes, and takes nothing from anybody")
+@Suite("An import writes what a registration writes, and takes no token from its holder")
 struct ImporterTests {
     /// As `TestStores.register` sends it.
     private func line(_ installID: String, token: String, user: String? = nil) throws -> ImportedInstallation {

@@ -4,7 +4,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Exports of other systems are imported as they mean it", .sharedRegistry)
+    @Suite("Exports of other systems are imported with the meaning of their values", .sharedRegistry)
     struct ForeignImportTests {
         /// An export that was written for these tests, after the system's documentation.
         static func export(_ name: String) throws -> Data {
@@ -116,7 +116,7 @@ extension EndToEnd {
         }
 
         /// The order of lines does not matter.
-        @Test func newestRow_isImported_whenATokenIsThereTwice() async throws {
+        @Test func newestRow_isImported_whenTwoRowsHaveOneToken() async throws {
             func line(_ id: String, _ day: Int, _ token: String) -> String {
                 let date = "2026-10-0\(day)T00:00:00Z"
                 return #"{"Id":"\#(id)","ChannelType":"GCM","Address":"\#(token)","EffectiveDate":"\#(date)"}"#
@@ -169,7 +169,7 @@ extension EndToEnd {
         }
 
         /// Whether the offset is known or not, the zone is not.
-        @Test func zoneThatIsNotKnown_isNoValue_inEveryAnswer() async throws {
+        @Test func unknownZone_isNoValue_inEveryResponse() async throws {
             let app = try await RegistryApp.make()
             let lines: [JSON] = [
                 ["installId": "none", "provider": "fcm", "token": "t1"],
@@ -198,7 +198,7 @@ extension EndToEnd {
             #expect(try await app.get("offset").json["device"]["timeZoneId"] == .null)
         }
 
-        @Test func fileThatEndsTooEarly_isImportedAsFarAsItGoes() async throws {
+        @Test func completeRows_areImported_whenAFileIsCutOff() async throws {
             let app = try await RegistryApp.make()
             let whole = try Self.export("airship.json")
             let result = try await ImportRun(

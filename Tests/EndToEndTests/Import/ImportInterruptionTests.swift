@@ -4,7 +4,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("An import that was interrupted goes on when it is run again, and loads nothing twice (R15)", .serialized)
+@Suite("An interrupted import continues when it is run again, and loads nothing twice (R15)", .serialized)
 struct ImportInterruptionTests {
     /// More than the two sets that are written at the same time.
     private static let installations = 45_000

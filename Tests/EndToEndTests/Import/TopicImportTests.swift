@@ -23,7 +23,7 @@ extension EndToEnd {
             #expect(result.status == 0, "\(result.output)")
         }
 
-        @Test func channels_becomeTopics_whichAreCreatedWhereMissing() async throws {
+        @Test func channels_becomeTopics_andMissingOnesAreCreated() async throws {
             let app = try await RegistryApp.make()
             try await app.putTopic("news", isIn: true)
             let rows = [
@@ -69,7 +69,7 @@ extension EndToEnd {
         }
 
         /// OneSignal's tags are names with values: those that say yes or no are choices.
-        @Test func tagsOfOneSignal_areChoices_whereTheySayYesOrNo() async throws {
+        @Test func tagsOfOneSignal_areChoices_ifTheirValueIsYesOrNo() async throws {
             let app = try await RegistryApp.make()
             try await app.putTopic("news", isIn: true)
             let tags = #"{""news"":""0"",""offers"":""true"",""plan"":""pro"",""level"":""12""}"#
@@ -95,7 +95,7 @@ extension EndToEnd {
                 "news+installation"
             ),
         ])
-        func tagsOfEachSystem_comeOver(
+        func tags_becomeTopics_ofEachSystem(
             file: String, arguments: [String], installID: String, choices: String
         ) async throws {
             let app = try await RegistryApp.make()
@@ -131,7 +131,7 @@ extension EndToEnd {
         // MARK: The takeover
 
         @Test(arguments: [nil, "alice"])
-        func takeoverByTheAppsOwnInstallation_bringsTheTopicsAlong(importedUser: String?) async throws {
+        func takeoverByTheAppsOwnInstallation_keepsTheTopics(importedUser: String?) async throws {
             let app = try await RegistryApp.make()
             let rows = [row("theirs", ["news", "offers"], user: importedUser, token: "token")]
             _ = try await ImportRun(rows, into: app, ["--topics"])
@@ -154,7 +154,7 @@ extension EndToEnd {
             try await verify()
         }
 
-        @Test func takeoverByAnotherUser_bringsNothing() async throws {
+        @Test func takeoverByAnotherUser_endsTheTopics() async throws {
             let app = try await RegistryApp.make()
             _ = try await ImportRun(
                 [row("theirs", ["news"], user: "alice", token: "token")], into: app, ["--topics"])

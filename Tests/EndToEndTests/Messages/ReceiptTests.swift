@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     @Suite("A receipt counts once for each event, from any sender and however often")
     struct ReceiptTests {
-        @Test func receipt_isCounted_inItsOrder() async throws {
+        @Test func receipts_areCounted_inTheOrderOfTheirCalls() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name, as: "user-\(name)") }
             try await app.putMessage("sale", ["title": "Spring sale"])

@@ -3,9 +3,9 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("A restored dump begins other epochs, in which numbers begin at 1 (fine print 61, 70)", .serialized)
+@Suite("A restored dump begins new epochs, in which numbers begin at 1 (fine print 61, 70)", .serialized)
 struct NotificationRestoreTests {
-    @Test func whatWaits_staysInOrder_underNumbersFromOne() async throws {
+    @Test func waitingNotifications_keepTheirOrder_withNumbersFromOne() async throws {
         try await withRegistry { registry in
             let app = try await RegistryApp.make(in: registry)
             let key = try await app.phone()

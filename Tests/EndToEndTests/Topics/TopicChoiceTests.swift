@@ -58,7 +58,7 @@ extension EndToEnd {
             #expect(try await app.events(of: "phone").count == 1)
         }
 
-        @Test func choices_areSeenAndChanged_onlyByWhoMay() async throws {
+        @Test func choices_areReadAndChanged_onlyByAllowedCallers() async throws {
             let app = try await app()
             _ = try await app.put("phone", as: "alice")
             _ = try await app.put("kiosk")
@@ -102,7 +102,7 @@ extension EndToEnd {
             #expect(try await app.userChoices("alice").hasPrefix("news+default"))
         }
 
-        @Test func usersChoices_stayAfterLogout_andGoWithErasure() async throws {
+        @Test func usersChoices_stayAfterALogout_andAreErased() async throws {
             let app = try await app()
             _ = try await app.choose(["offers": true], user: "alice")
             _ = try await app.put("phone", as: "alice")
@@ -125,7 +125,7 @@ extension EndToEnd {
             try await app.expectIntact()
         }
 
-        @Test func deletedTopic_beginsAnew_whenItIsCreatedAgain() async throws {
+        @Test func deletedTopic_hasNoChoices_whenItIsCreatedAgain() async throws {
             let app = try await app()
             _ = try await app.put("phone", as: "alice")
             _ = try await app.choose(["news": false], user: "alice")

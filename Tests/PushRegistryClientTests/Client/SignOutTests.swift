@@ -58,7 +58,7 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.userID == "carol")
     }
 
-    @Test func signOut_logsOut_whenTheRegistrationWasStillOnItsWay() async throws {
+    @Test func signOut_logsOut_whenTheRegistrationIsInProgress() async throws {
         let phone = Phone()
         let gate = GatedTransport(phone.registry)
         let client = phone.launch(transport: gate)
@@ -156,7 +156,7 @@ struct ClientSignOutTests {
         #expect(await phone.calls == ["PUT", "POST logout"])
     }
 
-    @Test func signOut_reportsAStorage_thatCannotKeepIt_andIsSentNevertheless() async throws {
+    @Test func signOut_throws_whenItCannotBeStored_andIsSentNevertheless() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         phone.storage.isAvailable = false

@@ -12,7 +12,7 @@ extension Topic {
     }
 }
 
-@Suite("The installation decides about a topic, else its user, else the topic's default (fine print 47, 82, 86)")
+@Suite("The choice on the installation decides, else the user's, else the default (fine print 47, 82, 86)")
 struct TopicChoicesTests {
     @Test(arguments: [
         ([], [], true, "default"), ([], [-1], false, "user"), ([], [1], true, "user"),
@@ -34,7 +34,7 @@ struct TopicChoicesTests {
         #expect(user.subscriptions(in: TopicCatalogue([try .make(1)]))[0].isSubscribed == false)
     }
 
-    @Test func choice_isKept_thoughItEqualsTheDefault() throws {
+    @Test func choice_isStored_evenIfItEqualsTheDefault() throws {
         var choices = TopicChoices()
         #expect(choices.apply([TopicChange(try .make(1), true)]).map(\.rawValue) == ["t1"])
         #expect(choices.codes == [1])
@@ -44,7 +44,7 @@ struct TopicChoicesTests {
         #expect(choices.isEmpty)
     }
 
-    @Test func patch_namesWhatChanged_andDropsDeletedTopics() throws {
+    @Test func patch_returnsChangedTopics_andDropsDeletedOnes() throws {
         let app = App(
             number: AppNumber(1), id: try AppID("a"), policy: .standard,
             topics: TopicCatalogue([try .make(1), try .make(3), try .make(4)]))
@@ -128,7 +128,7 @@ struct TopicResetTests {
     }
 
     @Test(arguments: [(nil, nil), (nil, "alice"), ("alice", nil), ("alice", "alice"), ("alice", "bob")])
-    func importedInstallation_handsItsChoices_toTheFirstRegistrationOfTheApp(from: String?, to: String?) throws {
+    func importedInstallation_passesItsChoices_toTheFirstRegistrationOfTheApp(from: String?, to: String?) throws {
         var imported = try phone(from, choices: [-1, 2])
         imported.isImported = true
         let wanted: [Int32] = to == "bob" ? [3] : [-1, 2, 3]
