@@ -18,7 +18,7 @@ extension EndToEnd {
             try await ImportRun(try Self.export(name), into: app, as: file ?? name, arguments)
         }
 
-        /// What a run of each system's file imports, and why it leaves rows out.
+        /// The counts of a run of each system's file, and why it skips rows.
         static let outcomes: [(file: String, arguments: [String], format: String, counts: [Int64], skipped: JSON)] = [
             (
                 "onesignal.csv", ["--environment", "production"], "onesignal", [11, 4, 0, 5, 1],

@@ -184,7 +184,7 @@ extension EndToEnd {
             let byID = Dictionary(uniqueKeysWithValues: rows.map { ($0["installId"].string ?? "", $0) })
             #expect(Set(byID.keys) == ["b", "c", "d"])
             #expect(byID["b"]?["state"] == "deleted" && byID["b"]?["userId"] == "user-b")
-            // The user at handing out, never a stranger who has the phone now.
+            // The user when the message was handed out, and not the user who has the phone now.
             #expect(byID["c"]?["state"] == "active" && byID["c"]?["userId"] == "user-c")
             let cursor = try #require(rows[0]["cursor"].string)
             #expect(try await undelivered("after=PT0S&cursor=\(cursor)") == Array(rows.dropFirst()))

@@ -110,7 +110,7 @@ extension EndToEnd {
             #expect(try await app.report("delivered", receipt) == "accepted")
             try await eventually("it expires") { try await app.report("delivered", receipt) == "expired" }
             #expect(try await app.report("opened", receipt) == "expired")
-            // A forged one tells nothing about its expiry.
+            // A forged receipt reveals nothing about its expiry.
             #expect(try await app.report("opened", (receipt ?? "").replacing("A", with: "B")) == "invalid")
             let refused = try await app.ask("export", ["filter": [:], "message": "sale"])
             #expect(refused.status == 409 && refused.code == "message-expired")

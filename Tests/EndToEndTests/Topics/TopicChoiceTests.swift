@@ -29,7 +29,7 @@ extension EndToEnd {
             let own = try await app.choose(["news": true, "security": true], on: "phone")
             #expect(own.topicsText == "news+installation offers+user security+default")
             #expect(try await app.choices(of: "tablet") == "news-user offers+user security+default")
-            // What the user chooses next shows through where the installation has no choice.
+            // The user's next choice decides for an installation without a choice.
             _ = try await app.choose(["news": nil, "offers": nil], user: "alice")
             #expect(try await app.choices(of: "phone") == "news+installation offers-default security+default")
             #expect(try await app.choose(["news": nil], on: "phone").topicsText.hasPrefix("news+default"))

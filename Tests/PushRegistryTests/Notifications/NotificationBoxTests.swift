@@ -109,7 +109,7 @@ struct NotificationBoxTests {
         #expect(!box.isChanged)
     }
 
-    /// Random posts against a plain list: every number is given out once, and `previous` never names what is gone.
+    /// Random posts against a plain list: every number is used once, and `previous` never names a deleted notification.
     @Test(arguments: 0..<20) func box_equalsItsModel(_ seed: UInt64) {
         var random = SystemRandomNumberGenerator()
         var stored: [NotificationBox.Waiting] = []

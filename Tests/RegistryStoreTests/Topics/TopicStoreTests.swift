@@ -96,7 +96,7 @@ struct TopicStoreTests {
             try await stores.expectIntact()
             _ = try await CleanUp(stores.configuration).undo(#require(report.runID), process: "test")
             try await stores.expectIntact()
-            // The undo began the suspect's silence again, so it is purged a night later.
+            // The undo restarted the suspect's grace, so it is purged a night later.
             try await stores.cleanUp()
             var purged = 0
             for _ in 1...2 {
