@@ -13,8 +13,8 @@ public struct Installation: Hashable, Sendable {
     public var generation: Int64
     /// The generation after the last registration.
     public var registrationGeneration: Int64
-    /// The generation at which the present epoch of notifications began. Nobody can fetch what was posted in an earlier
-    /// one. Generations never repeat, so no epoch comes back.
+    /// The generation at which the present epoch of notifications began. Nobody can fetch notifications of an earlier
+    /// epoch. Generations never repeat, so an ended epoch never begins again.
     public var epoch: Int64
     public var probablyReplacedBy: InstallID?
     public let createdAt: Timestamp

@@ -188,7 +188,8 @@ public struct LockedInstallations: Sendable {
         return former
     }
 
-    /// Applies what a registration says about topics, over what an imported installation hands on with its token.
+    /// Applies a registration's choices about topics, over those that an imported installation passes on with its
+    /// token.
     private func choose(
         _ after: inout Installation, by registration: Registration, taking taken: Installation?
     ) {

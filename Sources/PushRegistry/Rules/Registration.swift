@@ -5,7 +5,7 @@ public struct Registration: Sendable {
     public let keys: WebPushKeys?
     public let snapshot: Snapshot
     public let owner: Owner?
-    /// What it says about topics, on the installation.
+    /// The choices about topics in the registration, for the installation.
     public let topics: [TopicChange]
     /// The app's topics.
     let catalogue: TopicCatalogue

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// What a batch's transaction writes beside the installations that it changed: their events and counts, what an undo
-/// needs, and the run's counts. Plain statements of one app each, so Citus executes the batch on one node.
+/// The rows that a batch's transaction writes in addition to the changed installations: events, counts, the data for an
+/// undo, and the run's counts. Each statement is a plain one of one app, so Citus executes the batch on one node.
 struct CleanUpRecords {
     private let step: CleanUpStep
     private let run: Int32
@@ -66,7 +66,7 @@ struct CleanUpRecords {
     }
 }
 
-/// What an installation lost in a step, for `cleanup undo`: a row of `cleanup_change`.
+/// The values that an installation lost in a step, for `cleanup undo`: a row of `cleanup_change`.
 struct PreservedChange {
     private let installID: InstallID
     /// After the step.

@@ -47,7 +47,7 @@ enum RegistrationFinding: Sendable {
     /// It is as its last registration left it, and has the registration's token, user and session. The registration
     /// changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
-    /// There was none at this time, and nobody had claimed the token.
+    /// The installation did not exist at this time, and no installation had claimed the token.
     case absent(at: Timestamp)
     /// It holds the registration's token, but is bound otherwise, or has other choices about topics: the rules decide
     /// under its lock.

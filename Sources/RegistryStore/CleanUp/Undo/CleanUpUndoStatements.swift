@@ -31,7 +31,7 @@ enum CleanUpUndoStatements {
         FROM cleanup_result WHERE run_id = $1
         """)
 
-    // MARK: What lost nothing
+    // MARK: Installations that lost nothing
 
     /// Stale and unregistered installations on these pages whose last event is of the run. Runs do not overlap in time.
     static func readJudged(
@@ -65,7 +65,7 @@ enum CleanUpUndoStatements {
         SELECT count(*) FROM changed
         """)
 
-    // MARK: What lost a token or a session
+    // MARK: Installations that lost a token or a session
 
     /// Up to `$4` installations after `$2`, `$3` that the run `$1` changed. The event names the session's user, unless
     /// the user was erased.
