@@ -4,7 +4,7 @@ public import PushRegistry
 /// Hashes an app's installation ids for receipts. The hash of an id never changes: it makes an installation count once.
 public struct InstallationHasher: Sendable {
     let key: SymmetricKey
-    /// Has seen nothing but its key.
+    /// An HMAC that is initialised with the key, and copied for each id.
     private let begun: HMAC<SHA256>
 
     public init(_ key: AppIdentityKey) {
