@@ -100,7 +100,7 @@ let package = Package(
             name: "OpenAPIDocument", dependencies: ["COpenAPIDocument"], exclude: ["openapi.json"],
             swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
-        module("Receipts", ["ByteText", "PushRegistry", crypto]),
+        module("Receipts", ["ByteText", "COpenSSL", "PushRegistry", crypto]),
         module("HTTPFetch", ["CCurl"]),
         module(
             "RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),

@@ -34,8 +34,8 @@ CREATE TABLE api_key (
 );
 CREATE INDEX api_key_app ON api_key (app_id);
 
--- The keys by which the service signs what it hands out and reads back later, such as receipts. Another key is derived
--- from them for each purpose. The newest one signs; the older ones verify until the last value that they signed has
+-- The keys by which the service signs values that it returns and later verifies, such as receipts. A separate key is
+-- derived for each purpose. The newest key signs; the older ones verify until the last value that they signed has
 -- expired. They never leave the service.
 CREATE TABLE app_signing_key (
     app_id integer NOT NULL REFERENCES app,

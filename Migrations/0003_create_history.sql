@@ -112,6 +112,7 @@ BEGIN
     VALUES (left(md5(gen_random_uuid()::text), 16), database_identity())
     ON CONFLICT (singleton) DO UPDATE SET epoch = excluded.epoch, identity = excluded.identity;
     DELETE FROM dropped_history;
+    PERFORM renumber_notifications();
     -- Services cache the epoch beside the apps.
     UPDATE directory_version SET version = version + 1;
     RETURN true;

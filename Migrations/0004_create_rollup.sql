@@ -108,7 +108,7 @@ CREATE TABLE rollup_state (
 -- fields. The service's type RollUpLevel lists the levels. A count may be negative for a moment, if a decrease is
 -- folded before the increase that came first. A row whose counts are all zero is deleted.
 
--- By cell: the cube. All other levels are sums of it. It answers the questions that no smaller level answers.
+-- By cell: the cube. All other levels are sums of it. Queries that no smaller level can serve read it.
 CREATE TABLE rollup_cube (
     reachable bigint NOT NULL,
     active bigint NOT NULL,

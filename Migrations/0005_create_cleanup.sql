@@ -1,4 +1,4 @@
--- The night job: what each run did, and the data that undoing it needs.
+-- The night job: the results of each run, and the data for undoing it.
 
 CREATE TABLE cleanup_run (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -24,7 +24,7 @@ CREATE TABLE cleanup_run (
     history_removed bigint NOT NULL DEFAULT 0
 );
 
--- What a run has done in an app so far, written in the transaction of each batch.
+-- The counts of a run in an app so far, written in the transaction of each batch.
 CREATE TABLE cleanup_result (
     run_id integer NOT NULL REFERENCES cleanup_run,
     app_id integer NOT NULL,

@@ -1,4 +1,4 @@
--- When keys were last used: an operator revokes an old key once nobody uses it. A table of its own: a change of
+-- When keys were last used, so that an operator can revoke an unused key. A separate table, because a change of
 -- `api_key` makes every service read all apps and keys again.
 
 CREATE TABLE api_key_use (

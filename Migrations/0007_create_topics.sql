@@ -1,4 +1,4 @@
--- Topics: what an app sends pushes about, and the choices of users and installations to get them or not.
+-- Topics of an app's pushes, and the choices of users and on installations to get them or not.
 
 -- The catalogue of an app. Every service caches it with the directory.
 CREATE TABLE topic (
@@ -12,7 +12,7 @@ CREATE TABLE topic (
     category text,
     -- Whether an installation without a choice is subscribed.
     is_in boolean NOT NULL,
-    -- Nobody can leave it: choices are kept and ignored.
+    -- Nobody can leave a locked topic: choices are stored and ignored.
     is_locked boolean NOT NULL,
     PRIMARY KEY (app_id, slug),
     UNIQUE (app_id, number),
@@ -42,15 +42,15 @@ CREATE INDEX segment_topic_number ON segment_topic (app_id, topic_number);
 -- Choices are arrays of topic numbers in ascending order: a positive number for a topic that was chosen, a negative one
 -- for a topic that was left. NULL: no choice.
 
--- The choices of a user, for all of the user's installations. The lock of this row protects them: registrations take it
--- in share mode, a change of the choices exclusively.
+-- The choices of a user, for all of the user's installations. The lock of this row protects them: registrations lock it
+-- in share mode, a change of the choices locks it exclusively.
 ALTER TABLE user_guard ADD COLUMN topics integer[];
 
 ALTER TABLE installation
     -- The choices on this installation.
     ADD COLUMN topic_choices integer[],
-    -- Both levels: the choices on this installation, and those of its user about other topics. Audiences and counts use
-    -- these. The transaction that changes either level writes them.
+    -- Both levels: the choices on this installation, and those of its user about other topics. Audiences and counts
+    -- read this column. A transaction that changes either level writes it.
     ADD COLUMN topics integer[];
 
 -- The choices without these codes.
@@ -58,7 +58,7 @@ CREATE FUNCTION choices_without(choices integer[], codes integer[]) RETURNS inte
 PARALLEL SAFE AS
     'SELECT array_agg(u.code ORDER BY u.code) FROM unnest(choices) AS u (code) WHERE u.code <> ALL (codes)';
 
--- The own choices, and the inherited ones about other topics.
+-- The choices in "own", and those in "inherited" about other topics.
 CREATE FUNCTION merged_choices(own integer[], inherited integer[]) RETURNS integer[] LANGUAGE sql IMMUTABLE
 PARALLEL SAFE AS $$
     SELECT array_agg(m.code ORDER BY m.code)
@@ -69,7 +69,7 @@ PARALLEL SAFE AS $$
         WHERE abs(u.code) <> ALL (SELECT abs(o.code) FROM unnest(own) AS o (code))) AS m (code)
 $$;
 
--- Whether there is one choice about a topic, in the order of the codes.
+-- Whether the codes have at most one choice about each topic and are in ascending order.
 CREATE FUNCTION are_choices(codes integer[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT codes IS NOT DISTINCT FROM array_agg(u.code ORDER BY u.code)
         AND cardinality(codes) = count(DISTINCT nullif(abs(u.code), 0))
@@ -92,7 +92,7 @@ ALTER TABLE token_event
 CREATE INDEX token_event_user ON token_event (app_id, user_id, id) WHERE install_id IS NULL;
 
 -- The level of the roll-up that counts installations with a choice: by topic, with the sign of the choice, and by cell.
--- The subscribers of a topic are those who chose it, or all but those who left it, as the topic's default has it.
+-- The subscribers of a topic with the default "out" are those that chose it; with "in", all but those that left it.
 CREATE TABLE rollup_topic (
     reachable bigint NOT NULL,
     active bigint NOT NULL,

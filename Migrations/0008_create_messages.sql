@@ -1,4 +1,4 @@
--- Messages (campaigns and single pushes), the receipts of installations that got them, and their sums.
+-- Messages (campaigns and single pushes), the receipts of installations, and the sums of the receipts.
 --
 -- A message's number is the hundredth of a second since 1970 in which it was created, or the next free one of its app.
 -- So the numbers are in the order of time, a restored dump gives none of them again, and the tables below are
@@ -12,17 +12,17 @@ CREATE TABLE message (
     -- An array of pairs: name and value.
     labels json NOT NULL,
     created_at timestamptz NOT NULL,
-    -- No receipt is handed out from then on, and none counts.
+    -- From then on no receipt is handed out. Receipts with this expiry do not count any more.
     expires_at timestamptz NOT NULL,
-    -- The latest expires_at that the message ever had: a receipt that was handed out before may be valid until then.
+    -- The latest expires_at that the message ever had: a receipt that was handed out earlier may be valid until then.
     receipts_until timestamptz NOT NULL,
-    -- Whether the installations are remembered that the message is handed out for.
+    -- Whether the registry stores the installations for which the message is handed out.
     is_recorded boolean NOT NULL,
     PRIMARY KEY (app_id, number),
     UNIQUE (app_id, name)
 );
 
--- What happened to a message at one installation. The key makes every event count once, from wherever it comes.
+-- The events of a message at one installation. Because of the key, every event counts once, whoever reports it.
 CREATE TABLE receipt (
     app_id integer NOT NULL,
     message bigint NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE receipt (
     installation bigint NOT NULL,
     -- A sum of 1 targeted, 2 accepted, 4 failed, 8 delivered, 16 opened, 32 dismissed.
     events smallint NOT NULL,
-    -- The part of events that the last write added. That write returns it, so that each event is counted by one write.
+    -- The events that the last write added. The write returns this column, so exactly one write counts each event.
     added smallint NOT NULL,
     -- NULL after an erasure.
     cell bigint,
@@ -50,7 +50,7 @@ CREATE TABLE message_delta (
     id bigint GENERATED ALWAYS AS IDENTITY,
     message bigint NOT NULL,
     cell bigint NOT NULL,
-    -- When it happened. NULL: not by time.
+    -- The minute of the events. NULL for events without a time.
     minute timestamptz,
     targeted integer NOT NULL,
     accepted integer NOT NULL,
@@ -89,11 +89,11 @@ CREATE TABLE receipt_default PARTITION OF receipt DEFAULT;
 CREATE TABLE message_sum_default PARTITION OF message_sum DEFAULT;
 CREATE TABLE message_minute_default PARTITION OF message_minute DEFAULT;
 
--- The number of a message that is created then.
+-- The first number of a message that is created at this time.
 CREATE FUNCTION message_number(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
     'SELECT floor(extract(epoch FROM at) * 100)::bigint';
 
--- The partitions of this time and of some weeks ahead that do not exist: receipts by week, sums by month.
+-- The missing partitions from the present week (of receipts) or month (of sums) on, for the time ahead.
 CREATE FUNCTION missing_message_partitions(ahead interval) RETURNS TABLE (parent text, first_day date, end_day date)
 LANGUAGE sql STABLE AS $$
     WITH bounds AS (
@@ -113,7 +113,8 @@ LANGUAGE sql STABLE AS $$
     ORDER BY 1, 2
 $$;
 
--- Creates the partition of a week or month. False if the default partition has rows of it already, where they stay.
+-- Creates the partition of a week or month. Returns false if the default partition already has rows of this time: they
+-- stay there.
 CREATE FUNCTION make_message_partition(parent text, first_day date, end_day date) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)',

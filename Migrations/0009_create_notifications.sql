@@ -1,15 +1,16 @@
--- Numbered notifications: what waits for an installation until it acknowledges it.
+-- Numbered notifications, which wait for an installation until it acknowledges them.
 --
--- Everything here belongs to one epoch of an installation (`installation.epoch`): the transaction that ends the epoch
--- deletes it. A post and an acknowledgement lock the counter, after all other rows and in the order of its key.
+-- Each row of these tables belongs to one epoch of an installation (`installation.epoch`): the transaction that ends
+-- the epoch deletes it. A post and an acknowledgement lock the counter, after all other rows and in the order of its
+-- key.
 
 -- One row per installation that got a notification in its present epoch.
 CREATE TABLE notification_counter (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
-    -- Equal to `installation.epoch`. A transaction that has locked the row knows that the epoch lasts until it commits.
+    -- Equal to `installation.epoch`. The epoch cannot end while a transaction holds the lock of this row.
     epoch bigint NOT NULL,
-    -- The highest number that was given out.
+    -- The highest number that the epoch has used.
     last bigint NOT NULL,
     -- The highest number that the installation has acknowledged.
     acknowledged bigint NOT NULL,
@@ -28,7 +29,7 @@ CREATE TABLE notification (
     collapse_id text COLLATE "C",
     posted_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
-    -- A post reads all that waits for an installation, but no payload.
+    -- A post reads all notifications of an installation from the index, without payloads.
     PRIMARY KEY (app_id, install_id, number) INCLUDE (expires_at, collapse_id)
 );
 
@@ -43,3 +44,23 @@ CREATE TABLE notification_dedup (
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, install_id, dedup_id)
 );
+
+-- A restored dump begins another epoch of each installation, and in each epoch the numbers begin at 1. What waits
+-- stays, in its order. A dedup id belongs to its epoch.
+CREATE FUNCTION renumber_notifications() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    LOCK TABLE notification_counter, notification IN SHARE ROW EXCLUSIVE MODE;
+    DELETE FROM notification_dedup;
+    DELETE FROM notification WHERE expires_at <= clock_timestamp();
+    -- By way of negative numbers: each step leaves every number free for the next one.
+    UPDATE notification SET number = -number;
+    UPDATE notification n SET number = placed.number
+    FROM (
+        SELECT app_id, install_id, number AS old,
+            row_number() OVER (PARTITION BY app_id, install_id ORDER BY number DESC) AS number
+        FROM notification) AS placed
+    WHERE n.app_id = placed.app_id AND n.install_id = placed.install_id AND n.number = placed.old;
+    UPDATE notification_counter c SET acknowledged = 0, dropped = 0, last = (
+        SELECT count(*) FROM notification n WHERE n.app_id = c.app_id AND n.install_id = c.install_id);
+END
+$$;

@@ -49,18 +49,25 @@ extension Base64URL {
     public static func text(of bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 4 / 3 + 3)
-        var (bits, bitCount) = (UInt32(0), 0)
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            bitCount += 8
-            while bitCount >= 6 {
-                bitCount -= 6
-                text.append(digits[Int(bits >> UInt32(bitCount) & 63)])
-            }
-            bits &= (1 << UInt32(bitCount)) - 1
-        }
-        if bitCount > 0 { text.append(digits[Int(bits << UInt32(6 - bitCount) & 63)]) }
+        append(bytes, to: &text)
         return text
+    }
+
+    /// Appends the digits of bytes, without padding: of three bytes four digits, and of the rest one more than bytes.
+    public static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+        digits.withUnsafeBufferPointer { digits in
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                let count = min(3, bytes.count - start)
+                var bits = UInt32(bytes[start]) << 16
+                if count > 1 { bits |= UInt32(bytes[start + 1]) << 8 }
+                if count > 2 { bits |= UInt32(bytes[start + 2]) }
+                let group = (
+                    digits[Int(bits >> 18)], digits[Int(bits >> 12 & 63)], digits[Int(bits >> 6 & 63)],
+                    digits[Int(bits & 63)]
+                )
+                withUnsafeBytes(of: group) { text.append(contentsOf: $0.prefix(count + 1)) }
+            }
+        }
     }
 }
 

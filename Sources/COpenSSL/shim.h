@@ -4,7 +4,9 @@
 
 #include <openssl/bio.h>
 #include <openssl/buffer.h>
+#include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 
 static inline long SSL_CTX_set_min_proto_version_(SSL_CTX *context, int version) {

@@ -3,7 +3,7 @@ import PushRegistryClient
 
 extension ConformanceCheck {
     static let topics = [
-        ConformanceCheck("a registration carries choices, and ignores what it cannot apply", needs: .topics) {
+        ConformanceCheck("a registration applies its choices, and ignores unknown and locked topics", needs: .topics) {
             registry in
             try await registry.target.define(topic: "news", locked: false)
             try await registry.target.define(topic: "security", locked: true)
@@ -23,7 +23,7 @@ extension ConformanceCheck {
             try expect(security?["subscribed"], .boolean(true), "security")
             try expect(security?["locked"], .boolean(true), "locked")
         },
-        ConformanceCheck("the choices of an owner go with the owner", needs: .topics) { registry in
+        ConformanceCheck("choices on an installation end with its owner", needs: .topics) { registry in
             try await registry.target.define(topic: "news", locked: false)
             let alice = try await registry.target.credential(user: "alice-\(registry.id)")
             let bob = try await registry.target.credential(user: "bob-\(registry.id)")
@@ -58,7 +58,7 @@ extension ConformanceCheck {
             try expect(numbers(try await registry.notifications("after=2&epoch=\(epoch)", by: key)), [3], "after 2")
             try expect(numbers(try await registry.notifications(by: key)), [3], "acknowledged")
         },
-        ConformanceCheck("another epoch, or a position beyond the last, is 410", needs: .notifications) { registry in
+        ConformanceCheck("another epoch, or a number above the last one, is 410", needs: .notifications) { registry in
             let user = "alice-\(registry.id)"
             let alice = try await registry.target.credential(user: user)
             let registered = try await registry.register(registry.id, by: alice)

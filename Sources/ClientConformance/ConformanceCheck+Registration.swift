@@ -3,7 +3,7 @@ import PushRegistryClient
 
 extension ConformanceCheck {
     static let registration = [
-        ConformanceCheck("a registration is created, then unchanged, then updated") { registry in
+        ConformanceCheck("a registration is created, then unchanged, and updated after a change") { registry in
             let alice = try await registry.target.credential(user: "alice")
             let first = try await registry.register(registry.id, by: alice)
             try expect(first, 201, nil, "first")
@@ -119,7 +119,7 @@ extension ConformanceCheck {
             let expired = try await registry.target.credential(user: "alice", session: nil, age: 7_200, life: -3_600)
             try expect(try await registry.send("PUT", path, body, by: expired), 401, "invalid-credential", "expired")
         },
-        ConformanceCheck("a body without its members is 400, with all pointers") { registry in
+        ConformanceCheck("a body without required members is 400, with a pointer to each") { registry in
             let refusal = try await registry.register(registry.id, ["device": [:]], by: registry.target.key)
             try expect(refusal, 400, "invalid-body", "refusal")
             guard case .array(let errors)? = refusal.json["errors"] else {
@@ -134,7 +134,7 @@ extension ConformanceCheck {
             let refusal = try await registry.register(registry.id, registry.body("other"), by: registry.target.key)
             try expect(refusal, 400, "invalid-body", "refusal")
         },
-        ConformanceCheck("a session that was ended registers nothing, and reads nothing") { registry in
+        ConformanceCheck("a JWT of an ended session neither registers nor reads") { registry in
             let session = "session-\(registry.id)"
             let alice = try await registry.target.credential(user: "alice", session: session)
             _ = try await registry.register(registry.id, by: alice)
@@ -175,7 +175,7 @@ extension ConformanceCheck {
                 user: "alice", session: session, age: 900_000, life: -864_000)
             try expect(try await registry.logOut(registry.id, by: expired).json["status"], "loggedOut", "status")
         },
-        ConformanceCheck("the publishable key logs an owner out only with the present generation") { registry in
+        ConformanceCheck("the publishable key logs an owner out only with the current generation") { registry in
             let alice = try await registry.target.credential(user: "alice")
             let first = try await registry.register(registry.id, by: alice)
             let key = registry.target.key
@@ -192,7 +192,7 @@ extension ConformanceCheck {
             try expect(record.json["state"], "active", "state")
             try expect(record.json["userId"] ?? .null, .null, "user")
         },
-        ConformanceCheck("a logout of an unknown installation looks like that of another user's") { registry in
+        ConformanceCheck("logouts of unknown and of other users' installations look the same") { registry in
             let alice = try await registry.target.credential(user: "alice")
             let logout = try await registry.logOut(registry.id, by: alice)
             try expect(logout, 200, nil, "logout")

@@ -8,14 +8,14 @@ public protocol ConformanceTarget: Sendable {
     var app: String { get }
     /// The app's publishable key.
     var key: String { get }
-    /// What it has of the newer calls.
+    /// The newer calls that it supports.
     var features: Set<ConformanceFeature> { get }
 
     /// A user's JWT.
     ///
     /// - Parameters:
     ///   - age: how many seconds ago it was issued.
-    ///   - life: in seconds from now on; negative for an expired one.
+    ///   - life: seconds from now until it expires; negative for an expired JWT.
     func credential(user: String, session: String?, age: Int, life: Int) async throws -> String
 
     /// Ends a session, as the app's back end.
@@ -38,10 +38,10 @@ public enum ConformanceFeature: Sendable, Hashable, CaseIterable {
     case topics, receipts, notifications
 }
 
-/// A promise that both kinds of registry keep.
+/// A promise that the service and the in-memory registry must both keep.
 public struct ConformanceCheck: Sendable, CustomStringConvertible {
     public let description: String
-    /// Nil for what every registry has.
+    /// The feature that the check needs; nil if every registry has it.
     public let feature: ConformanceFeature?
     let body: @Sendable (Conversation) async throws -> Void
 

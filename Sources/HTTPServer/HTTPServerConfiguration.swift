@@ -33,7 +33,7 @@ public struct HTTPServerConfiguration: Sendable {
     public var heldBytesFree = 4 * 1024
 
     /// The average rate at which a client must read its response, measured over each `Timeouts.write`; a slower client
-    /// is cut off. The slowest mobile networks carry some thousand bytes a second.
+    /// is disconnected. The slowest mobile networks transmit some thousand bytes a second.
     public var readBytesPerSecondMin = 512
 
     /// Bytes of pipelined requests that are read while a request is handled. Beyond, the connection is not read until

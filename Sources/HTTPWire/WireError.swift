@@ -4,7 +4,7 @@ public import HTTPTypes
 ///
 /// It never contains bytes of the request, which may be credentials.
 public struct WireError: Error, Hashable {
-    /// What is wrong, as a stable kebab-case code.
+    /// The kind of the fault, as a stable kebab-case code.
     public enum Reason: String, Sendable, CaseIterable {
         case malformedRequestLine = "malformed-request-line"
         case tooManyEmptyLines = "too-many-empty-lines"

@@ -1,7 +1,7 @@
 import Foundation
 
 extension PushRegistryClient {
-    /// The time of day, which outlives the process, and waits for it.
+    /// The time of day, and waits until a time of day: deadlines outlive the process.
     public protocol Clock: Sendable {
         var now: Date { get }
 
@@ -16,7 +16,7 @@ extension PushRegistryClient {
         public var now: Date { Date() }
 
         public func sleep(until date: Date) async throws {
-            // The caller divides a longer wait: somebody may set the time of day meanwhile.
+            // Returns after an hour at most, and the caller waits again: the time of day may be set meanwhile.
             try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 3_600)))
         }
     }

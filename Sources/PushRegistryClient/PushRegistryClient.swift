@@ -2,7 +2,7 @@ import Foundation
 
 /// Keeps one installation of an app registered.
 ///
-/// Create one for an app and keep it as long as the process lives. Report what happens, in any order; the client
+/// Create one client for an app, and keep it as long as the process lives. Report events in any order; the client
 /// decides what to send, and when. Calls return before the registry has responded: see ``states``.
 ///
 ///     let push = PushRegistryClient(url: url, app: "com.example.mail", key: "prk_…", storage: .files)
@@ -25,9 +25,9 @@ public actor PushRegistryClient {
     private let jitter: @Sendable () -> Double
 
     var machine: RegistrationMachine
-    /// Of the user who is signed in.
+    /// The credential of the user who is signed in.
     var credential: Credential?
-    /// Of users who left before this process had used their credential.
+    /// The closures of users who have signed out, by logout: the logout may still need a JWT.
     private var leaving: [UUID: Credential] = [:]
 
     private var isWorking = false
@@ -38,15 +38,15 @@ public actor PushRegistryClient {
     private var stored: (state: SavedState?, logouts: [QueuedLogout]) = (nil, [])
 
     /// - Parameters:
-    ///   - url: of the registry, such as `https://push.example.com`.
+    ///   - url: the registry's address, such as `https://push.example.com`.
     ///   - app: the app's identifier in the registry.
-    ///   - key: the app's publishable key, a key with the role `client`. With it, the app is registered without a user,
-    ///     too, until the first `signIn`. Nil: users' installations only.
+    ///   - key: the app's publishable key, a key with the role `client`. With it, the client also registers without a
+    ///     user, until the first `signIn`. Nil: it registers only for users.
     ///   - storage: keeps the installation's identity and queued calls.
     ///   - device: reads the device at each `refresh()`.
     ///   - transport: sends the requests.
-    ///   - clock: for tests.
-    ///   - jitter: a random number from 0 up to 1; for tests.
+    ///   - clock: replaced by tests.
+    ///   - jitter: returns a random number, at least 0 and less than 1; replaced by tests.
     public init(
         url: URL, app: String, key: String?, storage: any Storage,
         device: @escaping DeviceReader = { try await DeviceSnapshot.current() },
@@ -72,7 +72,8 @@ public actor PushRegistryClient {
 // MARK: - What the app reports
 
 extension PushRegistryClient {
-    /// A user is signed in: call it at each launch, and after each sign-in. It may be another user than before.
+    /// Reports that a user is signed in: call it at each launch, and after each sign-in. The user may be another one
+    /// than before.
     public func signIn(credential: @escaping Credential) {
         load()
         machine.handle(.signIn, at: clock.now)
@@ -80,34 +81,35 @@ extension PushRegistryClient {
         wake()
     }
 
-    /// The system handed out a token.
+    /// Reports a token of the system.
     ///
     /// - Parameters:
-    ///   - deviceToken: as the system passed it.
-    ///   - provider: nil: `apns` or `apnsSandbox`, whichever this build was signed for.
+    ///   - deviceToken: the bytes that the system passed to the app.
+    ///   - provider: nil means `apns` or `apnsSandbox`, as this build was signed.
     public func didRegister(deviceToken: Data, provider: Provider? = nil) {
         let digits = deviceToken.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         didRegister(token: digits.joined(), provider: provider ?? .ofThisBuild)
     }
 
-    /// A token that is text, such as those of FCM.
+    /// Reports a token that is a text, such as a token of FCM.
     public func didRegister(token: String, provider: Provider) {
         machine.didRegister(DeviceToken(text: token, provider: provider), at: clock.now)
         wake()
     }
 
-    /// Something may have changed: the app came to the foreground, or the permission, the locale or the time zone
-    /// changed. Any number of calls leads to at most one request, and to none if nothing changed.
+    /// Reports that something may have changed: the app came to the foreground, or the permission, the locale or the
+    /// time zone changed. Any number of calls leads to at most one request, and to none if nothing changed.
     public func refresh() {
         machine.refresh(at: clock.now)
         wake()
     }
 
-    /// The user signed out. It returns as soon as that is stored. The registry gets to know as soon as it can be
-    /// reached, within 30 days, and before any later registration.
+    /// Reports that the user signed out. It returns as soon as the logout is stored. The client sends the logout as
+    /// soon as it reaches the registry, within 30 days, and before any later registration.
     ///
-    /// - Parameter keepAnonymous: go on receiving pushes that are for nobody in particular.
-    /// - Throws: `Failure.storageUnavailable` if the logout does not outlive the process. It is sent nevertheless.
+    /// - Parameter keepAnonymous: whether the installation stays registered without a user.
+    /// - Throws: `Failure.storageUnavailable` if the logout cannot be stored. The client sends it nevertheless, if the
+    ///   process lives long enough.
     public func signOut(keepAnonymous: Bool = false) throws {
         load()
         if let id = machine.handle(.signOut(keepAnonymous: keepAnonymous), at: clock.now) { leaving[id] = credential }
@@ -116,9 +118,10 @@ extension PushRegistryClient {
         guard persist() else { throw Failure.storageUnavailable }
     }
 
-    /// Waits until there is nothing to send now: everything was sent, or the next attempt has to wait.
+    /// Waits until there is nothing to send now: everything was sent, or the next attempt has to wait. Call it before
+    /// the end of a background task.
     ///
-    /// - Returns: the state then. For background tasks, which must not end before.
+    /// - Returns: the state at that time.
     @discardableResult
     public func settled() async -> State {
         if isWorking { await withCheckedContinuation { settledWaiters.append($0) } }
@@ -155,7 +158,7 @@ extension PushRegistryClient {
 // MARK: - The driver
 
 extension PushRegistryClient {
-    /// Works until nothing is left to do now. Reports that come meanwhile are seen by the same run.
+    /// Performs steps until nothing is left to do now. The same run handles reports that come meanwhile.
     func wake() {
         sleeper?.cancel()
         sleeper = nil
@@ -177,7 +180,7 @@ extension PushRegistryClient {
         settledWaiters = []
     }
 
-    /// Nil if there is nothing to do now. A sleeper continues later.
+    /// Nil if there is nothing to do now. Then a task sleeps until the next step is due.
     private func nextStep() -> RegistrationMachine.Step? {
         load()
         guard machine.isLoaded else {
@@ -224,7 +227,7 @@ extension PushRegistryClient {
             let text = await ask(leaving.removeValue(forKey: id))
             machine.logoutCredential(text, id: id)
         case .send(let call):
-            // A registration that was sent is known to the next process, even if this one ends now.
+            // Stores the attempt first, so the next process knows it even if this one ends now.
             guard persist() else { return machine.unavailable(at: clock.now, jitter: jitter()) }
             let response = await response(to: call.request)
             machine.finished(call, response, at: clock.now, jitter: jitter())
@@ -241,7 +244,7 @@ extension PushRegistryClient {
         return await result(within: Self.appSecondsMax, of: credential)
     }
 
-    /// Nil if there is no response in time.
+    /// Nil without a response in time.
     func response(to request: Request) async -> Response? {
         await result(within: Self.responseSecondsMax) { [transport] in try await transport.send(request) }
     }
@@ -263,17 +266,17 @@ extension PushRegistryClient {
         }
     }
 
-    /// How long an app may take to return a credential, and the system to describe the device.
+    /// The time limit for the app to return a credential, and for the system to describe the device.
     private static let appSecondsMax: TimeInterval = 30
-    /// How long a transport may take, whatever its own time-out is.
+    /// The time limit for a transport, in addition to its own timeout.
     private static let responseSecondsMax: TimeInterval = 60
 }
 
 // MARK: - Storage
 
 extension PushRegistryClient {
-    /// Reads the storage unless that was done. A storage that cannot be read is not empty: then nothing is sent, and it
-    /// is read again later.
+    /// Reads the storage, once. A storage that cannot be read does not count as empty: then the client sends nothing,
+    /// and reads it again later.
     func load() {
         guard !machine.isLoaded else { return }
         do {
@@ -283,11 +286,11 @@ extension PushRegistryClient {
             stored = (state, logouts)
             machine.loaded(state, logouts, hasReceipts: hasReceipts, at: clock.now)
         } catch {
-            // Not now. The task that works tries again later.
+            // The storage cannot be read now. `wake` tries again later.
         }
     }
 
-    /// Writes what changed.
+    /// Writes the values that have changed.
     ///
     /// - Returns: whether the storage has the present state.
     func persist() -> Bool {

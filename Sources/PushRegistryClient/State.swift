@@ -1,9 +1,9 @@
 import Foundation
 
 extension PushRegistryClient {
-    /// What the registry knows of this installation.
+    /// The state of this installation at the registry.
     public enum State: Sendable, Hashable {
-        /// The token or the sign-in is still missing, or the first registration is on its way.
+        /// The app has not reported a token or a sign-in yet, or the first registration is in progress.
         case notRegistered
         /// Registered. The client registers again before `until`, if it runs.
         case registered(until: Date)
@@ -13,8 +13,7 @@ extension PushRegistryClient {
         case signedOut
         /// The session was ended elsewhere: sign the user out in the app. No push arrives until the next `signIn`.
         case signedOutElsewhere
-        /// The registry refuses the registration, and repeating it does not help: the app or its configuration has a
-        /// fault.
+        /// The registry refuses the registration and would refuse it again: the app or its configuration has a fault.
         case misconfigured(Problem)
     }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import PushRegistryClient
 
-/// What to do about a numbered push, given the last one that was seen.
+/// The decision about a numbered push, by the position of the last one.
 enum DeliveryPlan: Sendable, Hashable {
     /// Nothing is missing.
     case complete
-    /// It was seen before: the provider delivered it twice, or a later push fetched it.
+    /// The notification was shown before: the provider delivered it twice, or a later push fetched it.
     case repeated
-    /// Notifications below it are missing.
+    /// Notifications before the push are missing.
     case fetch(after: PushRegistryClient.NotificationPosition)
 
     init(_ push: PushMark.Number, last: PushRegistryClient.NotificationPosition?) {
-        // In a new epoch nothing has been seen: the owner changed.
+        // In a new epoch no notification was shown yet: the owner has changed.
         let seen = last?.epoch == push.epoch ? last?.number ?? 0 : 0
         if push.number <= seen {
             self = .repeated

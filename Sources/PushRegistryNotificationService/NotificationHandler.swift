@@ -1,17 +1,18 @@
 import Foundation
 import PushRegistryClient
 
-/// Handles one push in a notification service extension: sends its receipt and fetches what was missed before it.
+/// Handles one push in a notification service extension: sends its receipt and fetches the notifications that were
+/// missed before it.
 ///
-/// It needs no sign-in. The storage is the app's, in a folder of the app group that both share.
+/// It needs no user's credential. The storage is that of the app, in a folder of the app group that both share.
 public struct NotificationHandler: Sendable {
-    /// What the extension shows.
+    /// The values that the extension shows.
     public struct Outcome: Sendable, Hashable {
-        /// Notifications before this push that never arrived, in order.
+        /// The notifications before this push whose pushes did not arrive, in order.
         public var missed: [PushRegistryClient.MissedNotification] = []
-        /// This push was shown before.
+        /// Whether this push was shown before.
         public var isRepeated = false
-        /// Some notifications are gone: let the app ask its own server.
+        /// Whether notifications are lost: the app should load the content from its own server.
         public var hasGap = false
 
         public init() {}
@@ -23,7 +24,7 @@ public struct NotificationHandler: Sendable {
     private let transport: any PushRegistryClient.Transport
     private let clock: any PushRegistryClient.Clock
 
-    /// - Parameter transport: with a time-out that fits into the extension's 30 seconds.
+    /// - Parameter transport: needs a timeout well below the extension's 30 seconds.
     public init(
         url: URL, app: String, storage: any PushRegistryClient.Storage,
         transport: any PushRegistryClient.Transport = PushRegistryClient.URLSessionTransport(timeout: 10),
@@ -36,10 +37,10 @@ public struct NotificationHandler: Sendable {
         self.clock = clock
     }
 
-    /// Returns once the receipt was sent and missed notifications were fetched, or neither is possible now. A receipt
-    /// that could not be sent is stored: the app or the next push sends it.
+    /// Returns when the receipt was sent and the missed notifications were fetched, or when this has failed. A receipt
+    /// that could not be sent stays stored: the app or the next push sends it.
     public func handle(_ mark: PushMark) async -> Outcome {
-        // Durable before anything is sent: the system may end the extension at any time.
+        // Stores the receipt before anything is sent: the system may end the extension at any time.
         let spool = ReceiptSpool(storage: storage)
         if let receipt = mark.receipt { try? spool.add(receipt, .delivered, action: nil, at: clock.now) }
         async let sent: Void = spool.send(by: transport, to: url, app: app)
@@ -50,7 +51,7 @@ public struct NotificationHandler: Sendable {
 
     private func outcome(of number: PushMark.Number?) async -> Outcome {
         var outcome = Outcome()
-        // A storage that cannot be read may know the position: then nothing is fetched, and nothing acknowledged.
+        // A storage that cannot be read may have a position: then nothing is fetched, and nothing acknowledged.
         guard let number, case .success(let last) = Result(catching: { try DeliveryAccess.position(in: storage) })
         else {
             return outcome
@@ -67,13 +68,13 @@ public struct NotificationHandler: Sendable {
         return outcome
     }
 
-    /// - Returns: whether nothing below the push is missing any more. If not, the next push tries again.
+    /// - Returns: whether all notifications before the push are fetched. If not, the next push tries again.
     private func fetch(
         after position: PushRegistryClient.NotificationPosition, below push: PushMark.Number,
         into outcome: inout Outcome
     ) async -> Bool {
         var position = position
-        // A full inbox is one page. The second attempt is the one after a gap.
+        // One page has all notifications that may wait by default. The second attempt follows a gap.
         for _ in 0..<2 {
             guard let access = try? DeliveryAccess(url: url, app: app, storage: storage),
                 let response = try? await transport.send(access.request(after: position)),
@@ -86,7 +87,7 @@ public struct NotificationHandler: Sendable {
                 return true
             case .gone(let next):
                 outcome.hasGap = true
-                // The push is for an owner who left.
+                // The push is for a former owner.
                 guard next.epoch == push.epoch else { return false }
                 position = next
             }

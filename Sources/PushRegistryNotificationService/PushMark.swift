@@ -1,13 +1,13 @@
 import Foundation
 import PushRegistryClient
 
-/// What the sender put into a push for the registry: `"receipt": "…"` and
-/// `"registry": {"number": 56, "previous": 55, "epoch": "k3f"}`. Each of the two may be absent.
+/// The members of a push that the sender has copied from the registry's response: `"receipt": "…"` and
+/// `"registry": {"number": 56, "previous": 55, "epoch": "AAHk3f0p"}`. Each of the two may be absent.
 public struct PushMark: Sendable, Hashable {
-    /// Where the notification stands in its epoch.
+    /// The position of the notification in its epoch.
     public struct Number: Sendable, Hashable {
         public var number: Int64
-        /// The highest number below it that was alive when it was sent.
+        /// The highest lower number that still waited at the time of the post; 0 without one.
         public var previous: Int64
         public var epoch: String
 
@@ -28,7 +28,7 @@ public struct PushMark: Sendable, Hashable {
         self.receipt = receipt
     }
 
-    /// Reads the payload of a push. It never fails: a push without these members has no mark.
+    /// Reads the payload of a push. It never fails: both values are nil for a push without these members.
     public init(userInfo: [AnyHashable: Any]) {
         receipt = userInfo["receipt"] as? String
         let members = userInfo["registry"] as? [String: Any] ?? [:]
@@ -38,7 +38,7 @@ public struct PushMark: Sendable, Hashable {
         self.number = Number(number: number, previous: Self.integer(members["previous"]) ?? 0, epoch: epoch)
     }
 
-    /// Some senders write all values as text.
+    /// An integer, or its text: some senders write all values as text.
     private static func integer(_ value: Any?) -> Int64? {
         if let text = value as? String { Int64(text) } else { (value as? NSNumber)?.int64Value }
     }

@@ -6,34 +6,35 @@ import os
 
 /// The base class of a notification service extension.
 ///
-/// Override `handler`, and `content(_:after:)` if missed notifications are to be shown. The sender sets
-/// `mutable-content` in its pushes.
+/// Override `handler`, and also `content(_:after:)` to show missed notifications. The sender must set `mutable-content`
+/// in its pushes.
 ///
 ///     final class NotificationService: PushRegistryNotificationService {
 ///         override var handler: NotificationHandler? {
-///             guard let storage = try? FileStorage.appGroup("group.com.example.mail") else { return nil }
+///             let group = "group.com.example.mail"
+///             guard let storage = try? PushRegistryClient.FileStorage.appGroup(group) else { return nil }
 ///             return NotificationHandler(url: url, app: "com.example.mail", storage: storage)
 ///         }
 ///     }
 open class PushRegistryNotificationService: UNNotificationServiceExtension {
-    /// The system ends an extension after 30 seconds.
+    /// The time limit for handling a push: the system ends an extension after 30 seconds.
     private static let secondsMax = 20
 
-    /// Nil: pushes are shown as they came.
+    /// Handles pushes. Nil shows each push unchanged.
     open var handler: NotificationHandler? { nil }
 
-    /// What is shown.
+    /// The content that the system shows.
     ///
-    /// - Parameter outcome: the missed notifications. Those that the app lists by itself are to be stored here, in the
-    ///   folder that app and extension share: the next fetch acknowledges them.
+    /// - Parameter outcome: the missed notifications. If the app needs them later, store them here, in the folder that
+    ///   app and extension share: the next fetch acknowledges them.
     open func content(
         _ content: UNMutableNotificationContent, after outcome: NotificationHandler.Outcome
     ) -> UNNotificationContent {
         content
     }
 
-    /// Blocks the extension's own queue until the push is handled. So neither the content nor its handler, which are
-    /// not Sendable, reach another thread, and the extension does not end before the receipt was sent.
+    /// Blocks the extension's own queue until the push is handled. So the content and its handler, which are not
+    /// Sendable, stay on one thread, and the extension does not end before the receipt was sent.
     public override func didReceive(
         _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
     ) {

@@ -2,10 +2,10 @@ import Foundation
 import PushRegistryClient
 import Synchronization
 
-/// A storage for tests. It outlives a client, so that a second client on it is the app's next launch.
+/// A storage for tests. It outlives a client, so a second client with the same storage is the app's next launch.
 @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
 public final class InMemoryStorage: PushRegistryClient.Storage {
-    /// The storage can neither be read nor written: a phone before its first unlock, or a full disk.
+    /// The storage cannot be read or written, as on a phone before its first unlock or with a full disk.
     public struct Unavailable: Error {
         public init() {}
     }
@@ -21,7 +21,7 @@ public final class InMemoryStorage: PushRegistryClient.Storage {
         state = Mutex(State())
     }
 
-    /// A copy, as a backup or a transfer to another phone makes it.
+    /// A copy, as after a restored backup or a transfer to another phone.
     public init(copying other: InMemoryStorage) {
         state = Mutex(State(values: other.state.withLock { $0.values }))
     }

@@ -2,7 +2,7 @@ import Foundation
 import PushRegistryClient
 import Synchronization
 
-/// A clock that moves when the test says so. Nobody waits for it in real time.
+/// A clock that only the test advances. No task waits for it in real time.
 @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
 public final class ManualClock: PushRegistryClient.Clock {
     private struct Sleeper {
@@ -47,7 +47,7 @@ public final class ManualClock: PushRegistryClient.Clock {
         }
     }
 
-    /// Moves the time, and wakes the tasks that wait for it.
+    /// Advances the time, and wakes the tasks whose time has come.
     public func advance(by seconds: TimeInterval) {
         let due = state.withLock { state in
             state.now += seconds

@@ -2,9 +2,9 @@ import Crypto
 import PushRegistry
 import Synchronization
 
-/// What is derived from apps' signing keys for one purpose. Each is derived once: a derivation costs more than its use.
+/// Values that are derived from apps' signing keys for one purpose, and cached: a derivation costs more than its use.
 public final class DerivedKeys<Value: Sendable>: Sendable {
-    /// More than enough for all apps of a process; then the cache begins anew.
+    /// The most cached values, above the number of keys in use; a full cache is emptied.
     private static var cachedMax: Int { 4_096 }
 
     private let derive: @Sendable (AppSigningKey) -> Value
@@ -26,7 +26,7 @@ public final class DerivedKeys<Value: Sendable>: Sendable {
 }
 
 extension SymmetricKey {
-    /// A key for one purpose (HKDF, RFC 5869). Keys of different purposes say nothing about each other.
+    /// A key for one purpose (HKDF, RFC 5869). A key of one purpose reveals nothing about those of others.
     public init(derivedFrom bytes: [UInt8], for purpose: String) {
         self = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: bytes), info: Array(purpose.utf8), outputByteCount: 32)

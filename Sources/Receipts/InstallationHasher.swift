@@ -3,11 +3,13 @@ public import PushRegistry
 
 /// Hashes an app's installation ids for receipts. The hash of an id never changes: it makes an installation count once.
 public struct InstallationHasher: Sendable {
-    /// Has seen nothing but its key: an export hashes millions of ids.
+    let key: SymmetricKey
+    /// An HMAC that is initialised with the key, and copied for each id.
     private let begun: HMAC<SHA256>
 
     public init(_ key: AppIdentityKey) {
-        begun = HMAC(key: SymmetricKey(derivedFrom: key.bytes, for: "receipts: installation"))
+        self.key = SymmetricKey(derivedFrom: key.bytes, for: "receipts: installation")
+        begun = HMAC(key: self.key)
     }
 
     public func hash(_ installID: InstallID) -> InstallationHash {

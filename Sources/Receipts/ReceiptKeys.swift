@@ -1,7 +1,7 @@
 import Crypto
 import PushRegistry
 
-/// The keys that seal receipts, one for each signing key of an app. One serves a whole process.
+/// The keys that seal receipts, one for each signing key of an app. A process has one value.
 public struct ReceiptKeys: Sendable {
     private let keys = DerivedKeys { SymmetricKey(derivedFrom: $0.key, for: "receipts: sealing") }
 

@@ -7,7 +7,8 @@ public struct LoopResources: Sendable {
     public let postgres: PostgresClient
     let clock: RegistryClock
     let cells: RollUpCells
-    /// Transactions that may wait for locks of others: few at a time, so that the loop's other connections stay free.
+    /// The turns of transactions that may wait for locks: few at a time, so that other connections of the loop stay
+    /// free.
     let lone: Turns
     private let outages = AppOutageLog()
 

@@ -2,8 +2,8 @@ import EventLoop
 import PostgresClient
 
 /// Analyzes tables that have outgrown their statistics, so that sessions replace plans made while the tables were
-/// empty: such a plan reads all of a table for each batch. Autovacuum does so too, but looks once a minute only, in
-/// which a registry may grow from nothing to a hundred thousand.
+/// empty: such a plan reads all of a table for each batch. Autovacuum analyzes tables too, but only once a minute. In
+/// that time a registry may grow from nothing to a hundred thousand installations.
 public struct TableAnalyzer: Sendable {
     private static let interval = Duration.seconds(1)
 

@@ -1,4 +1,5 @@
 import ByteText
+import Foundation
 import Testing
 
 @Suite("Digits equal those of the standard library")
@@ -15,6 +16,13 @@ struct ByteTextTests {
         var bytes: [UInt8] = []
         bytes.appendDecimal(number, digitsMin: digits)
         #expect(String(decoding: bytes, as: UTF8.self) == text)
+    }
+
+    @Test(arguments: 0...70)
+    func base64Digits(_ count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 250) }
+        let standard = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        #expect(String(base64URL: bytes) == standard.replacing("=", with: ""))
     }
 
     @Test(arguments: [0, 1, 15, 16, 255, 256, 0xDEAD_BEEF, UInt.max])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Receipts
 
-@Suite("A receipt is sealed by a key of its app, and tells nothing without it")
+@Suite("A receipt is sealed by a key of its app, and reveals nothing without it")
 struct ReceiptTests {
     private static let keys = ReceiptKeys()
 
@@ -31,7 +31,7 @@ struct ReceiptTests {
         return try sealer.seal(try InstallID(installID), in: cell)
     }
 
-    @Test func receipt_has80Characters_andGivesBackWhatItNames() throws {
+    @Test func receipt_has80Characters_andOpensToItsContent() throws {
         let app = try Self.app()
         let text = try Self.sealed(app)
         #expect(text.utf8.count == 80 && text.utf8.allSatisfy { $0 != 0x2B && $0 != 0x2F && $0 != 0x3D })
@@ -40,6 +40,23 @@ struct ReceiptTests {
         #expect(content.cell == 1 << 48 + 5)
         #expect(content.installation == InstallationHasher(app.identityKey).hash(try InstallID("phone")))
         #expect(content.expiresAt == (try Self.message()).expiresAt)
+    }
+
+    /// The writer's hash and cipher are libcrypto's; those that open receipts are another library's.
+    @Test func writer_writesWhatOthersOpen_manyTimes() throws {
+        let app = try Self.app()
+        let writer = try ReceiptWriter(try #require(ReceiptSealer(try Self.message(), of: app, Self.keys)))
+        let hasher = InstallationHasher(app.identityKey)
+        var text: [UInt8] = []
+        for number in 0..<1_000 {
+            let installID = try InstallID(String(repeating: "i", count: 1 + number % 128))
+            let hash = try Array(installID.rawValue.utf8).withUnsafeBytes { try writer.hash($0) }
+            #expect(hash == hasher.hash(installID))
+            text.removeAll()
+            try writer.append(hash, in: Int64(number), to: &text)
+            let content = try #require(Receipt(String(decoding: text, as: UTF8.self))?.open(app, Self.keys))
+            #expect(content.installation == hash && content.cell == Int64(number))
+        }
     }
 
     @Test func receipts_ofOneInstallation_haveNothingInCommon() throws {
@@ -81,7 +98,7 @@ struct ReceiptTests {
         #expect(Receipt(String(base64URL: bytes))?.open(other, Self.keys) == nil)
     }
 
-    @Test func olderKey_opens_untilItIsGone() throws {
+    @Test func olderKey_opensReceipts_untilItIsDeleted() throws {
         let text = try Self.sealed(try Self.app(keys: [1]))
         #expect(Receipt(text)?.open(try Self.app(keys: [1, 2, 3]), Self.keys) != nil)
         #expect(Receipt(text)?.open(try Self.app(keys: [2, 3]), Self.keys) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("An import writes all that a registration writes, and takes nothing from anybody")
+@Suite("An import writes what a registration writes, and takes no token from its holder")
 struct ImporterTests {
     /// As `TestStores.register` sends it.
     private func line(_ installID: String, token: String, user: String? = nil) throws -> ImportedInstallation {
@@ -58,7 +58,8 @@ struct ImporterTests {
                 }
                 _ = try session.execute(ImportStatements.createTable)
                 let merge = ImportStatements.merge(
-                    stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0), position: 0, checksUsers: true)
+                    stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0), position: 0,
+                    TopicCatalogue(), checksUsers: true)
                 let lines = try session.execute(PostgresStatement("EXPLAIN \(sql: merge)"))
                 return try lines.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
             }

@@ -1,5 +1,5 @@
-/// What the server serves. Each event loop has its own, created on that loop, so that handlers may keep state there: a
-/// connection pool, a coalescer.
+/// The application of a server. Each event loop has its own, created on that loop, so that handlers may keep state
+/// there, such as a connection pool or a coalescer.
 public struct Application: Sendable {
     public var router: Router
 

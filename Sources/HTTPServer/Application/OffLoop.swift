@@ -1,5 +1,5 @@
-/// Runs long work on another thread and returns its result. On an event loop all of the loop's connections would wait
-/// for it.
+/// Runs long work on another thread and returns its result. On an event loop, all of the loop's connections would wait
+/// for the work.
 ///
 /// A handler's task prefers its loop, and so does everything the handler calls, `@concurrent` functions included
 /// (SE-0417). A detached task does not. It is awaited here, and cancelled with the calling task.

@@ -6,7 +6,7 @@ public import HTTPWire
 /// The client sees all of it, so it must not contain secrets or internal details.
 public struct Problem: Error {
     public var status: HTTPResponse.Status
-    /// What is wrong, as a stable kebab-case code.
+    /// The kind of the fault, as a stable kebab-case code.
     public var code: String
     /// One sentence for the developer of the client.
     public var detail: String

@@ -2,7 +2,7 @@ import CZlib
 
 /// Encodes one gzip member (RFC 1952). Owns a `z_stream`, which must not move in memory and costs 270 KB.
 struct GzipEncoder: ~Copyable {
-    /// What follows the input of a call.
+    /// How the stream continues after the input of a call.
     enum Continuation {
         /// More input follows; output may be withheld (Z_NO_FLUSH).
         case more

@@ -25,7 +25,7 @@ final class GzipWriter: Sendable {
         }
     }
 
-    /// Sends what was written so far in a form that can be decompressed.
+    /// Sends the bytes that were written so far in a form that can be decompressed.
     func flush() async throws {
         try await encode([], then: .pause)
         try await writer.flush()

@@ -3,7 +3,7 @@
 struct ConnectionDeadlines {
     typealias Instant = ContinuousClock.Instant
 
-    /// What a connection waits for. Each wait has its own deadline.
+    /// The events for which a connection waits. Each wait has its own deadline.
     enum Wait {
         case handshake, idle, idleDrain, head, body, memory, handler, halfClosed, producer, reader, linger
     }

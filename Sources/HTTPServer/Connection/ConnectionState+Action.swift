@@ -1,7 +1,7 @@
 import HTTPWire
 
 extension ConnectionState {
-    /// What the driver must do.
+    /// An action that the driver must perform.
     enum Action {
         /// Read from the transport once, and report the result: `received`, `readWouldBlock`, `inputEnded` or
         /// `transportFailed`.
@@ -24,7 +24,7 @@ extension ConnectionState {
         case resumeStream
         /// The handler's response could not be encoded; a 500 was sent in its place.
         indirect case reportUnsendable(Exchange, ResponseError)
-        /// Tell the peer that nothing more follows.
+        /// Inform the peer that nothing more follows.
         case finishWriting
         /// Close the descriptor; `reset` tells the peer that the response is incomplete.
         case close(reset: Bool)

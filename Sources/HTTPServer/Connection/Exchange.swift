@@ -4,7 +4,7 @@ import HTTPWire
 /// One request of a connection, from its head until its response is sent or the client is gone. Used on its loop only.
 /// The parts that a handler reads (`ServerRequest`) do not change after the handler begins.
 final class Exchange: @unchecked Sendable {
-    /// What produces the response.
+    /// The producer of the response.
     enum Target {
         case endpoint(Endpoint, captures: [String])
         case options(allow: String)
@@ -34,7 +34,7 @@ final class Exchange: @unchecked Sendable {
     var isComplete = false
     /// The position in the connection's output where the response ends.
     var outputEnd = 0
-    /// The next exchange of which the response is being sent.
+    /// The next exchange whose response is being sent.
     var following: Exchange?
 
     /// The task that runs the handler, while the handler runs.

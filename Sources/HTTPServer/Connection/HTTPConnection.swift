@@ -3,7 +3,7 @@ import HTTPTypes
 import HTTPWire
 import Logging
 
-/// One client's connection: performs what its ``ConnectionState`` decides, and decides nothing itself.
+/// One client's connection: performs the actions that its ``ConnectionState`` decides, and decides nothing itself.
 ///
 /// Used on its loop only. The handling of every event ends with `advance`.
 final class HTTPConnection: ReadinessHandler, @unchecked Sendable {

@@ -3,7 +3,7 @@ import HTTPTypes
 import HTTPWire
 import Logging
 
-/// What the connections of one loop share. Used on its loop only.
+/// The state that the connections of one loop share. Used on its loop only.
 final class LoopContext: @unchecked Sendable {
     /// Bytes read from a socket at once.
     static let readBytesMax = 64 * 1024

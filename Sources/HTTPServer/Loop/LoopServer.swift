@@ -3,10 +3,10 @@ import Glibc
 import HTTPWire
 import Logging
 
-/// The part of a server that lives on one loop: its listeners, its application, its connections, and the tasks of its
+/// The part of a server on one loop: its listeners, its application, its connections, and the tasks of its
 /// handlers, which are children of the task that calls ``run(_:)``.
 actor LoopServer {
-    /// What the servers of all loops share.
+    /// The state that the servers of all loops share.
     struct Shared: Sendable {
         let configuration: HTTPServerConfiguration
         let limits: ConnectionLimits

@@ -9,7 +9,7 @@ import Logging
 /// the listener stops polling until a connection closes or `retryDelay` has passed: the level-triggered poller would
 /// otherwise report the socket in every round.
 actor Listener: ReadinessHandler {
-    /// What the listener reports to its server.
+    /// The events that the listener reports to its server.
     enum Event {
         case accepted(CInt, SocketAddress)
         /// Another connection waits; the event's result says whether there is room for it now.

@@ -2,7 +2,7 @@
 protocol Transport: AnyObject {
     var descriptor: CInt { get }
 
-    /// Reads what has arrived, up to the size of `buffer`.
+    /// Reads the bytes that have arrived, up to the size of `buffer`.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult
 
     /// Whether the transport holds received bytes that `read` has not returned yet; no poller reports them.
@@ -26,7 +26,7 @@ protocol Transport: AnyObject {
     /// Frees memory that an idle connection does not need.
     func releaseBuffers()
 
-    /// Tells the peer that nothing more will be sent. The peer may still send.
+    /// Informs the peer that nothing more will be sent. The peer may still send.
     func finishWriting()
 
     /// Closes the descriptor at once; all later calls do nothing. `reset` sends RST, which tells the peer that the

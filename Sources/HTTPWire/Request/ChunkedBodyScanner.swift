@@ -26,7 +26,7 @@ struct ChunkedBodyScanner {
     private var extensionBytes = 0
     private var trailers: FieldSectionScanner?
 
-    /// Continues; `bytes` begin after what was consumed so far.
+    /// Continues; `bytes` begin after the bytes that were consumed so far.
     ///
     /// A trailer section is consumed as a whole. Everything before it is consumed as it is read.
     mutating func next(

@@ -17,7 +17,7 @@ public enum RequestEvent: Sendable {
 /// Every error is final: it is thrown again on each call, and the bytes after it are never parsed as a request. A
 /// request that closes the connection is also the last one.
 public struct RequestParser: ~Copyable, Sendable {
-    /// What the parser waits for: each phase has its own deadline.
+    /// The part of a request for which the parser waits: each phase has its own deadline.
     public enum Phase: Sendable, Hashable {
         /// Between requests: only empty lines of the next one, if anything.
         case idle

@@ -70,10 +70,10 @@ extension AudienceField {
     }
 }
 
-/// What the values of a filter are resolved by.
+/// The time zones and topics by which the values of a filter are resolved.
 public struct FilterVocabulary: Sendable {
     public let links: TimeZoneLinks
-    /// The app's.
+    /// The app's topics.
     public let topics: TopicCatalogue
 
     public init(links: TimeZoneLinks, topics: TopicCatalogue = TopicCatalogue()) {

@@ -159,7 +159,7 @@ public struct AudienceWaves: Hashable, Sendable {
     public struct Wave: Hashable, Sendable {
         public let at: Timestamp
         public let count: Int64
-        /// In alphabetical order; nil, the last one, stands for installations of which only the offset is known.
+        /// In alphabetical order; nil, the last one, is for installations without a zone whose offset is known.
         public let timeZones: [String?]
 
         public init(at: Timestamp, count: Int64, timeZones: [String?]) {
@@ -171,7 +171,7 @@ public struct AudienceWaves: Hashable, Sendable {
 
     public let asOf: Timestamp
     public let waves: [Wave]
-    /// Imported installations of which neither zone nor offset is known: they are in no wave.
+    /// Imported installations without a zone and an offset: they are in no wave.
     public let withoutTimeZone: Int64
     public let plan: AudiencePlan?
 

@@ -1,4 +1,4 @@
-/// What the clean-up does to an installation; at most one step in a run.
+/// A change that the clean-up makes to an installation; at most one in a run.
 public enum CleanUpStep: String, CaseIterable, Sendable {
     /// R5: probably replaced, and silent for the grace period. Its token is deleted.
     case superseded

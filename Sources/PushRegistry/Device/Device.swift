@@ -9,12 +9,10 @@ public struct Device: Hashable, Sendable {
     /// Seconds east of UTC. No zone was ever more than 16 hours from UTC; ISO 8601 parsers such as Java's accept 18.
     public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
 
-    /// The zone of an imported installation of which neither the zone nor the offset is known.
+    /// No zone: an import did not know it, or a client sent an empty text. The offset counts if there is one.
     public static let noTimeZone = ""
-    /// The offset of such an installation. No client can send it.
+    /// The offset of an imported installation of which neither the zone nor the offset is known. No client can send it.
     public static let noTimeZoneOffset = Int32.max
-    /// The zone of an imported installation of which only the offset is known.
-    public static let unknownTimeZone = "unknown"
 
     public var installID: InstallID
     /// Survives a reinstall, and is shared by the devices of an iCloud keychain. Never empty.
@@ -31,7 +29,7 @@ public struct Device: Hashable, Sendable {
     public var language: String?
     public var languages: [String]
     public var region: String?
-    /// A resolved IANA name; an unknown name is kept as sent. Imports also have `noTimeZone` and `unknownTimeZone`.
+    /// A resolved IANA name; an unknown name is kept as sent. `noTimeZone` is none.
     public var timeZoneID: String
     /// Seconds east of UTC; used if the name is unknown.
     public var timeZoneOffset: Int32
@@ -39,10 +37,8 @@ public struct Device: Hashable, Sendable {
     public var appStore: String?
     public var location: Location?
 
-    /// Nil if an import did not know it.
-    public var zoneName: String? {
-        zoneOffset == nil || timeZoneID == Self.unknownTimeZone ? nil : timeZoneID
-    }
+    /// Nil if it is not known.
+    public var zoneName: String? { timeZoneID == Self.noTimeZone ? nil : timeZoneID }
 
     /// Seconds east of UTC as they were sent; nil if an import knew neither zone nor offset.
     public var zoneOffset: Int32? { timeZoneOffset == Self.noTimeZoneOffset ? nil : timeZoneOffset }

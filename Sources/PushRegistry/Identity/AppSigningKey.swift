@@ -1,5 +1,5 @@
-/// A key of an app that signs what the service hands out and reads back later. It is never used itself: each purpose
-/// derives a key of its own from it.
+/// A key of an app for values that the service returns and later verifies. It never signs directly: for each purpose a
+/// separate key is derived from it.
 public struct AppSigningKey: Hashable, Sendable, Redacted {
     /// 1 and up, within its app. A signed value names it.
     public let number: Int16

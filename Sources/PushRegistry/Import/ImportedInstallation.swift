@@ -13,6 +13,8 @@ public struct ImportedInstallation: Hashable, Sendable {
     public let createdAt: Timestamp?
     public let lastSeenAt: Timestamp?
     public let snapshot: Snapshot
+    /// The choices on the installation.
+    public var topicChoices = TopicChoices()
 
     public var installID: InstallID { snapshot.device.installID }
 }
@@ -96,12 +98,12 @@ public struct ImportReader: Sendable {
             appStore: appStore, location: location)
     }
 
-    /// With an offset but no name, the zone is `unknown`, so that the offset counts. With neither, there is no zone.
-    /// With a name but no offset, the offset is the zone's current one.
+    /// Without a name, the offset counts if there is one. With a name but no offset, the offset is the zone's current
+    /// one.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
         guard let sent = fields.text(.timeZone) else {
-            return offset.map { (NeutralValues.unknown, $0) } ?? (Device.noTimeZone, Device.noTimeZoneOffset)
+            return (Device.noTimeZone, offset ?? Device.noTimeZoneOffset)
         }
         let zone = links.resolve(sent)
         return (zone, offset ?? currentOffset(of: zone))
@@ -118,8 +120,8 @@ public struct ImportReader: Sendable {
 
 /// The values of members that a registration requires and that a line lacks.
 enum NeutralValues {
-    /// For the device model, the system version, and the zone if only its offset is known.
-    static let unknown = Device.unknownTimeZone
+    /// For the device model and the system version.
+    static let unknown = "unknown"
 
     static func systemName(of provider: Provider) -> String {
         switch provider {

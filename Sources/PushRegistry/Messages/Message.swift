@@ -12,23 +12,23 @@ public struct Message: Hashable, Sendable {
         self.createdAt = createdAt
     }
 
-    /// No receipt is handed out from then on, and none counts.
+    /// From then on no receipt is handed out. Receipts that were handed out with this expiry do not count any more.
     public var expiresAt: Timestamp { createdAt.advanced(by: content.expiresIn) }
 
     public func isExpired(at time: Timestamp) -> Bool { time >= expiresAt }
 }
 
-/// What a client says about a message.
+/// The members of a message that a caller sets.
 public struct MessageContent: Hashable, Sendable {
     public static let labelsMax = 32
     public static let labelScalarsMax = 128
     public static let standardExpiry = ISO8601Duration.days(7)
 
     public let title: String?
-    /// In the order in which they were sent.
+    /// The labels, in the order of the request.
     public let labels: [Label]
     public let expiresIn: ISO8601Duration
-    /// Whether the installations are remembered that the message is handed out for.
+    /// Whether the registry stores the installations for which the message is handed out.
     public let isRecorded: Bool
 
     public struct Label: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// The numbers of installations at which something happened to a message.
+/// The number of installations for each event of a message.
 public struct MessageCounts: Hashable, Sendable {
     public var targeted: Int64 = 0
     public var accepted: Int64 = 0
@@ -18,7 +18,7 @@ public struct MessageCounts: Hashable, Sendable {
         left.dismissed += right.dismissed
     }
 
-    /// Counts an event of each kind in the set.
+    /// Adds one to the count of each event in the set.
     public mutating func count(_ events: MessageEvents) {
         if events.contains(.targeted) { targeted += 1 }
         if events.contains(.accepted) { accepted += 1 }
@@ -32,7 +32,7 @@ public struct MessageCounts: Hashable, Sendable {
 /// A message's counts by the values of some fields.
 public struct MessageBreakdown: Hashable, Sendable {
     public struct Group: Hashable, Sendable {
-        /// One text for each field; nil for installations without a value.
+        /// One text for each field; nil without a value.
         public let values: [String?]
         public let counts: MessageCounts
 
@@ -48,14 +48,13 @@ public struct MessageBreakdown: Hashable, Sendable {
     public let restGroups: Int
     public let rest: MessageCounts
 
-    /// The largest groups, the others as the rest.
+    /// Keeps the largest groups and adds the others to the rest.
     ///
-    /// If groups are hidden because they are small, the rest consists of two at least: else it would tell the hidden
-    /// one.
+    /// If small groups are hidden, the rest has at least two groups: with a single one, it would reveal that group.
     ///
     /// - Parameters:
-    ///   - groups: all of them, in the order in which they are shown: the largest first.
-    ///   - limit: so many are shown at most.
+    ///   - groups: all groups, in the order in which they are shown: the largest first.
+    ///   - limit: the most groups to show.
     ///   - smallestGroup: groups with fewer targeted installations are hidden.
     public init(asOf: Timestamp, _ groups: [Group], limit: Int, smallestGroup: Int) {
         let large = groups.filter { $0.counts.targeted >= Int64(smallestGroup) }

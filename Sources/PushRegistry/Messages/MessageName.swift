@@ -17,9 +17,9 @@ public struct MessageName: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The store's number of a message: the hundredth of a second since 1970 in which it was created, or the next free one
-/// of its app. A number is never given again, not even after a dump was restored.
+/// of its app. A number is never used again, not even after a dump was restored.
 public struct MessageNumber: Hashable, Comparable, Sendable {
-    /// Five bytes in a receipt: the year 2318.
+    /// The largest number that fits the five bytes in a receipt: in the year 2318.
     public static let rawValueMax: Int64 = 1 << 40 - 1
 
     public let rawValue: Int64
@@ -28,13 +28,13 @@ public struct MessageNumber: Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The first number that a message may have which is created then.
+    /// The first number for a message that is created at this time.
     public init(createdAt time: Timestamp) {
         rawValue = time.microseconds / 10_000
     }
 
-    /// When the message was created, to a hundredth of a second. Messages that an app creates faster than their numbers
-    /// pass are a little younger.
+    /// When the message was created, to a hundredth of a second. It may be later than the creation if the app creates
+    /// more than a hundred messages a second.
     public var time: Timestamp { Timestamp(microseconds: rawValue * 10_000) }
 
     public static func < (left: MessageNumber, right: MessageNumber) -> Bool { left.rawValue < right.rawValue }

@@ -1,5 +1,5 @@
-/// The buckets of a message's timeline: whole multiples of the interval since 1970 in UTC, from the message's beginning
-/// to the earlier of now and its end.
+/// The buckets of a message's timeline: whole multiples of the interval since 1970 in UTC, from the message's creation
+/// to its expiry, or to now if that is earlier.
 public struct TimelineBuckets: Hashable, Sendable {
     public static let interval = ISO8601Duration(seconds: 60)...ISO8601Duration.days(1)
     public static let countMax = 1_000
@@ -33,7 +33,7 @@ public struct TimelineBuckets: Hashable, Sendable {
         Timestamp(microseconds: start.microseconds + Int64(bucket) * interval.seconds * 1_000_000)
     }
 
-    /// The bucket of a time; the first or the last one for a time before or after all.
+    /// The index of a time's bucket; the first one for earlier times, the last one for later times.
     public func bucket(of time: Timestamp) -> Int {
         let index = (time.microseconds - start.microseconds) / (interval.seconds * 1_000_000)
         return Int(min(max(index, 0), Int64(count - 1)))

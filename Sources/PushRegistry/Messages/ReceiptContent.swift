@@ -1,4 +1,4 @@
-/// What happened to a message at one installation.
+/// The events of a message at one installation.
 public struct MessageEvents: OptionSet, Hashable, Sendable {
     public let rawValue: Int16
 
@@ -6,17 +6,17 @@ public struct MessageEvents: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A sender got the installation's token for the message.
+    /// The installation's token was handed out for the message.
     public static let targeted = MessageEvents(rawValue: 1)
     /// The provider accepted the push.
     public static let accepted = MessageEvents(rawValue: 2)
-    /// The provider said that the token is dead or doubtful.
+    /// The provider reported the token as dead or doubtful.
     public static let failed = MessageEvents(rawValue: 4)
     public static let delivered = MessageEvents(rawValue: 8)
     public static let opened = MessageEvents(rawValue: 16)
     public static let dismissed = MessageEvents(rawValue: 32)
 
-    /// The events with those that they imply: what was opened or dismissed was delivered.
+    /// These events and the events that they imply: `opened` and `dismissed` imply `delivered`.
     public var complete: MessageEvents {
         isDisjoint(with: [.opened, .dismissed]) ? self : union(.delivered)
     }
@@ -35,7 +35,7 @@ public enum ReceiptEvent: String, CaseIterable, Sendable {
     }
 }
 
-/// 64 bits of a keyed hash of an installation's id: counts it once, and names nobody.
+/// 64 bits of a keyed hash of an installation's id. It identifies the installation for counting, without its id.
 public struct InstallationHash: Hashable, Sendable {
     public let rawValue: Int64
 
@@ -44,14 +44,14 @@ public struct InstallationHash: Hashable, Sendable {
     }
 }
 
-/// What a receipt names.
+/// The encrypted content of a receipt.
 public struct ReceiptContent: Hashable, Sendable {
     public let message: MessageNumber
     public let installation: InstallationHash
     /// The installation's cell of the roll-up when the message was handed out: provider, locale, time zone, OS version
     /// and authorization.
     public let cell: Int64
-    /// In whole seconds.
+    /// The message's expiry when the receipt was handed out, in whole seconds.
     public let expiresAt: Timestamp
 
     public init(message: MessageNumber, installation: InstallationHash, cell: Int64, expiresAt: Timestamp) {
@@ -65,14 +65,14 @@ public struct ReceiptContent: Hashable, Sendable {
 extension ReceiptContent {
     public static let bytesCount = 25
 
-    /// Message (5 bytes), installation (8), cell (8) and the expiry in seconds since 1970 (4), big-endian.
+    /// Appends message (5 bytes), installation (8), cell (8) and the expiry in seconds since 1970 (4), big-endian.
     public func append(to bytes: inout [UInt8]) {
         for shift in stride(from: 32, through: 0, by: -8) {
             bytes.append(UInt8(truncatingIfNeeded: message.rawValue >> Int64(shift)))
         }
         Self.append(UInt64(bitPattern: installation.rawValue), to: &bytes)
         Self.append(UInt64(bitPattern: cell), to: &bytes)
-        // Rounded up, and at most the year 2106.
+        // Rounded up; four bytes last until the year 2106.
         let seconds = (expiresAt.microseconds + 999_999) / 1_000_000
         Self.append(UInt32(clamping: seconds), to: &bytes)
     }

@@ -1,10 +1,10 @@
-/// What waits for one installation in its present epoch, and the rules by which a post changes it (fine print 60, 61,
-/// 63, 80, 103).
+/// The notifications that wait for one installation in its present epoch, and the rules by which a post changes them
+/// (fine print 60, 61, 63, 80, 103).
 ///
 /// A value without I/O: a store loads the boxes that a batch of posts concerns under the locks of their counters,
 /// applies the posts one after another, and writes the changes.
 public struct NotificationBox: Sendable {
-    /// A notification that waits or has expired.
+    /// A stored notification: it waits, or has expired.
     public struct Waiting: Hashable, Sendable {
         public let number: Int64
         public let expiresAt: Timestamp
@@ -17,7 +17,7 @@ public struct NotificationBox: Sendable {
         }
     }
 
-    /// The numbers of a post with a dedup id.
+    /// The numbers of an earlier post with a dedup id.
     public struct Remembered: Hashable, Sendable {
         public let issued: IssuedNumber
         public let expiresAt: Timestamp
@@ -28,7 +28,7 @@ public struct NotificationBox: Sendable {
         }
     }
 
-    /// The highest number that was given out in the epoch.
+    /// The highest number that the epoch has used.
     public private(set) var last: Int64
     /// The highest number that was dropped because too many waited.
     public private(set) var dropped: Int64
@@ -36,7 +36,7 @@ public struct NotificationBox: Sendable {
     private var waiting: [Waiting]
     private var remembered: [String: Remembered]
 
-    // MARK: What is to be written
+    // MARK: Rows to write
 
     /// Notifications to insert, with the index of their post in the batch.
     public private(set) var added: [(waiting: Waiting, post: Int)] = []
@@ -61,7 +61,7 @@ public struct NotificationBox: Sendable {
     ///
     /// - Parameters:
     ///   - index: of the post in its batch.
-    ///   - seal: makes the receipt of a new number.
+    ///   - seal: returns the receipt of a new number.
     public mutating func store<Failure: Error>(
         _ post: NotificationPost, index: Int, at now: Timestamp, sealing seal: () throws(Failure) -> String?
     ) throws(Failure) -> IssuedNumber {
@@ -82,7 +82,7 @@ public struct NotificationBox: Sendable {
         return issued
     }
 
-    /// The oldest ones go first, so all that wait are above `dropped`.
+    /// Drops the oldest notifications, so all waiting numbers are above `dropped`.
     private mutating func drop(_ count: Int) {
         guard count > 0, let highest = waiting.prefix(count).last?.number else { return }
         dropped = highest
@@ -94,7 +94,7 @@ public struct NotificationBox: Sendable {
         let gone = waiting.filter(isGone).map(\.number)
         guard !gone.isEmpty else { return }
         waiting.removeAll(where: isGone)
-        // What the same batch added is not stored yet.
+        // Notifications that the same batch added are not stored yet.
         let unstored = Set(added.map(\.waiting.number)).intersection(gone)
         added.removeAll { unstored.contains($0.waiting.number) }
         removed += gone.filter { !unstored.contains($0) }

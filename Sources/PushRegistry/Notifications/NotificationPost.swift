@@ -1,9 +1,9 @@
 /// A notification to store, `POST …/notifications` (fine print 60, 80, 81, 84, 102).
 public struct NotificationPost: Sendable {
-    /// The installations to store it for, as far as they are reachable.
+    /// The installations for which it is stored, if they are reachable.
     public enum Addressee: Hashable, Sendable {
-        /// One installation. If `ifAt` names another generation than the current one, it is left out: the owner may
-        /// have changed since the sender looked the installation up.
+        /// One installation. If `ifAt` is not its current generation, it is left out: its owner may have changed after
+        /// the sender read it.
         case installation(InstallID, ifAt: Int64?)
         /// All installations of these users. Each user occurs once.
         case users([UserID])
@@ -11,14 +11,14 @@ public struct NotificationPost: Sendable {
 
     public let app: AppNumber
     public let addressee: Addressee
-    /// JSON, byte for byte as the sender sent it.
+    /// The sender's JSON, byte for byte.
     public let payload: String
     public let timeToLive: ISO8601Duration
     public let collapseID: String?
     public let dedupID: String?
-    /// Installations that are not subscribed to it are left out.
+    /// Installations that are not subscribed to this topic are left out.
     public let topic: Topic?
-    /// The message that the notification belongs to, and which counts its installations.
+    /// The message to which the notification belongs: it counts the installations as targeted.
     public let message: SealedMessage?
     /// How many notifications may wait for one installation.
     public let waitingMax: Int
@@ -38,20 +38,20 @@ public struct NotificationPost: Sendable {
         waitingMax = app.policy.notificationsMax
     }
 
-    /// What APNs carries in one push.
+    /// The largest payload of a push of APNs.
     public static let payloadBytesMax = 4_096
-    /// Users of one call.
+    /// The most users of one call.
     public static let usersMax = 100
-    /// Installations of one call: a user may have many, such as a kiosk's.
+    /// The most installations of one call: a user may have many, such as the user of kiosks.
     public static let installationsMax = 10_000
-    /// Characters of a collapse id or a dedup id.
+    /// The most Unicode scalars of a collapse id or a dedup id.
     public static let nameScalarsMax = 64
     public static let standardTimeToLive = ISO8601Duration.days(3)
     /// The longest time that FCM keeps a push.
     public static let timeToLiveMax = ISO8601Duration.days(28)
 }
 
-/// A message with what seals its receipts.
+/// A message with the sealer of its receipts.
 public struct SealedMessage: Sendable {
     public let message: Message
     public let sealer: any ReceiptSealing
@@ -64,7 +64,7 @@ public struct SealedMessage: Sendable {
 
 /// Seals the receipts of one message.
 public protocol ReceiptSealing: Sendable {
-    /// A new receipt of an installation, which is counted in this cell.
+    /// A new receipt of an installation that is counted in this cell.
     ///
     /// - Throws: `StoreError.failed`.
     func seal(_ installID: InstallID, in cell: Int64) throws(StoreError) -> String
@@ -72,7 +72,7 @@ public protocol ReceiptSealing: Sendable {
     func hash(_ installID: InstallID) -> InstallationHash
 }
 
-/// A notification that was stored for one installation, with what the sender needs to push it now.
+/// A notification that was stored for one installation, with the values that the push needs.
 public struct PostedNotification: Sendable {
     public let target: NotificationTarget
     public let issued: IssuedNumber
@@ -83,14 +83,14 @@ public struct PostedNotification: Sendable {
     }
 }
 
-/// An installation of an addressee, at the time of the post.
+/// An installation for which a post is stored, as it was at the time of the post.
 public struct NotificationTarget: Sendable {
     public let installID: InstallID
     public let token: Token
     public let keys: WebPushKeys?
     public let epoch: Int64
     public let userID: UserID?
-    /// The row of the roll-up that counts it.
+    /// The cell of the roll-up that counts it.
     public let cell: Int64
 
     public init(
@@ -108,7 +108,7 @@ public struct NotificationTarget: Sendable {
 /// The number of a notification.
 public struct IssuedNumber: Hashable, Sendable {
     public let number: Int64
-    /// The highest lower number that still waits; 0 if there is none. A client that has not seen it fetches.
+    /// The highest lower number that still waits; 0 without one. A client that has not seen it fetches.
     public let previous: Int64
     /// The receipt to put into the push, if the notification belongs to a message.
     public let receipt: String?

@@ -1,4 +1,4 @@
-/// The present epoch of an installation and its numbers, as a fetch finds them (fine print 62, 69, 70, 105, 106).
+/// The present epoch of an installation and its numbers, as a fetch reads them (fine print 62, 69, 70, 105, 106).
 public struct NotificationState: Hashable, Sendable {
     /// The generation at which the epoch began.
     public let epoch: Int64
@@ -14,19 +14,19 @@ public struct NotificationState: Hashable, Sendable {
         self.readAt = readAt
     }
 
-    /// A delivery key shows nothing from the second on in which the session expires (fine print 79).
+    /// From the second in which the session expires, the delivery key returns nothing (fine print 79).
     public var isSessionExpired: Bool { owner?.session?.expiresAt.map { $0 <= readAt } ?? false }
 }
 
 /// The numbers of an epoch.
 public struct NotificationNumbers: Hashable, Sendable {
-    /// The highest number that was given out; 0 if none was.
+    /// The highest number that the epoch has used; 0 without one.
     public let last: Int64
     /// The highest number that the installation has acknowledged.
     public let acknowledged: Int64
     /// The highest number that was dropped because too many waited.
     public let dropped: Int64
-    /// The lowest and the highest number that wait and have not expired; nil if nothing waits.
+    /// The lowest and the highest number that wait; nil if nothing waits.
     public let waiting: ClosedRange<Int64>?
 
     /// An epoch without a notification.
@@ -42,8 +42,8 @@ public struct NotificationNumbers: Hashable, Sendable {
     /// The lowest number that can still be fetched.
     public var first: Int64 { waiting?.lowerBound ?? last + 1 }
 
-    /// Whether a page after a number would look complete and not be: notifications that the installation never
-    /// acknowledged were dropped, or the number was given out by a database that was lost.
+    /// Whether a page after this number would look complete although notifications are missing: notifications that the
+    /// installation never acknowledged were dropped, or the number comes from a database that was lost.
     public func isGap(after number: Int64) -> Bool {
         number > last || max(number, acknowledged) < dropped
     }
@@ -56,7 +56,7 @@ public struct NotificationNumbers: Hashable, Sendable {
 /// A notification that waits for an installation.
 public struct WaitingNotification: Sendable {
     public let number: Int64
-    /// JSON, as the sender sent it.
+    /// The sender's JSON, byte for byte.
     public let payload: String
     public let postedAt: Timestamp
     public let expiresAt: Timestamp
@@ -71,7 +71,7 @@ public struct WaitingNotification: Sendable {
     }
 }
 
-/// A page of waiting notifications, in the order of their numbers, and the numbers of the same moment.
+/// A page of waiting notifications, in the order of their numbers, with the epoch's numbers in the same snapshot.
 public struct NotificationPage: Sendable {
     public let numbers: NotificationNumbers
     public let notifications: [WaitingNotification]

@@ -13,8 +13,8 @@ public struct Installation: Hashable, Sendable {
     public var generation: Int64
     /// The generation after the last registration.
     public var registrationGeneration: Int64
-    /// The generation at which the present epoch of notifications began. Nobody can fetch what was posted in an earlier
-    /// one. Generations never repeat, so no epoch comes back.
+    /// The generation at which the present epoch of notifications began. Nobody can fetch notifications of an earlier
+    /// epoch. Generations never repeat, so an ended epoch never begins again.
     public var epoch: Int64
     public var probablyReplacedBy: InstallID?
     public let createdAt: Timestamp
@@ -29,6 +29,8 @@ public struct Installation: Hashable, Sendable {
     public var topicChoices = TopicChoices()
     /// These choices, and those of the owner about other topics.
     public var topics = TopicChoices()
+    /// Whether it was imported, and its app has not registered since.
+    public var isImported = false
 
     public init(
         key: InstallationKey, provider: Provider, tokenSHA256: [UInt8]?, keys: WebPushKeys?, owner: Owner?,
@@ -60,6 +62,15 @@ public struct Installation: Hashable, Sendable {
     /// lost the token to another installation.
     mutating func beginEpoch() {
         epoch = generation
+    }
+
+    /// The choices that an imported installation hands to the first registration of its app, under its own id or the
+    /// app's: all, unless the registration is of another user.
+    func handedChoices(to owner: Owner?) -> TopicChoices {
+        guard isImported, let user = self.owner?.userID, let next = owner?.userID, user != next else {
+            return isImported ? topicChoices : TopicChoices()
+        }
+        return TopicChoices()
     }
 
     /// `time`, but never earlier than the previous change of the installation.

@@ -65,12 +65,10 @@ public struct LockedInstallations: Sendable {
             .map { (loaded[$0.key], $0) }
     }
 
-    /// Applies one registration (R2 to R5, R7, R8, R10).
-    ///
-    /// - Parameter isFirst: whether the installation was imported and never registered. Its row is rewritten, even if
-    ///   the registration has the same values.
+    /// Applies one registration (R2 to R5, R7, R8, R10). The row of an installation that was imported and never
+    /// registered is rewritten, even if the registration has the same values.
     public mutating func register(
-        _ registration: Registration, isFirst: Bool = false
+        _ registration: Registration
     ) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = installations[registration.key]
         if registration.precondition?.fails(on: current) == true {
@@ -78,7 +76,7 @@ public struct LockedInstallations: Sendable {
         }
         if registration.beginsBinding(on: current), tombstones.forbids(registration, at: now) { throw .sessionEnded }
         guard let current else { return create(registration) }
-        return registration.repeats(current) && !isFirst
+        return registration.repeats(current) && !current.isImported
             ? touch(current, by: registration) : update(current, by: registration)
     }
 
@@ -103,13 +101,13 @@ public struct LockedInstallations: Sendable {
             registrationGeneration: generation, epoch: generation, probablyReplacedBy: nil, createdAt: now,
             registeredAt: now, lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
             fingerprint: DeviceFingerprint(registration.snapshot.device))
-        let topics = choose(&after, by: registration)
+        choose(&after, by: registration, taking: taken)
         store(after, by: registration)
         newSnapshots.append(after.key)
         append(
             taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
             registration, nil, after, previousUserID: taken?.owner?.userID)
-        append(topics, registration, nil, after)
+        appendTopics(registration, nil, after, .topicsRegistered)
         return RegistrationOutcome(.created, after)
     }
 
@@ -131,10 +129,14 @@ public struct LockedInstallations: Sendable {
             after.credentialIssuedAt = registration.credentialIssuedAt
         }
         // The choices on the installation end with its owner. Those that this registration brings are the next owner's.
-        if after.owner?.userID != current.owner?.userID { after.topicChoices = TopicChoices() }
-        let topics = choose(&after, by: registration)
+        if after.owner?.userID != current.owner?.userID {
+            after.topicChoices = current.handedChoices(to: registration.owner)
+        }
+        after.isImported = false
+        let kept = after.topicChoices
+        choose(&after, by: registration, taking: taken)
         if !registration.keepsBinding(of: current) { rebind(&after, from: current, taking: taken, by: registration) }
-        append(topics, registration, current, after)
+        appendTopics(registration, current, after, after.topicChoices == kept ? .topicsReset : .topicsRegistered)
         store(after, by: registration)
         if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
         return RegistrationOutcome(.updated, after)
@@ -181,16 +183,19 @@ public struct LockedInstallations: Sendable {
         installations[key] = after
         holders[address] = nil
         append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
+        let reset = events.last.flatMap { TopicsEvent($0, ending: former.topicChoices, in: registration.catalogue) }
+        if let reset { topicsEvents.append(reset) }
         return former
     }
 
-    /// Applies what a registration says about topics.
-    ///
-    /// - Returns: the topics whose choice changed.
-    private func choose(_ after: inout Installation, by registration: Registration) -> [TopicSlug] {
-        let changed = after.topicChoices.apply(registration.topics)
+    /// Applies a registration's choices about topics, over those that an imported installation passes on with its
+    /// token.
+    private func choose(
+        _ after: inout Installation, by registration: Registration, taking taken: Installation?
+    ) {
+        if let taken { after.topicChoices = after.topicChoices.over(taken.handedChoices(to: registration.owner)) }
+        _ = after.topicChoices.apply(registration.topics)
         after.topics = after.topicChoices.over(inherited(by: after))
-        return changed
     }
 
     private func inherited(by installation: Installation) -> TopicChoices {
@@ -232,13 +237,15 @@ public struct LockedInstallations: Sendable {
                 previousUserID: previousUserID))
     }
 
-    private mutating func append(
-        _ topics: [TopicSlug], _ registration: Registration, _ before: Installation?, _ after: Installation
+    private mutating func appendTopics(
+        _ registration: Registration, _ before: Installation?, _ after: Installation, _ reason: TokenEvent.Reason
     ) {
+        let topics = after.topicChoices.changed(
+            from: before?.topicChoices ?? TopicChoices(), in: registration.catalogue)
         guard !topics.isEmpty else { return }
         topicsEvents.append(
             TopicsEvent(
-                .installation(after), .topicsRegistered, by: registration.actor, at: before.map(time) ?? now,
+                .installation(.init(after)), reason, by: registration.actor, at: before.map(time) ?? now,
                 topics: topics))
     }
 

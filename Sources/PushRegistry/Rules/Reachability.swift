@@ -16,8 +16,8 @@ public enum UnreachableReason: Hashable, Sendable {
     }
 }
 
-/// What decides whether a push reaches an installation: it is active, its session has not expired, and the user allows
-/// notifications, or an import assumed so.
+/// The conditions for a push to reach an installation: it is active, its session has not expired, and the user allows
+/// notifications, or an import assumed it.
 public struct Reachability: Hashable, Sendable {
     public let state: InstallationState
     /// When the session of the owner expires; nil if it does not.

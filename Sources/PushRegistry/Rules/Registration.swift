@@ -5,8 +5,10 @@ public struct Registration: Sendable {
     public let keys: WebPushKeys?
     public let snapshot: Snapshot
     public let owner: Owner?
-    /// What it says about topics, on the installation.
+    /// The choices about topics in the registration, for the installation.
     public let topics: [TopicChange]
+    /// The app's topics.
+    let catalogue: TopicCatalogue
     /// The `iat` of the caller's JWT; nil if there is none.
     public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
@@ -34,6 +36,7 @@ public struct Registration: Sendable {
         keys = request.keys
         snapshot = request.snapshot
         topics = request.topics
+        catalogue = app.topics
         self.owner = owner
         self.credentialIssuedAt = credentialIssuedAt
         self.precondition = precondition

@@ -5,7 +5,7 @@ public struct RegistrationRequest: Hashable, Sendable {
     /// Present exactly for Web Push.
     public var keys: WebPushKeys?
     public var snapshot: Snapshot
-    /// The only part that is a patch: what is absent stays.
+    /// The only part that is merged: absent choices stay.
     public var topics: [TopicChange]
 
     public init(token: Token, keys: WebPushKeys?, snapshot: Snapshot, topics: [TopicChange] = []) {

@@ -5,8 +5,8 @@ public struct TokenEvent: Hashable, Sendable {
     public enum Reason: String, Sendable {
         case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
         case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
-        /// Choices about topics: by a call of their own; by a registration.
-        case topicsPatched, topicsRegistered
+        /// Choices about topics: by a call of their own; by a registration; with the end of an owner's binding.
+        case topicsPatched, topicsRegistered, topicsReset
         /// Feedback: the token is dead; the token is dead, but the installation was seen shortly before; the provider
         /// refuses the token; the app was reinstalled (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled

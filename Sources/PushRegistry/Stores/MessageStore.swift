@@ -1,4 +1,4 @@
-/// Stores messages, and counts what becomes of them. A result is durable (R15).
+/// Stores messages, and counts their events. A result is durable (R15).
 ///
 /// - Throws: every call throws `StoreError`.
 public protocol MessageStore: Sendable {
@@ -47,7 +47,7 @@ public protocol MessageStore: Sendable {
         of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
     ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group])
 
-    /// What happened in each bucket.
+    /// The counts of each bucket.
     func timeline(
         of message: MessageNumber, in buckets: TimelineBuckets, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: [MessageCounts])
@@ -103,7 +103,7 @@ public struct MessageTarget: Hashable, Sendable {
     }
 }
 
-/// What a report about an installation without a receipt comes to.
+/// The result of a report about an installation without a receipt.
 public enum RememberedOutcome: Hashable, Sendable {
     case counted
     case duplicate

@@ -11,7 +11,7 @@ public protocol NotificationStore: Sendable {
     /// - Throws: `DirectoryChanged`, `StoreError`.
     func state(of key: InstallationKey, ifDirectoryIs version: Int64?) async throws -> NotificationState?
 
-    /// What waits in an epoch above a number, of one moment; nil if the epoch has ended.
+    /// The notifications that wait in an epoch above a number, in one snapshot; nil if the epoch has ended.
     ///
     /// - Throws: `StoreError`.
     func page(

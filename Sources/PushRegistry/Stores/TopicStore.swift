@@ -16,7 +16,7 @@ public protocol TopicStore: Sendable {
     /// The choices about an installation, and its owner; nil if it does not exist.
     func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)?
 
-    /// The choices of a user, who need not be known.
+    /// The choices of a user; empty for an unknown user.
     func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices
 
     /// Changes the choices on an installation.

@@ -1,18 +1,18 @@
-/// Something that an app sends pushes about, in the app's catalogue. Users choose whether they get it.
+/// A subject of an app's pushes, such as `offers`. Users choose whether they get its pushes.
 public struct Topic: Hashable, Sendable {
     public let number: TopicNumber
     public let slug: TopicSlug
     public let content: Content
 
-    /// What a marketer writes about a topic.
+    /// The members of a topic that a caller sets.
     public struct Content: Hashable, Sendable {
-        /// Of each text.
+        /// The most Unicode scalars of each text.
         public static let textScalarsMax = 256
 
-        /// For people, 1 to 256 characters.
+        /// The name that people read, 1 to 256 characters.
         public let name: String
         public let description: String?
-        /// Topics of one category stand together in a settings screen.
+        /// A settings screen shows the topics of one category together.
         public let category: String?
         /// Whether an installation without a choice is subscribed.
         public let isInByDefault: Bool
@@ -40,9 +40,9 @@ public struct Topic: Hashable, Sendable {
         self.content = content
     }
 
-    /// Whether somebody with this choice is subscribed.
+    /// Whether an installation with this choice is subscribed.
     ///
-    /// - Parameter choice: nil for none.
+    /// - Parameter choice: nil without a choice.
     public func isSubscribed(by choice: Bool?) -> Bool {
         content.isLocked || (choice ?? content.isInByDefault)
     }

@@ -1,9 +1,9 @@
 /// All topics of an app at one version of the directory.
 public struct TopicCatalogue: Hashable, Sendable {
-    /// Topics of one app.
+    /// The most topics of one app.
     public static let topicsMax = 1_000
 
-    /// In the order of their slugs.
+    /// All topics, in the order of their slugs.
     public let topics: [Topic]
     private let bySlug: [String: Topic]
     private let byNumber: [TopicNumber: Topic]
@@ -21,7 +21,7 @@ public struct TopicCatalogue: Hashable, Sendable {
 
     public subscript(number: TopicNumber) -> Topic? { byNumber[number] }
 
-    /// Whether the topic was deleted. A number above all known ones may belong to a topic that is newer than this
+    /// Whether the topic was deleted. A number above all known numbers may belong to a topic that is newer than this
     /// version: an app's topics are created one after another, in the order of their numbers.
     public func isDeleted(_ number: TopicNumber) -> Bool {
         guard let newest else { return false }

@@ -39,6 +39,13 @@ public struct TopicChoices: Hashable, Sendable {
         return changed.sorted()
     }
 
+    /// The topics about which others were chosen before, in the order of their slugs. Deleted topics are none.
+    func changed(from before: TopicChoices, in catalogue: TopicCatalogue) -> [TopicSlug] {
+        guard choices != before.choices else { return [] }
+        return Set(choices.keys).union(before.choices.keys).filter { choices[$0] != before.choices[$0] }
+            .compactMap { catalogue[$0]?.slug }.sorted()
+    }
+
     /// Whether these changes change nothing.
     public func contain(_ changes: [TopicChange]) -> Bool {
         changes.allSatisfy { choices[$0.topic] == $0.choice }
@@ -50,7 +57,7 @@ public struct TopicChoices: Hashable, Sendable {
     }
 }
 
-/// What a call says about one topic.
+/// A change of the choice about one topic.
 public struct TopicChange: Hashable, Sendable {
     public let topic: TopicNumber
     public let slug: TopicSlug
@@ -89,11 +96,11 @@ public struct TopicSubscription: Hashable, Sendable {
     public let origin: Origin
 }
 
-/// The choices about an installation, or about a user who stands for none.
+/// The choices that apply to an installation, or those of a user alone.
 public struct ResolvedTopics: Hashable, Sendable {
-    /// On the installation.
+    /// The choices on the installation; empty for a user.
     public let own: TopicChoices
-    /// Both levels: the own choices, and the user's about other topics.
+    /// Both levels: `own`, and the user's choices about other topics.
     public let merged: TopicChoices
 
     public init(own: TopicChoices, merged: TopicChoices) {
@@ -101,7 +108,7 @@ public struct ResolvedTopics: Hashable, Sendable {
         self.merged = merged
     }
 
-    /// Of a user.
+    /// The choices of a user.
     public init(user: TopicChoices) {
         self.init(own: TopicChoices(), merged: user)
     }

@@ -1,10 +1,37 @@
 /// An event `topicsChanged`: choices about topics were changed, on an installation or of a user. An installation keeps
-/// its generation. Choices that end with their owner's binding have no event of their own.
+/// its generation.
 public struct TopicsEvent: Hashable, Sendable {
     public enum Subject: Hashable, Sendable {
-        /// As it is after the change.
-        case installation(Installation)
+        case installation(Bearer)
         case user(UserID)
+    }
+
+    /// An installation as it is after the change.
+    public struct Bearer: Hashable, Sendable {
+        public let key: InstallationKey
+        public let provider: Provider
+        public let tokenSHA256: [UInt8]?
+        public let userID: UserID?
+        public let state: InstallationState
+        public let generation: Int64
+
+        init(_ installation: Installation) {
+            key = installation.key
+            provider = installation.provider
+            tokenSHA256 = installation.tokenSHA256
+            userID = installation.owner?.userID
+            state = installation.state
+            generation = installation.generation
+        }
+
+        init(_ event: TokenEvent) {
+            key = event.key
+            provider = event.provider
+            tokenSHA256 = event.tokenSHA256
+            userID = event.userID
+            state = event.state
+            generation = event.generationAfter
+        }
     }
 
     public let subject: Subject
@@ -23,14 +50,26 @@ public struct TopicsEvent: Hashable, Sendable {
         self.topics = topics
     }
 
+    /// The choices on an installation end with its owner's binding, or with its token (fine print 47, 50).
+    ///
+    /// - Parameters:
+    ///   - end: of the binding.
+    ///   - choices: before it.
+    /// - Returns: nil if there were none about topics of the catalogue.
+    public init?(_ end: TokenEvent, ending choices: TopicChoices, in catalogue: TopicCatalogue) {
+        let topics = TopicChoices().changed(from: choices, in: catalogue)
+        guard !topics.isEmpty else { return nil }
+        self.init(.installation(Bearer(end)), .topicsReset, by: end.actor, at: end.at, topics: topics)
+    }
+
     /// Nil for an event of a user.
-    public var installation: Installation? {
+    public var installation: Bearer? {
         if case .installation(let installation) = subject { installation } else { nil }
     }
 
     public var userID: UserID? {
         switch subject {
-        case .installation(let installation): installation.owner?.userID
+        case .installation(let installation): installation.userID
         case .user(let userID): userID
         }
     }

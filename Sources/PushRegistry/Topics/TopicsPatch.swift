@@ -26,8 +26,8 @@ public struct TopicsPatch: Sendable {
         case credentialEnded
     }
 
-    /// The choices after the patch, and the topics whose choice changed. Choices about deleted topics are dropped,
-    /// which nobody notices.
+    /// The choices after the patch, and the topics whose choice changed. Choices about deleted topics are dropped
+    /// without an event.
     public func applied(to choices: TopicChoices) -> (choices: TopicChoices, changed: [TopicSlug]) {
         var after = choices
         let changed = after.apply(changes)
@@ -50,7 +50,7 @@ public struct TopicsPatch: Sendable {
         after.topicChoices = choices
         after.topics = choices.over(inherited)
         let event = TopicsEvent(
-            .installation(after), .topicsPatched, by: actor, at: present.notBefore(now), topics: changed)
+            .installation(.init(after)), .topicsPatched, by: actor, at: present.notBefore(now), topics: changed)
         return (present, (after, event))
     }
 }

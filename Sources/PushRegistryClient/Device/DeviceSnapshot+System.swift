@@ -8,7 +8,7 @@ import UserNotifications
 #endif
 
 extension PushRegistryClient.DeviceSnapshot {
-    /// What the system reports now.
+    /// The device and its settings, as the system reports them now.
     ///
     /// On Linux, the device is the computer and the settings are unknown.
     ///

@@ -5,8 +5,8 @@ extension PushRegistryClient {
     public struct DeviceSnapshot: Sendable, Hashable {
         public var device: Device
         public var settings: NotificationSettings
-        /// Differs between two devices, so that a copied installation gets an id of its own: on iOS
-        /// `identifierForVendor`. Nil if it is unknown at present.
+        /// A value that differs between two devices, so that a copied installation gets a new id: on iOS
+        /// `identifierForVendor`. Nil while it is unknown.
         public var fingerprint: String?
 
         public init(device: Device, settings: NotificationSettings, fingerprint: String? = nil) {
@@ -27,7 +27,7 @@ extension PushRegistryClient {
         public var systemVersion: String
         public var locale: String
         public var language: String?
-        /// At most 32.
+        /// The preferred languages, at most 32.
         public var languages: [String]
         public var region: String?
         public var timeZoneId: String
@@ -51,7 +51,7 @@ extension PushRegistryClient {
         }
     }
 
-    /// The notification settings, by the names that `UNNotificationSettings` has. A nil is stored as `unknown`.
+    /// The notification settings, with the names of `UNNotificationSettings`. The registry stores nil as `unknown`.
     public struct NotificationSettings: Sendable, Hashable, Codable {
         public enum Authorization: String, Sendable, Hashable, Codable {
             case notDetermined, denied, authorized, provisional, ephemeral, unknown

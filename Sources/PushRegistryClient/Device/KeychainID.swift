@@ -4,7 +4,7 @@ import Security
 
 /// A UUID in the keychain. It survives a reinstall of the app and stays on this device.
 enum KeychainID {
-    /// The keychain failed for another reason than that the item does not exist.
+    /// The keychain failed, but not because the item does not exist.
     struct Unavailable: Error {
         let status: OSStatus
     }
@@ -16,9 +16,9 @@ enum KeychainID {
         ]
     }
 
-    /// The id. It is created only if the keychain says that there is none.
+    /// Reads the id. Creates it only if the keychain reports that it does not exist.
     ///
-    /// - Throws: `Unavailable`, before the first unlock for instance.
+    /// - Throws: `Unavailable`, for example before the first unlock.
     static func read() throws -> String {
         var result: CFTypeRef?
         let query = item.merging([kSecReturnData as String: true]) { $1 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A digest that shows whether something changed (FNV-1a). It does not withstand forgery, and needs not.
+/// A digest that detects changes (FNV-1a). It gives no protection against forgery, and needs none.
 struct Digest {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -8,7 +8,7 @@ struct Digest {
         for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
 
-    /// Of the user and the session in a JWT, or of the whole credential if it is no JWT.
+    /// The digest of the user and the session in a JWT, or of the whole credential if it is not a JWT.
     static func owner(of credential: String) -> UInt64 {
         struct Claims: Decodable {
             var sub: String

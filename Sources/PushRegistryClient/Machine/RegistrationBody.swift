@@ -28,11 +28,11 @@ struct RegistrationBody: Sendable, Encodable {
     var json: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Text, whole numbers and booleans: there is nothing that JSON cannot express.
+        // Encoding texts, whole numbers and booleans never fails.
         return (try? encoder.encode(self)) ?? Data()
     }
 
-    /// Without topics: they are sent once.
+    /// The digest without topics, because each choice is sent once.
     var digest: UInt64 {
         var body = self
         body.topics = [:]

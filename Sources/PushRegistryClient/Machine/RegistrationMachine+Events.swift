@@ -1,17 +1,17 @@
 import Foundation
 
 extension RegistrationMachine {
-    /// What the app reports that outlives the process.
+    /// A report of the app that must outlive the process.
     enum Event: Sendable, Hashable {
         case signIn
         case signOut(keepAnonymous: Bool)
         case choose(SavedState.Topics)
     }
 
-    /// Events that are kept while the storage cannot be read. An app that reports more loses the oldest.
+    /// The most events that are kept while the storage cannot be read. Further events replace the oldest ones.
     static let earlyEventsMax = 64
 
-    /// - Returns: the logout that was queued, if there was somebody to log out.
+    /// - Returns: the logout that was queued; nil if there was no user to log out.
     @discardableResult
     mutating func handle(_ event: Event, at now: Date) -> UUID? {
         guard isLoaded else {
@@ -32,7 +32,7 @@ extension RegistrationMachine {
         refresh(at: now)
     }
 
-    /// Something may have changed, or the network is back.
+    /// The device may have changed, or the network is available again.
     mutating func refresh(at now: Date) {
         deviceIsStale = true
         retry?.hurry(at: now)
@@ -61,7 +61,7 @@ extension RegistrationMachine {
         let isRegistered = saved.registration != nil || saved.attempt != nil
         let isHere = saved.account == .user || saved.account == .anonymous
         if let replacedCredential {
-            // The registry may not know of the user who came since.
+            // The registry may not know the next user yet: then the installation still belongs to the replaced one.
             queue(
                 QueuedLogout(
                     at: now, credential: replacedCredential, isUncertain: true, keepAnonymous: keepAnonymous))
@@ -91,7 +91,7 @@ extension RegistrationMachine {
         if saved.account == .anonymous { saved.anonymousTopics.merge(topics) { $1 } }
     }
 
-    /// Removes all that is about a user who left.
+    /// Removes everything about a user who has signed out.
     mutating func forgetUser() {
         saved.registration = nil
         saved.delivery = nil

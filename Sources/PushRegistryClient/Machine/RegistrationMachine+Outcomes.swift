@@ -1,6 +1,6 @@
 import Foundation
 
-// What the driver reports.
+// The outcomes that the driver reports.
 extension RegistrationMachine {
     mutating func deviceRead(_ snapshot: PushRegistryClient.DeviceSnapshot) {
         self.snapshot = snapshot
@@ -9,7 +9,8 @@ extension RegistrationMachine {
         saved.fingerprint = fingerprint
     }
 
-    /// The state was copied from another device. That device keeps its installation and its logouts.
+    /// Begins a new installation: the state was copied from another device, which keeps its installation and its
+    /// logouts.
     private mutating func becomeNewInstallation() {
         let account = saved.account
         let choices = saved.topics
@@ -69,7 +70,7 @@ extension RegistrationMachine {
             guard let result = try? JSONDecoder().decode(RegistrationResult.self, from: response.body),
                 result.installId == saved.installID, let until = result.until
             else {
-                // Not the registry: a captive portal, for instance.
+                // Not a response of the registry: for example, of a captive portal.
                 retry = Retry(after: retry, response: nil, at: now, jitter: jitter)
                 return
             }
@@ -83,7 +84,7 @@ extension RegistrationMachine {
     private mutating func logoutFinished(_ id: UUID, _ response: PushRegistryClient.Response) {
         let logout = logouts.first { $0.id == id }
         if key != nil, let byKey = logout?.byKey(after: response) { return updateLogout(id) { $0 = byKey } }
-        // Success, or it can no longer succeed.
+        // The logout has succeeded, or cannot succeed any more.
         removeLogout(id)
         saved.eTag = response.isSuccess ? response.fields["etag"] : nil
     }
@@ -98,7 +99,7 @@ extension RegistrationMachine {
         let eTag = "\"\(result.generation)\""
         saved.eTag = eTag
         omitsIfMatch = false
-        // The user logged out meanwhile: that logout is about this generation.
+        // The user signed out meanwhile: that logout is about this generation.
         let left = logouts.map(\.id).filter { logoutTurns[$0] == turn }
         for id in left {
             updateLogout(id) {
@@ -122,7 +123,7 @@ extension RegistrationMachine {
         let problem = response.problem
         switch (response.status, problem.code) {
         case (412, _) where !omitsIfMatch:
-            // A logout elsewhere or a verdict of the provider changed the installation: the latest state wins.
+            // A logout elsewhere or a provider's verdict has changed the installation: the client's latest state wins.
             omitsIfMatch = true
         case (409, "session-ended"), (401, "credential-ended"): endedElsewhere()
         case (401, _) where attempt.owner != nil && !isRenewed:
@@ -134,7 +135,7 @@ extension RegistrationMachine {
 }
 
 extension RegistrationMachine {
-    /// A call that reads got 401 `credential-ended`.
+    /// A reading call got 401 `credential-ended`.
     mutating func endedElsewhere(turn: Int) {
         if turn == self.turn, saved.account == .user { endedElsewhere() }
     }
@@ -145,7 +146,7 @@ extension RegistrationMachine {
         forgetUser()
     }
 
-    /// What the app sees.
+    /// The state that the app sees.
     var state: PushRegistryClient.State {
         if let halt, halt.turn == turn { return .misconfigured(halt.problem) }
         switch saved.account {
@@ -160,7 +161,7 @@ extension RegistrationMachine {
 }
 
 extension QueuedLogout {
-    /// The same with the publishable key, if the response to the JWT says that this may achieve more.
+    /// The same logout with the publishable key, if it may succeed after this response to the JWT.
     fileprivate func byKey(after response: PushRegistryClient.Response) -> QueuedLogout? {
         struct Result: Decodable {
             var status: String
@@ -170,11 +171,11 @@ extension QueuedLogout {
         logout.credential = nil
         let status = (try? JSONDecoder().decode(Result.self, from: response.body))?.status
         if response.isSuccess, status == "alreadyLoggedOut", !keepAnonymous {
-            // Perhaps it is active without a user. The key logs it out unless it has one.
+            // The installation may be active without a user. Then the key logs it out.
             logout.eTag = nil
             return logout
         }
-        // The credential is too old or another user's. The generation, if it is still current, proves the same.
+        // The JWT is too old or another user's. The generation is a proof as well, if it is still current.
         let isRefused = response.status == 401 || response.isSuccess && status == "outdated"
         return isRefused && eTag != nil && !isUncertain ? logout : nil
     }

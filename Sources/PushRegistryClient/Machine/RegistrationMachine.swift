@@ -1,19 +1,19 @@
 import Foundation
 
-/// Decides which call is next. It does no I/O and knows no clock: the driver reports what happened, and performs one
-/// step after the other.
+/// Decides which call is next. It does no I/O and has no clock: the driver performs one step after the other, and
+/// reports the outcomes.
 ///
 /// The order of calls is fixed: queued logouts, then the registration, then receipts. There is one call at a time, and
-/// a registration always carries the latest state.
+/// a registration always has the latest state.
 struct RegistrationMachine: Sendable {
     enum Step: Sendable, Hashable {
-        /// Nothing to do before the app reports something.
+        /// Nothing to do until the app reports an event.
         case idle
         case wait(until: Date)
         case readDevice
         /// Ask the app for the user's credential.
         case askCredential(turn: Int)
-        /// Ask the app that logged out for the credential that it had.
+        /// Ask the app for the credential of the user who has signed out.
         case askLogoutCredential(UUID)
         case send(Call)
         case sendReceipts
@@ -27,12 +27,12 @@ struct RegistrationMachine: Sendable {
         }
 
         let purpose: Purpose
-        /// The turn in which it was sent. If the user changes meanwhile, a refusal is not about the new user.
+        /// The turn in which it was sent. If the user has changed since, a refusal says nothing about the new user.
         let turn: Int
         let request: PushRegistryClient.Request
     }
 
-    /// A registration that the registry refuses, and would refuse again.
+    /// A registration that the registry has refused, and would refuse again.
     struct Halt: Sendable, Hashable {
         let problem: PushRegistryClient.Problem
         let digest: UInt64
@@ -41,43 +41,43 @@ struct RegistrationMachine: Sendable {
     }
 
     /// An unchanged registration is repeated after this time: the registry records `lastSeenAt` once a day, and a
-    /// registration heals what a provider's verdict broke.
+    /// registration makes an installation active again after a provider's verdict (R10).
     static let repeatInterval: TimeInterval = 86_400
 
     let endpoint: Endpoint
     let key: String?
 
-    // Durable.
+    // The durable state.
     var saved: SavedState
     var logouts: [QueuedLogout] = []
-    /// Nothing is sent before the storage was read.
+    /// Whether the storage was read. Nothing is sent before.
     private(set) var isLoaded = false
-    /// What the app reported before that.
+    /// Events that the app reported before the storage was read.
     var early: [Event] = []
 
-    // What the app reported in this process.
+    // Values that the app has reported in this process.
     var token: PushRegistryClient.DeviceToken?
     var snapshot: PushRegistryClient.DeviceSnapshot?
     var deviceIsStale = true
     var hasCredential = false
     var hasReceipts = false
 
-    // The state of the exchange.
-    /// Grows whenever the user changes.
+    // The state of the calls.
+    /// Incremented whenever the user changes.
     var turn = 0
-    /// The credential for the next registration, and that of the last one.
+    /// The credential for the next registration; `lastCredential` is that of the last one.
     var freshCredential: String?
     var lastCredential: String?
-    /// Of a user who was replaced without a sign-out, until the next registration is acknowledged.
+    /// The credential of a user who was replaced without a sign-out, until the next registration is acknowledged.
     var replacedCredential: String?
-    /// The app signed in: the user or the session may be another one.
+    /// Whether the app called `signIn` and the user and the session have not been compared yet.
     var ownerIsUnchecked = false
-    /// A call was refused with 401, and a new credential was not refused yet.
+    /// Whether the credential was renewed after a 401, and the new one was not refused yet.
     var isRenewed = false
     var omitsIfMatch = false
-    /// Logouts whose credential the app can still be asked for.
+    /// Logouts without a credential for which the app may still return one.
     var openLogouts: Set<UUID> = []
-    /// The turn that each logout of this process ended.
+    /// The turn that each logout of this process has ended.
     var logoutTurns: [UUID: Int] = [:]
     var retry: Retry?
     var receiptRetry: Retry?
@@ -89,9 +89,9 @@ struct RegistrationMachine: Sendable {
         saved = SavedState(installID: UUID().uuidString)
     }
 
-    /// The storage was read.
+    /// Takes over the content of the storage.
     ///
-    /// - Parameter saved: nil if it has nothing: this is a new installation.
+    /// - Parameter saved: nil if the storage is empty: this is a new installation.
     mutating func loaded(_ saved: SavedState?, _ logouts: [QueuedLogout], hasReceipts: Bool, at now: Date) {
         if let saved { self.saved = saved }
         self.logouts = logouts
@@ -102,7 +102,7 @@ struct RegistrationMachine: Sendable {
         early = []
     }
 
-    /// The next step. The driver performs it, reports its outcome, and asks again.
+    /// The next step. The driver performs it, reports its outcome, and calls this again.
     mutating func next(at now: Date) -> Step {
         guard isLoaded else { return .idle }
         let step = registrationStep(at: now)
@@ -126,7 +126,7 @@ struct RegistrationMachine: Sendable {
         logouts.removeAll { now >= $0.at + QueuedLogout.lifetime }
         guard token != nil || !logouts.isEmpty else { return .idle }
         if let retry, now < retry.until { return .wait(until: retry.until) }
-        // Before anything is sent: the device may be a copy of the one that the state is about.
+        // Reads the device before anything is sent: the state may have been copied from another device.
         if deviceIsStale {
             deviceIsStale = false
             return .readDevice
@@ -159,7 +159,7 @@ struct RegistrationMachine: Sendable {
         return send(body, digest, credential: credential, owner: owner)
     }
 
-    /// Whether the owner of a registration is known: the user by `signIn`, nobody by the publishable key.
+    /// Whether the credential of a registration is known: the user's by `signIn`, or the publishable key.
     private var mayRegister: Bool {
         switch saved.account {
         case .user: hasCredential
@@ -168,7 +168,7 @@ struct RegistrationMachine: Sendable {
         }
     }
 
-    /// When a registration with this digest is to be sent, if nothing else requires it.
+    /// When a registration with this digest is due, if nothing has changed.
     private func dueDate(_ digest: UInt64) -> Date {
         guard let last = saved.registration, saved.attempt == nil, last.digest == digest,
             saved.account == .user || last.owner == nil
@@ -195,7 +195,7 @@ struct RegistrationMachine: Sendable {
         return .send(Call(purpose: purpose, turn: turn, request: request))
     }
 
-    /// Nil if there is no credential for the logout, so that it cannot succeed.
+    /// Nil if the logout has no credential, and so cannot succeed.
     private func step(for logout: QueuedLogout) -> Step? {
         if logout.credential == nil, openLogouts.contains(logout.id) { return .askLogoutCredential(logout.id) }
         guard let credential = logout.credential ?? key else { return nil }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// When the next attempt is made after one that failed.
+/// The time of the next attempt after a failed one.
 ///
-/// Full jitter: a random time up to a limit that doubles, on top of `Retry-After`. A million phones that lost the
-/// registry at the same moment do not come back at the same moment.
+/// Full jitter: a random time up to a limit that doubles, plus `Retry-After`. So a million phones that lost the
+/// connection at the same moment do not return at the same moment.
 struct Retry: Sendable, Hashable {
     static let firstSecondsMax: TimeInterval = 1
     static let secondsMax: TimeInterval = 3_600
@@ -12,11 +12,11 @@ struct Retry: Sendable, Hashable {
 
     private(set) var attempts: Int
     private(set) var until: Date
-    /// The registry named the time. Then nothing may shorten it.
+    /// Whether the registry sent `Retry-After`. Then nothing may shorten the wait.
     let isAsked: Bool
 
     /// - Parameters:
-    ///   - previous: of the attempt before, nil after a success.
+    ///   - previous: the retry of the attempt before; nil after a success.
     ///   - response: nil if there was none.
     ///   - jitter: at least 0, less than 1.
     init(after previous: Retry?, response: PushRegistryClient.Response?, at now: Date, jitter: Double) {
@@ -27,7 +27,7 @@ struct Retry: Sendable, Hashable {
         isAsked = asked != nil
     }
 
-    /// The app came to the foreground, or the network did: no reason to wait, unless the registry asked for it.
+    /// Ends the wait, unless the registry sent `Retry-After`: the app came to the foreground, or the network is back.
     mutating func hurry(at now: Date) {
         if !isAsked { until = min(until, now) }
     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What outlives the process, apart from queued logouts. It contains no credential of a user, so that it may be read
-/// before the first unlock.
+/// The state that outlives the process, apart from queued logouts. It contains no credential of a user, so it may be
+/// read before the first unlock.
 struct SavedState: Sendable, Hashable, Codable {
     typealias Topics = [String: Bool?]
 
@@ -12,19 +12,19 @@ struct SavedState: Sendable, Hashable, Codable {
     /// The last registration that the registry acknowledged.
     struct Registration: Sendable, Hashable, Codable {
         var digest: UInt64
-        /// Nil if it was anonymous.
+        /// The digest of user and session; nil if the registration was anonymous.
         var owner: UInt64?
         var at: Date
         var until: Date
     }
 
-    /// A registration whose outcome is not known: it may have been applied.
+    /// A registration whose outcome is unknown: the registry may have applied it.
     struct Attempt: Sendable, Hashable, Codable {
         var digest: UInt64
         var owner: UInt64?
     }
 
-    /// What fetches notifications without a user's credential.
+    /// The values that fetch notifications without a user's credential.
     struct Delivery: Sendable, Hashable, Codable {
         var key: String?
         var epoch: String?
@@ -39,9 +39,10 @@ struct SavedState: Sendable, Hashable, Codable {
     var attempt: Attempt?
     var eTag: String?
     var delivery: Delivery?
-    /// The user's choices that are not acknowledged.
+    /// Choices that the registry has not acknowledged.
     var topics: Topics = [:]
-    /// Choices made without a user. The first owner's registration repeats them, because it resets the installation's.
+    /// Choices that were made without a user. The first owner's registration repeats them, because the registry removes
+    /// the choices on an installation when its owner changes.
     var anonymousTopics: Topics = [:]
 
     init(installID: String) {
@@ -52,20 +53,20 @@ struct SavedState: Sendable, Hashable, Codable {
 /// A logout that the registry has not acknowledged.
 struct QueuedLogout: Sendable, Hashable, Codable {
     static let name = "logouts"
-    /// The registry accepts an expired JWT for a logout for that long.
+    /// How long a logout is kept: the registry accepts a JWT for a logout up to 30 days after it expired.
     static let lifetime: TimeInterval = 30 * 86_400
-    /// A phone that is offline while users take turns has more: the oldest one is dropped.
+    /// The most queued logouts. If more users sign out offline, the oldest logout is dropped.
     static let countMax = 16
 
     var id = UUID()
     var at: Date
-    /// The JWT of the user who logs out. Nil: the publishable key. For an owner, that needs `eTag` as a proof.
+    /// The JWT of the user who logs out. Nil: the publishable key, which needs `eTag` to log an owner out.
     var credential: String?
     var eTag: String?
-    /// The outcome of a registration is unknown, so the generation may be a later one.
+    /// Whether the outcome of a registration is unknown, so that the generation may be higher than `eTag`.
     var isUncertain: Bool
     var keepAnonymous: Bool
 
-    /// A JWT needs no generation, so an uncertain one is left out.
+    /// A JWT needs no generation, so an uncertain generation is left out.
     var ifMatch: String? { isUncertain && credential != nil ? nil : eTag }
 }

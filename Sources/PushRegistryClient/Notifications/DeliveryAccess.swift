@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a notification service extension reads from the storage that it shares with the app. It changes nothing of the
-/// app's.
+/// The values that a notification service extension reads from the storage that it shares with the app. It does not
+/// change the app's values.
 package struct DeliveryAccess: Sendable {
     private static let positionName = "position"
 
@@ -24,7 +24,7 @@ package struct DeliveryAccess: Sendable {
         endpoint.notifications(installID, after: position, credential: key)
     }
 
-    /// The last notification that the extension has seen.
+    /// The position of the last notification that the extension has fetched or shown.
     package static func position(
         in storage: any PushRegistryClient.Storage
     ) throws -> PushRegistryClient.NotificationPosition? {
@@ -60,7 +60,7 @@ extension PushRegistryClient.MissedNotifications {
 }
 
 extension ReceiptSpool {
-    /// Sends what is stored, once.
+    /// Sends the stored receipts, once.
     package func send(by transport: any PushRegistryClient.Transport, to url: URL, app: String) async {
         _ = await send(to: Endpoint(url: url, app: app)) { try? await transport.send($0) }
     }

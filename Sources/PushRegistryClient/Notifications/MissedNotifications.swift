@@ -1,9 +1,10 @@
 import Foundation
 
 extension PushRegistryClient {
-    /// The last numbered notification that the app has. Store it with what the notification caused.
+    /// The position of the last notification that the app has handled. Store it together with the result of handling
+    /// it.
     public struct NotificationPosition: Sendable, Hashable, Codable {
-        /// Changes with the owner. Numbers begin at 1 in each.
+        /// The epoch, which changes with the owner. Numbers begin at 1 in each epoch.
         public var epoch: String
         public var number: Int64
 
@@ -15,17 +16,18 @@ extension PushRegistryClient {
 
     /// A page of the notifications that wait for this installation, in order.
     public struct MissedNotifications: Sendable, Hashable {
-        /// The most that one page has.
+        /// The most notifications of one page.
         public static let countMax = 100
 
         public var epoch: String
         public var notifications: [MissedNotification]
-        /// The highest number that was given out.
+        /// The highest number that the epoch has used.
         public var last: Int64
-        /// Where the next page begins; nil at the end.
+        /// The position with which to fetch the next page; nil at the end.
         public var next: NotificationPosition?
 
-        /// The position after this page. Pass it on once the page is handled: numbers up to it are forgotten.
+        /// The position after this page. Fetch with it when the page is handled: the registry then deletes the
+        /// notifications up to it.
         public var position: NotificationPosition {
             NotificationPosition(epoch: epoch, number: notifications.last?.number ?? last)
         }
@@ -72,7 +74,7 @@ extension PushRegistryClient.MissedNotifications {
         var next: Int64?
     }
 
-    /// Where to go on after 410 `notifications-gone`: nothing of what is still there is skipped.
+    /// The position with which to fetch after 410 `notifications-gone`. It is before the first one that still waits.
     static func positionAfterGap(_ problem: Data) -> PushRegistryClient.NotificationPosition? {
         struct Gap: Decodable {
             var epoch: String

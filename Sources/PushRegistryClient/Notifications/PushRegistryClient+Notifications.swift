@@ -1,11 +1,11 @@
 import Foundation
 
-// Calls that return what the registry has. They need a registered installation.
+// Calls that read from the registry. They need a registered installation.
 extension PushRegistryClient {
-    /// The notifications that wait for this installation, beginning after a position. The position is an
-    /// acknowledgement: earlier notifications are forgotten.
+    /// Fetches the notifications that wait for this installation, beginning after a position. The position is an
+    /// acknowledgement: the registry deletes the notifications up to it.
     ///
-    /// - Parameter position: nil: all that wait; nothing is acknowledged.
+    /// - Parameter position: nil fetches from the beginning and acknowledges nothing.
     /// - Throws: `Failure`.
     public func notifications(after position: NotificationPosition? = nil) async throws -> MissedNotifications {
         let id = try registeredInstallation()
@@ -24,13 +24,14 @@ extension PushRegistryClient {
         }
     }
 
-    /// What became of a push. The receipt is stored at once, and sent together with others.
+    /// Reports that a push was delivered, opened or dismissed. The receipt is stored at once, and sent together with
+    /// others.
     ///
     /// - Parameters:
-    ///   - receipt: as it came with the push.
-    ///   - event: what became of it. `opened` and `dismissed` imply `delivered`.
-    ///   - action: the button that was chosen, for instance.
-    ///   - date: when it happened. Nil: now.
+    ///   - receipt: the text in the push.
+    ///   - event: `opened` and `dismissed` imply `delivered`.
+    ///   - action: for example, the button that the user chose.
+    ///   - date: the time of the event; nil means now.
     /// - Throws: `Failure.invalidValue`, or `.storageUnavailable`.
     public func receipt(_ receipt: String, _ event: ReceiptEvent, action: String? = nil, at date: Date? = nil) throws {
         do {
@@ -52,8 +53,8 @@ extension PushRegistryClient {
         return machine.saved.installID
     }
 
-    /// Sends a request with the first credential of these that the registry accepts: the preferred one, the user's, the
-    /// user's renewed one; or without a user the publishable key.
+    /// Sends a request with the first of these credentials that the registry accepts: the preferred one, the user's,
+    /// the user's renewed one; without a user, the publishable key.
     ///
     /// - Throws: `Failure`, if none is accepted or there is no response.
     func response(

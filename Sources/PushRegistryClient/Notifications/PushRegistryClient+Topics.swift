@@ -3,7 +3,7 @@ import Foundation
 extension PushRegistryClient {
     /// A topic of the app, and whether this installation gets its pushes: a row of a settings screen.
     public struct Topic: Sendable, Hashable, Codable {
-        /// Where the choice comes from.
+        /// The level whose choice decides.
         public enum Origin: String, Sendable, Hashable, Codable {
             case installation, user
             case byDefault = "default"
@@ -13,13 +13,13 @@ extension PushRegistryClient {
         public var name: String
         public var description: String?
         public var category: String?
-        /// A locked topic cannot be left.
+        /// Nobody can leave a locked topic.
         public var locked: Bool
         public var subscribed: Bool
         public var from: Origin
     }
 
-    /// All topics of the app, with the choices that are not sent yet.
+    /// Fetches all topics of the app, and applies the choices that are not sent yet.
     ///
     /// - Throws: `Failure`.
     public var topics: [Topic] {
@@ -45,21 +45,21 @@ extension PushRegistryClient {
         }
     }
 
-    /// The user wants the pushes of a topic. Each choice is stored at once, and sent with the next registration.
+    /// Chooses to get a topic's pushes. The choice is stored at once, and sent with the next registration.
     ///
     /// - Throws: `Failure.invalidValue` for text that cannot name a topic, or `.storageUnavailable`.
     public func subscribe(to topic: String) throws {
         try choose(topic, true)
     }
 
-    /// The user does not want the pushes of a topic.
+    /// Leaves a topic: the installation gets none of its pushes.
     ///
     /// - Throws: as `subscribe(to:)`.
     public func unsubscribe(from topic: String) throws {
         try choose(topic, false)
     }
 
-    /// This installation has no choice of its own: the user's applies, or the topic's default.
+    /// Removes the installation's choice: then the user's choice decides, or the topic's default.
     ///
     /// - Throws: as `subscribe(to:)`.
     public func resetSubscription(to topic: String) throws {

@@ -1,16 +1,16 @@
 import Foundation
 
 extension PushRegistryClient {
-    /// What became of a push.
+    /// An event of a push.
     public enum ReceiptEvent: String, Sendable, Hashable, Codable {
         case delivered, opened, dismissed
     }
 }
 
-/// Receipts on their way: one stored value for each, so that the app and its extension can add and send them without a
-/// lock. A receipt that both send counts once.
+/// The receipts that are not sent yet: one stored value for each, so that the app and its extension can add and send
+/// them without a lock. A receipt that both send counts once.
 package struct ReceiptSpool: Sendable {
-    /// One line of `POST /v1/receipts`.
+    /// One item of `POST /v1/receipts`.
     package struct Item: Sendable, Hashable, Codable {
         package var receipt: String
         package var event: PushRegistryClient.ReceiptEvent
@@ -18,9 +18,9 @@ package struct ReceiptSpool: Sendable {
         package var at: String?
     }
 
-    /// The registry's limit for one call.
+    /// The registry's limit of items in one call.
     static let itemsPerCallMax = 100
-    /// Offline for long, an app has more: the oldest are dropped.
+    /// The most stored receipts. An app that is offline for a long time drops the oldest ones.
     static let itemsMax = 500
     static let receiptCharactersMax = 80
     static let actionCharactersMax = 64
@@ -54,13 +54,13 @@ package struct ReceiptSpool: Sendable {
         for name in try names().dropLast(Self.itemsMax) { try storage.remove(name) }
     }
 
-    /// Sends a batch of the oldest ones, and removes them unless they are to be sent later.
+    /// Sends a batch of the oldest receipts, and removes them unless the response asks for a later attempt.
     ///
-    /// - Returns: the response, nil if there was none; and whether receipts are left.
+    /// - Returns: the response, or nil without one; and whether receipts are left.
     func send(
         to endpoint: Endpoint, by send: (PushRegistryClient.Request) async -> PushRegistryClient.Response?
     ) async -> (response: PushRegistryClient.Response?, remain: Bool) {
-        // Unreadable now: they wait for the next reason to look.
+        // The storage cannot be read now: a later call sends them.
         guard let names = try? names().prefix(Self.itemsPerCallMax), !names.isEmpty else {
             return (.init(status: 200), false)
         }
@@ -71,7 +71,7 @@ package struct ReceiptSpool: Sendable {
         guard let body = try? JSONEncoder().encode(["receipts": items]) else { return (.init(status: 200), false) }
         let response = items.isEmpty ? .init(status: 200) : await send(endpoint.receipts(body))
         guard let response, !response.asksForRetry else { return (response, true) }
-        // Accepted, or refused for good.
+        // The registry has accepted them, or refused them and would refuse them again.
         for name in names { try? storage.remove(name) }
         return (response, (try? !isEmpty) ?? false)
     }

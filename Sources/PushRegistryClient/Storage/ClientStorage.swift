@@ -3,14 +3,14 @@ import Foundation
 extension PushRegistryClient {
     /// Stores the client's few small values durably.
     ///
-    /// "Not there" and "not readable now" are different answers: a client that took the second for the first would
-    /// create a new installation at each launch before the first unlock of a phone.
+    /// A storage must distinguish a value that does not exist from one that cannot be read now. Otherwise the client
+    /// would create a new installation at each launch before the first unlock of a phone.
     public protocol Storage: Sendable {
         /// - Returns: the value, or nil if it certainly does not exist.
         /// - Throws: if it cannot be read now.
         func read(_ name: String) throws -> Data?
 
-        /// Replaces a value atomically: after a crash it is the old or the new one.
+        /// Replaces a value atomically: after a crash, the storage has the old or the new value.
         ///
         /// - Parameters:
         ///   - data: the new value.
@@ -18,7 +18,7 @@ extension PushRegistryClient {
         ///   - protection: when the value must be readable.
         func write(_ data: Data, to name: String, protection: StorageProtection) throws
 
-        /// Removes a value. It is no error if it does not exist.
+        /// Removes a value. It is not an error if the value does not exist.
         func remove(_ name: String) throws
 
         /// The names that begin with `prefix`, in alphabetical order.

@@ -7,7 +7,7 @@ extension PushRegistryClient {
     public struct FileStorage: Storage {
         private let folder: URL
 
-        /// - Parameter folder: created with the first value; readable by this user only.
+        /// - Parameter folder: created with the first value, and readable only by the user of the process.
         public init(folder: URL) {
             self.folder = folder
         }

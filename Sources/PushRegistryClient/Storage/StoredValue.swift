@@ -8,8 +8,8 @@ struct StoredValue<Value: Codable> {
         self.name = name
     }
 
-    /// - Returns: nil if there is none. A value that is no JSON of its type is damaged for good: it is kept under
-    ///   another name, for those who look into it, and then there is none.
+    /// - Returns: nil without a value. A value that is not JSON of its type is damaged: it is kept under another name,
+    ///   for an investigation, and the result is nil.
     /// - Throws: if the storage cannot be read now.
     func read(from storage: any PushRegistryClient.Storage) throws -> Value? {
         guard let data = try storage.read(name) else { return nil }

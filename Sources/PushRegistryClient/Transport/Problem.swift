@@ -6,11 +6,11 @@ extension PushRegistryClient {
     /// The page Errors of the registry's documentation explains each `code`.
     public struct Problem: Sendable, Hashable, Codable {
         public var status: Int
-        /// Stable, in kebab case: decide by it.
+        /// A stable code in kebab case. Programs decide by it.
         public var code: String
         public var title: String?
         public var detail: String?
-        /// Names the request in the registry's log.
+        /// The id of the request in the registry's log.
         public var requestId: String?
         /// The faults of the body, each with a JSON pointer.
         public var errors: [Fault]?
@@ -30,7 +30,7 @@ extension PushRegistryClient {
         }
     }
 
-    /// Why a call that reads, or stores something, failed.
+    /// Why a call that reads from the registry, or stores a value, failed.
     public enum Failure: Error, Sendable, Hashable {
         /// The installation has not been registered yet.
         case notRegistered
@@ -38,12 +38,12 @@ extension PushRegistryClient {
         case signedOutElsewhere
         /// The registry refuses the call.
         case refused(Problem)
-        /// There was no response, or the registry is busy. Seconds, if the registry named them.
+        /// There was no response, or the registry is busy. `retryAfter` has the seconds of `Retry-After`.
         case unavailable(retryAfter: TimeInterval?)
-        /// Notifications were dropped, or belong to another epoch. Show what the app's own server has, and go on from
-        /// `position`.
+        /// Notifications were dropped, or the epoch has ended. Load the content from the app's own server, and continue
+        /// from `position`.
         case notificationsGone(position: NotificationPosition)
-        /// The storage can neither be read nor written at present.
+        /// The storage cannot be read or written now.
         case storageUnavailable
         /// A value is empty, too long or has forbidden characters.
         case invalidValue

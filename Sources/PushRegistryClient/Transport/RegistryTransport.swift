@@ -1,13 +1,13 @@
 import Foundation
 
 extension PushRegistryClient {
-    /// One call of the registry.
+    /// One request to the registry.
     ///
-    /// Its printed form has neither the credential nor the body: both are secrets.
+    /// Its printed form has neither the credential nor the body, because both are secrets.
     public struct Request: Sendable, Hashable, CustomStringConvertible {
         public var method: String
         public var url: URL
-        /// Header fields. Names are in their usual case: `If-Match`.
+        /// Header fields by their names in the usual case, such as `If-Match`.
         public var fields: [String: String]
         public var body: Data?
 
@@ -39,7 +39,7 @@ extension PushRegistryClient {
 
     /// Sends requests.
     public protocol Transport: Sendable {
-        /// - Returns: the response, whatever its status.
+        /// - Returns: the response, with any status.
         /// - Throws: if there was no response.
         func send(_ request: Request) async throws -> Response
     }
@@ -48,8 +48,8 @@ extension PushRegistryClient {
 extension PushRegistryClient.Response {
     var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// The response asks for a later attempt: too many requests, a fault of the server, or a redirect, which the
-    /// registry never sends but captive portals do.
+    /// Whether the request must be repeated later: after a timeout, too many requests, a fault of the server, or a
+    /// redirect (captive portals send redirects, the registry never does).
     var asksForRetry: Bool { status == 408 || status == 429 || status >= 500 || (300..<400).contains(status) }
 
     var problem: PushRegistryClient.Problem {

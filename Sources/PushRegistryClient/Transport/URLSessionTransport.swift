@@ -7,9 +7,9 @@ import FoundationNetworking
 extension PushRegistryClient {
     /// Sends requests with a `URLSession` of its own: without cookies, cache or stored credentials.
     ///
-    /// It follows no redirect: the credential is for the registry only.
+    /// It follows no redirect, because the credential is for the registry only.
     public struct URLSessionTransport: Transport {
-        /// The largest response that is accepted. A page of 100 notifications has at most half of it.
+        /// The largest response that is accepted. A page of 100 notifications is at most half as large.
         static let responseBytesMax = 1 << 20
 
         private let session: URLSession

@@ -9,7 +9,7 @@ extension InMemoryRegistry {
         var iat: Int64
         var exp: Int64
 
-        /// A JWT. Its signature is a constant: nobody attacks a double.
+        /// A JWT. Its signature is a constant, because nobody attacks a registry of tests.
         var text: String {
             let header = Data(#"{"alg":"none"}"#.utf8)
             let claims = (try? JSONEncoder().encode(self)) ?? Data()
@@ -81,7 +81,8 @@ extension InMemoryRegistry {
         }
     }
 
-    /// Who calls. A logout accepts a credential that is `lateness` seconds past its expiry, and of an ended session.
+    /// The caller. A logout accepts a credential up to `lateness` seconds after its expiry, and one of an ended
+    /// session.
     func caller(_ call: Call, app: String, lateness: Int64 = 0) throws(Refusal) -> Caller {
         guard let credential = call.credential else { throw Refusal(401, "missing-credential") }
         if credential == key {

@@ -47,7 +47,7 @@ extension InMemoryRegistry {
             ], status: before == nil ? 201 : 200, fields: ["etag": installation.eTag])
     }
 
-    /// One token, one owner.
+    /// R1, R4: takes the token from its present holder.
     private func takeOver(_ token: String, _ provider: String, for installID: String) {
         for (id, other) in installations where id != installID && other.token == token && other.provider == provider {
             installations[id]?.change(to: nil, .superseded, generation: nextGeneration())
@@ -67,7 +67,7 @@ extension InMemoryRegistry {
             412, "outdated", ["generation": .integer(installation.generation)], eTag: installation.eTag)
     }
 
-    /// Callers see their own installations: a user those of the user, the publishable key the anonymous ones.
+    /// Whether a caller may read an installation: a user reads the user's own, the publishable key anonymous ones.
     private func mayRead(_ installation: Installation?, _ caller: Caller) -> Bool {
         installation.map { $0.owner?.user == caller.owner?.user } ?? true
     }
@@ -153,7 +153,7 @@ extension InMemoryRegistry.Installation {
     var eTag: String { "\"\(generation)\"" }
 }
 
-/// A registration's body, as far as it matters here.
+/// The members of a registration's body that this registry uses.
 private struct RegisteredBody {
     typealias JSON = PushRegistryClient.JSON
 

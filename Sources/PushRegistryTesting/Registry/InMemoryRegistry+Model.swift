@@ -14,16 +14,16 @@ extension InMemoryRegistry {
         var token: String?
         var provider: String
         var owner: Owner?
-        /// When the owner's credential was issued; for a credential without a session.
+        /// When the owner's credential was issued, if it has no session.
         var boundAt: Int64 = 0
         var generation: Int64
-        /// What the last registration said, in canonical form.
+        /// The content of the last registration, in canonical form.
         var snapshot: JSON
         var lastSeenAt: Date
         var topics: [String: Bool] = [:]
         var inbox = Inbox()
 
-        /// A new binding. A new owner gets nothing of the former one's.
+        /// Changes the binding. A new owner gets no choices and notifications of the former owner.
         mutating func change(to owner: Owner?, _ state: State, generation: Int64) {
             if owner?.user != self.owner?.user {
                 topics = [:]
@@ -50,12 +50,12 @@ extension InMemoryRegistry {
         let epoch = UUID().uuidString.prefix(8).lowercased()
         let key = "prd_\(UUID().uuidString)"
         var last: Int64 = 0
-        /// Numbers up to it were dropped because there were too many.
+        /// The highest number that was dropped because too many waited.
         var dropped: Int64 = 0
         var items: [Item] = []
     }
 
-    /// Sessions and users that were logged out.
+    /// Tombstones of sessions and users that were logged out.
     struct Endings {
         var sessions: Set<String> = []
         /// Credentials of these users that were issued before this second are refused.

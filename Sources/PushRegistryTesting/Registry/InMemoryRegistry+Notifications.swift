@@ -2,7 +2,7 @@ import Foundation
 import PushRegistryClient
 
 extension InMemoryRegistry {
-    /// What the sender puts into a push.
+    /// The values that the sender puts into a push.
     public struct Push: Sendable, Hashable {
         public var installID: String
         public var number: Int64
@@ -12,7 +12,7 @@ extension InMemoryRegistry {
 
     /// Stores a notification for the installations of a user.
     ///
-    /// - Returns: what the pushes carry. Whether they arrive is the test's choice.
+    /// - Returns: the content of the pushes. The test decides whether they arrive.
     @discardableResult
     public func notify(
         user: String, payload: PushRegistryClient.JSON, collapseID: String? = nil, life: TimeInterval = 3 * 86_400
@@ -85,7 +85,7 @@ extension InMemoryRegistry {
 }
 
 extension InMemoryRegistry.Inbox {
-    /// - Returns: its number, and the highest one below that is still there.
+    /// - Returns: its number, and the highest lower number that still waits.
     mutating func add(
         _ payload: PushRegistryClient.JSON, collapseID: String?, at: Date, until: Date
     ) -> (number: Int64, previous: Int64) {

@@ -15,7 +15,7 @@ extension InMemoryRegistry {
         catalogue[topic] = TopicDefinition(name: name, isSubscribed: subscribed || locked, isLocked: locked)
     }
 
-    /// A user's choice for all of the user's installations, made elsewhere. Nil removes it.
+    /// Makes a user's choice for all of the user's installations, as on another device. Nil removes it.
     public func choose(topic: String, subscribed: Bool?, user: String) {
         userTopics[user, default: [:]][topic] = subscribed
     }

@@ -1,10 +1,10 @@
 import Foundation
 import PushRegistryClient
 
-/// A registry in memory: the double for an app's tests.
+/// A registry in memory, for an app's tests.
 ///
-/// It is the transport of a client. It has one app and follows the same rules as the service, as far as a client can
-/// see them; one suite of checks holds both to them.
+/// It is the transport of a client. It has one app and follows the rules of the service that a client can observe. The
+/// service and this registry must pass the same checks (`ClientConformance`).
 ///
 ///     let registry = InMemoryRegistry()
 ///     let push = PushRegistryClient(
@@ -28,13 +28,13 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
     private var generation: Int64 = 1_000
     private var failures: [Response?] = []
 
-    /// Whether the network is there. If not, no request arrives.
+    /// Whether the registry is reachable. If not, no request arrives.
     public private(set) var isReachable = true
 
     /// The requests that arrived, oldest first.
     public private(set) var requests: [PushRegistryClient.Request] = []
 
-    /// Receipts that counted, with their events.
+    /// The receipts that were reported, with their events.
     public internal(set) var receipts: [String: Set<PushRegistryClient.ReceiptEvent>] = [:]
 
     public init(
@@ -52,7 +52,7 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
 
     /// A JWT of a user.
     ///
-    /// - Parameter life: in seconds from now; negative for one that has expired.
+    /// - Parameter life: seconds from now until it expires; negative for an expired JWT.
     public nonisolated func credential(
         user: String, session: String? = nil, issuedAt: Date? = nil, life: TimeInterval = 900
     ) -> String {
@@ -66,14 +66,14 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
         self.isReachable = isReachable
     }
 
-    /// The next request gets this response and is not carried out.
+    /// The next request gets this response and has no effect.
     ///
-    /// - Parameter response: nil: none, although the request arrived.
+    /// - Parameter response: nil for a request that arrives and gets no response.
     public func respondToNext(with response: Response?) {
         failures.append(response)
     }
 
-    /// The response with this status, and `Retry-After` where given.
+    /// The next request gets a problem document with this status, and with `Retry-After` if given.
     public func failNext(status: Int, code: String = "overloaded", retryAfter: Int? = nil) {
         var response = Refusal(status, code).response
         if let retryAfter { response.fields["retry-after"] = "\(retryAfter)" }
@@ -122,16 +122,16 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
     }
 }
 
-// MARK: - What tests see and do
+// MARK: - For tests
 
 extension InMemoryRegistry {
-    /// An installation as the service sees it.
+    /// An installation as the registry stores it.
     public struct InstallationView: Sendable, Hashable {
         public var state: String
         public var userID: String?
         public var token: String?
         public var generation: Int64
-        /// The choices of topics at this installation.
+        /// The choices on this installation.
         public var topics: [String: Bool]
     }
 
@@ -146,7 +146,7 @@ extension InMemoryRegistry {
     /// The ids of all installations.
     public var installationIDs: [String] { installations.keys.sorted() }
 
-    /// Whom a push to this token reaches, if anybody.
+    /// The installation that a push to this token reaches; nil without one.
     public func holder(of token: String) -> InstallationView? {
         installations.first { $0.value.token == token && $0.value.state == .active }.flatMap { installation($0.key) }
     }

@@ -4,6 +4,7 @@ import HTTPServer
 import HTTPTypes
 import Logging
 import PushRegistry
+import Receipts
 import StrictJSON
 
 extension RegistryService {
@@ -34,13 +35,23 @@ extension RegistryService {
     private func receipts(of page: AudiencePage, _ message: HandedOutMessage?) async throws -> [String] {
         guard let message else { return [] }
         var batch = HandedOutMessage.Batch()
-        let receipts = try page.items.map { item in
-            try Array(item.installID.rawValue.utf8).withUnsafeBytes { installID in
-                try message.receipt(of: installID, in: item.cell, user: item.userID, &batch)
-            }
-        }
+        let receipts = try receipts(of: page, message, &batch)
         try await count(&batch, of: message)
-        return receipts.map { String(decoding: $0, as: UTF8.self) }
+        return receipts
+    }
+
+    private func receipts(
+        of page: AudiencePage, _ message: HandedOutMessage, _ batch: inout HandedOutMessage.Batch
+    ) throws -> [String] {
+        let writer = try ReceiptWriter(message.sealer)
+        return try page.items.map { item in
+            var receipt: [UInt8] = []
+            try Array(item.installID.rawValue.utf8).withUnsafeBytes { installID in
+                try message.appendReceipt(
+                    of: installID, in: item.cell, user: item.userID, by: writer, &batch, to: &receipt)
+            }
+            return String(decoding: receipt, as: UTF8.self)
+        }
     }
 }
 

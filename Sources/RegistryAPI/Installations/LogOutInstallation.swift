@@ -20,7 +20,7 @@ extension RegistryService {
             let logout = Logout(
                 key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
                 reader: call.caller.isService ? .service : nil, keepsAnonymous: try LogoutBody.keepsAnonymous(body),
-                precondition: try ETag.precondition(request), actor: call.caller.actor)
+                precondition: try ETag.precondition(request), catalogue: call.app.topics, actor: call.caller.actor)
             let (status, generation) = try await logOut(logout, by: call.caller)
             var writer = JSONWriter()
             writer.object { writer in

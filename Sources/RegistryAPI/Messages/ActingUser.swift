@@ -20,7 +20,7 @@ extension Caller {
 }
 
 extension Owner {
-    /// The user and session of a JWT, or those that a service acts for; nil if there are none.
+    /// The user and session of a JWT, or those for which a service acts; nil without a user.
     ///
     /// - Throws: 400 for invalid identifiers.
     init?(_ request: ServerRequest, by caller: Caller) throws(APIError) {

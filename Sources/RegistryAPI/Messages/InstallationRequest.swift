@@ -17,7 +17,7 @@ extension RegistryService {
     /// R7: checks that no logout has ended the JWT. An ended credential stays ended, so the check may follow a read: if
     /// it succeeds, the credential was valid during the read.
     ///
-    /// - Parameter key: the installation of the call; nil for a call of none.
+    /// - Parameter key: the installation of the call; nil if the call concerns no installation.
     /// - Throws: 401 for an ended JWT; `StoreError`.
     func checkCredential(of call: AppCall, on key: InstallationKey?) async throws {
         guard let credential = call.caller.credential else { return }
@@ -39,7 +39,7 @@ extension RegistryService {
 
 extension Requester {
     /// The user of a JWT, or the user that a service names: then the service gets the response that the user would get.
-    /// The role support may read what a service may read.
+    /// The role `support` may read everything that a service may read.
     ///
     /// - Throws: 400 for invalid identifiers.
     fileprivate init(_ request: ServerRequest, by caller: Caller) throws(APIError) {

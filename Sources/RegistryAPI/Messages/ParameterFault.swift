@@ -24,7 +24,7 @@ extension ParameterFault {
 extension [ParameterFault] {
     /// The parsed value; nil after a fault.
     ///
-    /// - Parameter makeFault: makes the fault of an invalid value.
+    /// - Parameter makeFault: returns the fault of an invalid value.
     mutating func parsed<Value>(
         _ parse: () throws(InvalidValue) -> Value, orAdd makeFault: (InvalidValue) -> ParameterFault
     ) -> Value? {

@@ -4,23 +4,23 @@ import Foundation
 import PushRegistry
 import Receipts
 
-/// The public names of an epoch of an installation (fine print 61, 64, 107): the text by which clients and pushes name
-/// it, and the key that fetches its notifications. Neither is stored, and neither reveals the generation.
+/// The public names of an epoch of an installation (fine print 61, 64, 107): its `epoch` in responses and pushes, and
+/// the delivery key that fetches its notifications. Neither is stored, and neither reveals the generation.
 ///
-/// Both are halves of one HMAC-SHA256 over the database's epoch, the installation and the generation at which the epoch
-/// began. A restored dump is another database, so it begins new epochs. Both name the signing key.
+/// Both are parts of one HMAC-SHA256 over the database's epoch, the installation and the generation at which the epoch
+/// began. A restored dump has another database epoch, so it begins new epochs. Both contain the signing key's number.
 struct EpochNames {
     let epoch: String
     let deliveryKey: DeliveryKey
 
-    /// A new signing key is used for epochs that begin at least this much later: by then every service has read it, so
-    /// an epoch keeps its names.
+    /// A new signing key names only epochs that begin at least this much later: by then every service has read the key,
+    /// so an epoch keeps its names.
     private static let keyRipeningSeconds: Int64 = 3_600
     /// 160 bits for the secret, 80 for the name.
     private static let secretBytes = 20
     private static let nameBytes = 10
 
-    /// The names that an epoch has for as long as it lasts.
+    /// The names of an epoch, by the signing key of its beginning.
     ///
     /// - Throws: `StoreError.failed` if the app has no signing key.
     init(of epoch: Int64, on installID: InstallID, in call: AppCall, _ keys: EpochKeys) throws(StoreError) {
@@ -30,7 +30,7 @@ struct EpochNames {
     init(
         of epoch: Int64, on installID: InstallID, app: App, directory: DirectorySnapshot, _ keys: EpochKeys
     ) throws(StoreError) {
-        // A generation begins as the microsecond of the creation, and grows by one with each change.
+        // The first generation is the microsecond of the creation; each change adds one.
         let begun = Timestamp(microseconds: epoch - Self.keyRipeningSeconds * 1_000_000)
         guard let key = app.signingKeys.last(where: { $0.createdAt <= begun }) ?? app.signingKeys.first else {
             throw .failed("the app has no signing key")
@@ -38,7 +38,7 @@ struct EpochNames {
         self.init(of: epoch, on: installID, signedBy: key, database: directory.databaseEpoch, keys)
     }
 
-    /// The names by a key that a client's value names.
+    /// The names by the signing key whose number a client has sent.
     init(
         of epoch: Int64, on installID: InstallID, signedBy key: AppSigningKey, database: String, _ keys: EpochKeys
     ) {
@@ -58,8 +58,9 @@ struct EpochNames {
     }
 }
 
-/// The codes that name epochs, one for each signing key of an app. They have seen nothing but their key: every response
-/// to a registration names an epoch, and to begin a code costs more than to end it. One lives on each event loop.
+/// Message authentication codes (HMAC) that name epochs, one for each signing key of an app. They are initialised with
+/// their key alone, and copied: every response to a registration names an epoch, and initialising a code costs more
+/// than finishing it. Each event loop has one value.
 struct EpochKeys: Sendable {
     private let codes = DerivedKeys {
         HMAC<SHA256>(key: SymmetricKey(derivedFrom: $0.key, for: "epoch and delivery key"))
@@ -68,14 +69,14 @@ struct EpochKeys: Sendable {
     subscript(signingKey: AppSigningKey) -> HMAC<SHA256> { codes[signingKey] }
 }
 
-/// The credential of an extension that runs without the user's sign-in: `prd_<key number and secret>`. It does not
-/// print; `text` is only for the response of a registration.
+/// The credential of an extension that runs without the user's JWT: `prd_<key number and secret>`. It has no printable
+/// form; `text` is only for the response of a registration.
 struct DeliveryKey {
     private static let prefix = "prd_"
     /// Longer texts are not parsed.
     private static let charactersMax = 64
 
-    /// Of the signing key.
+    /// The number of the signing key.
     let number: Int16
     private let secret: [UInt8]
 
@@ -98,7 +99,7 @@ struct DeliveryKey {
         return Self.prefix + String(base64URL: number + secret)
     }
 
-    /// Compares in constant time. It compares digests, so that not even the length leaks.
+    /// Compares digests in constant time, so the duration does not reveal even the length.
     func matches(_ other: DeliveryKey) -> Bool {
         SHA256.hash(data: secret) == SHA256.hash(data: other.secret)
     }

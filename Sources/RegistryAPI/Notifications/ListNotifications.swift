@@ -6,7 +6,7 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    /// How often a fetch starts over whose epoch ends between its reads. Each end is another call's success.
+    /// How often a fetch starts over because the epoch ends between its reads. Each end is the success of another call.
     private static let fetchAttemptsMax = 20
 
     var listNotifications: Route {
@@ -26,8 +26,8 @@ extension RegistryService {
         }
     }
 
-    /// Authenticates the caller by a directory that may be outdated. A delivery key is checked later, against the
-    /// installation's present epoch.
+    /// Authenticates the caller by a directory that may be outdated. `NotificationReader.authorized` checks a delivery
+    /// key later, against the installation's present epoch.
     private func notificationReader(
         _ request: ServerRequest, in directory: DirectorySnapshot
     ) throws -> NotificationReader {
@@ -64,7 +64,7 @@ extension RegistryService {
         throw StoreError.unavailable
     }
 
-    /// - Returns: nil if the epoch has ended since it was read.
+    /// - Returns: nil if the epoch has ended after it was read.
     /// - Throws: `APIError.notificationsGone`, `StoreError`.
     private func page(
         for query: NotificationQuery, of key: InstallationKey, in state: NotificationState, named names: EpochNames

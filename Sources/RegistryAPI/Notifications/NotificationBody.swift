@@ -4,7 +4,7 @@ import StrictJSON
 /// The body of `POST /v1/apps/{app}/notifications`.
 struct NotificationBody {
     let addressee: NotificationPost.Addressee
-    /// As it was sent, byte for byte.
+    /// The sender's JSON, byte for byte.
     let payload: String
     let timeToLive: ISO8601Duration
     let collapseID: String?
@@ -69,7 +69,7 @@ extension JSONObject {
         return .users(ids.filter { seen.insert($0).inserted })
     }
 
-    /// Its size counts as it was sent, with its white space.
+    /// The payload. Its size includes white space.
     fileprivate func payload() -> String? {
         guard let value = value("payload", .required) else { return nil }
         let bytes = value.rawBytes

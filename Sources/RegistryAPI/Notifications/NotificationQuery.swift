@@ -10,7 +10,7 @@ struct NotificationQuery {
 
     /// The highest number that the client has seen.
     private(set) var after: Int64 = 0
-    /// Nil: the present one.
+    /// Nil means the present epoch.
     private(set) var epoch: String?
     private(set) var limit = standardLimit
 
@@ -23,7 +23,7 @@ struct NotificationQuery {
                 if let number = Int64(item.value), number >= 0 {
                     after = number
                 } else {
-                    faults.append(.query("after", "out-of-range", "This must be a number from 0 up."))
+                    faults.append(.query("after", "out-of-range", "This must be 0 or a positive number."))
                 }
             case "epoch": epoch = item.value
             case "limit":

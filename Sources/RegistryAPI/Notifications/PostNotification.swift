@@ -9,7 +9,7 @@ import StrictJSON
 extension ReceiptSealer: ReceiptSealing {}
 
 extension RegistryService {
-    /// A payload, and 100 users of 128 characters, with room to spare.
+    /// More than a payload and 100 users of 128 characters need.
     static let notificationBytesMax = 64 * 1024
 
     var postNotification: Route {

@@ -3,7 +3,7 @@ import HTTPTypes
 import PushRegistry
 import StrictJSON
 
-/// An error of the API. Only `problem` decides what a client sees of it.
+/// An error of the API. Only `problem` decides what the client receives.
 enum APIError: Error {
     case missingCredential
     case invalidCredential

@@ -6,7 +6,7 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    /// Marketing does not see groups below the policy's `smallestGroup`.
+    /// Marketing sees groups below the policy's `smallestGroup` only in the rest.
     var breakDownMessage: Route {
         Route(.post, Self.messagePattern + "/breakdown", bodyBytesMax: MessageLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)

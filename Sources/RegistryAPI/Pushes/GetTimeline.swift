@@ -25,7 +25,7 @@ extension RegistryService {
 }
 
 extension ServerRequest {
-    /// The only query parameters; others are a fault.
+    /// The query parameters with these names; any other parameter is a fault.
     ///
     /// - Throws: `APIError.invalidParameters`.
     func parameters(_ names: [String]) throws -> [String: String] {
@@ -43,7 +43,7 @@ extension ServerRequest {
         return values
     }
 
-    /// The only query parameter, a duration; nil if it is absent.
+    /// The query parameter of this name, a duration; nil if it is absent. Any other parameter is a fault.
     ///
     /// - Throws: `APIError.invalidParameters`.
     fileprivate func duration(_ name: String) throws -> ISO8601Duration? {

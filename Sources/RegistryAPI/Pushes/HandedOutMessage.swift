@@ -2,18 +2,17 @@ import PushRegistry
 import Receipts
 import StrictJSON
 
-/// A message for which installations are handed out, by an export or a list.
+/// A message for which an export or a list hands out installations.
 struct HandedOutMessage: Sendable {
     let message: Message
     let sealer: ReceiptSealer
     let app: AppNumber
 
-    /// What is handed out, until it is counted.
+    /// Installations that are handed out, until they are counted.
     struct Batch: Sendable {
-        fileprivate var nonces = RandomBytes()
         /// Rows by cell, of a message that is not recorded.
         private(set) var cells: [Int64: Int] = [:]
-        /// Of a recorded message.
+        /// The installations, of a recorded message.
         private(set) var targets: [MessageTarget] = []
         private(set) var rows = 0
 
@@ -36,17 +35,19 @@ struct HandedOutMessage: Sendable {
         }
     }
 
-    /// The receipt of an installation, in base64url. It is added to the batch.
+    /// Appends the receipt of an installation, in base64url, and adds the installation to the batch.
     ///
     /// - Parameters:
     ///   - installID: its UTF-8.
     ///   - userID: remembered for a recorded message.
+    ///   - writer: of `sealer`.
     /// - Throws: `StoreError.failed`.
-    func receipt(
-        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, _ batch: inout Batch
-    ) throws(StoreError) -> [UInt8] {
-        let installation = sealer.hash(installID)
-        let receipt = try sealer.seal(installation, in: cell, &batch.nonces)
+    func appendReceipt(
+        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, by writer: ReceiptWriter,
+        _ batch: inout Batch, to bytes: inout [UInt8]
+    ) throws(StoreError) {
+        let installation = try writer.hash(installID)
+        try writer.append(installation, in: cell, to: &bytes)
         if message.content.isRecorded {
             batch.add(
                 MessageTarget(
@@ -55,12 +56,11 @@ struct HandedOutMessage: Sendable {
         } else {
             batch.add(cell)
         }
-        return receipt
     }
 }
 
 extension RegistryService {
-    /// The message that a body names, with which receipts are sealed.
+    /// The message that a body names, with its sealer.
     ///
     /// - Throws: `JSONFaults` for an unknown one, `APIError.messageExpired`.
     func handedOut(_ reference: MessageReference, by call: AppCall) async throws -> HandedOutMessage {
@@ -78,7 +78,7 @@ extension RegistryService {
         return HandedOutMessage(message: message, sealer: sealer, app: call.app.number)
     }
 
-    /// Counts a batch, before its rows leave: no rate exceeds 1.
+    /// Counts a batch before its rows are sent, so no rate exceeds 1.
     func count(_ batch: inout HandedOutMessage.Batch, of message: HandedOutMessage) async throws {
         defer { batch.removeAll() }
         if !batch.targets.isEmpty {
@@ -90,7 +90,7 @@ extension RegistryService {
 
 /// The member `message` of a body that hands out installations.
 struct MessageReference: Sendable {
-    /// Nil for a text that no message can have as its name.
+    /// Nil for a text that cannot be a message's name.
     let name: MessageName?
 
     init(_ text: String) {
@@ -99,7 +99,7 @@ struct MessageReference: Sendable {
 
     /// Nil if the member is absent.
     ///
-    /// - Throws: 403 for a caller who is no sender: a receipt is for the program that sends the push.
+    /// - Throws: 403 for a caller without the role `sender`: a receipt is for the program that sends the push.
     init?(_ root: JSONObject, _ caller: Caller) throws(RefusedCall) {
         guard let text = root.value("message")?.text() else { return nil }
         guard caller.has(any: [.sender]) else {

@@ -10,8 +10,8 @@ import StrictJSON
 extension RegistryService {
     private static let undeliveredPage = 1_000
 
-    /// Streams the installations to which a recorded message was handed out some time ago, and which have not reported
-    /// a delivery. Read page by page: a row is left out if its delivery arrives meanwhile.
+    /// Streams the installations for which a recorded message was handed out some time ago, and which have not reported
+    /// a delivery. Each page is read when it is sent: an installation that reports before is left out.
     var listUndelivered: Route {
         Route(.get, Self.messagePattern + "/undelivered") { request in
             let call = try await appCall(request, allowing: [.service, .sender])

@@ -2,7 +2,7 @@ import PushRegistry
 import StrictJSON
 
 extension JSONWriter {
-    /// The members that a client set, and the times.
+    /// Writes the members that a client has set, and the times.
     mutating func about(_ message: Message) {
         member("message", message.name.rawValue)
         member("title", message.content.title)

@@ -7,7 +7,7 @@ import Receipts
 import StrictJSON
 
 extension RegistryService {
-    /// Counts what the provider accepted: by receipts, or by the ids of remembered targets.
+    /// Counts the pushes that the provider accepted: by receipts, or by the ids of recorded targets.
     var postAccepted: Route {
         Route(.post, Self.messagePattern + "/accepted", bodyBytesMax: bodyLimits.feedbackBytesMax) { request in
             let call = try await appCall(request, allowing: [.sender])
@@ -15,7 +15,7 @@ extension RegistryService {
             let lines = try Self.items(of: bytes, as: form)
             guard lines.count <= FeedbackBody.itemsMax else { throw APIError.tooManyItems(max: FeedbackBody.itemsMax) }
             let message = try await message(of: call, in: request)
-            // Thousands of receipts take tens of milliseconds to open.
+            // Outside of the event loop: opening thousands of receipts takes tens of milliseconds.
             let (app, keys) = (call.app, receiptKeys)
             let accepted = await offLoop { AcceptedLines(lines, of: message, app, keys, at: .now()) }
             return .json(try await count(accepted, of: message, in: app.number))

@@ -11,8 +11,8 @@ extension RegistryService {
     static let messagePattern = messagesPattern + "/{message}"
     static let messageRoles: Set<Role> = [.sender, .service, .marketing]
 
-    /// Creates the message or replaces its content. What was counted stays. A new expiry applies to what is handed out
-    /// from then on.
+    /// Creates the message or replaces its content. The counts stay. A new expiry applies to receipts that are handed
+    /// out later.
     var putMessage: Route {
         Route(.put, Self.messagePattern, bodyBytesMax: MessageLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.messageRoles)
@@ -39,7 +39,7 @@ extension RegistryService {
 }
 
 enum MessageLimits {
-    /// 32 labels of 128 and 256 characters, all escaped, and a title.
+    /// The largest body: 32 labels of 128 and 256 characters, all escaped, and a title.
     static let bodyBytesMax = 128 * 1_024
     static let titleScalarsMax = 256
     static let labelValueScalarsMax = 256
@@ -75,7 +75,7 @@ private enum MessageBody {
 }
 
 extension JSONObject {
-    /// Nil if it is absent, and after a fault.
+    /// The member `expiresIn`; nil if it is absent, and after a fault.
     fileprivate func expiry(max: ISO8601Duration) -> ISO8601Duration? {
         guard let text = string("expiresIn", scalarsMax: Device.textScalarsMax),
             let expiry = parsed("expiresIn", { () throws(InvalidValue) in try ISO8601Duration(text) })

@@ -10,8 +10,8 @@ import StrictJSON
 extension RegistryService {
     static let receiptsPattern = "/v1/receipts"
 
-    /// Counts what apps and service workers report. There is no sign-in: a receipt proves itself. Any Content-Type is
-    /// accepted, because a beacon cannot choose it.
+    /// Counts the events that apps and service workers report. It needs no credential, because receipts are
+    /// authenticated. Any Content-Type is accepted, because a beacon cannot choose it.
     var postReceipts: Route {
         Route(.post, Self.receiptsPattern, bodyBytesMax: ReceiptBody.bytesMax) { request in
             try limits.admitReceipts(from: request.clientAddress)
@@ -31,7 +31,7 @@ extension RegistryService {
 
 }
 
-/// What a receipt in a call comes to.
+/// The result of one item of a call.
 enum ReceiptResult: String, CaseIterable, Sendable {
     case accepted, duplicate, expired, invalid
 }
@@ -48,7 +48,7 @@ private enum ReceiptMeters {
     }
 }
 
-/// The body `{"receipts": [{receipt, event, action?, at?}]}`. An item that is invalid does not fail the others: an
+/// The body `{"receipts": [{receipt, event, action?, at?}]}`. An invalid item does not affect the others, because an
 /// extension cannot repair it.
 struct ReceiptBody {
     static let bytesMax = 32 * 1_024
@@ -73,12 +73,12 @@ struct ReceiptBody {
         let values = Array(array)
         guard values.count <= itemsMax else { throw APIError.tooManyItems(max: itemsMax) }
         if values.isEmpty { array.value.refuse(.required, "At least one receipt is required.") }
-        // Faults of the text as a whole, such as a duplicate member, and of an empty list.
+        // Throws faults of the whole text, such as a duplicate member, and the fault of an empty list.
         try document.check()
         return ReceiptBody(items: values.map(item))
     }
 
-    /// Its faults are not listed: the result of the item says enough.
+    /// Nil for an invalid item. Its faults are not listed: the item's result is `invalid`.
     private static func item(_ value: JSONValue) -> Item? {
         guard value.kind == .object, let object = value.object(),
             let text = object.text("receipt"), let receipt = Receipt(text),
@@ -90,7 +90,7 @@ struct ReceiptBody {
         return Item(receipt: receipt, event: event, at: at)
     }
 
-    /// Whether a newer directory may have the key of a receipt.
+    /// Whether this directory lacks the key of a receipt, so that a newer one may have it.
     func namesUnknownKey(in directory: DirectorySnapshot) -> Bool {
         items.contains { item in
             guard let receipt = item?.receipt else { return false }
@@ -101,14 +101,14 @@ struct ReceiptBody {
 }
 
 extension JSONObject {
-    /// A string of a tolerant item; nil without a fault if there is none.
+    /// A string member of an item; nil, without a fault, if it is absent or not a string.
     fileprivate func text(_ name: StaticString, scalarsMax: Int = Device.textScalarsMax) -> String? {
         guard let value = value(name), value.kind == .string else { return nil }
         return value.string(scalarsMax: scalarsMax)
     }
 }
 
-/// The receipts of a call, opened, by app.
+/// The opened receipts of a call, by app.
 private struct OpenedReceipts {
     private(set) var results: [ReceiptResult]
     private var reportsByApp: [AppNumber: [(index: Int, report: ReceiptReport)]] = [:]
@@ -123,7 +123,7 @@ private struct OpenedReceipts {
                 results[index] = .expired
                 continue
             }
-            // A clock may be wrong: nothing happens in the future, or before the message.
+            // A phone's clock may be wrong: the time is at most now, and at least the message's creation.
             let at = max(min(item.at ?? now, now), content.message.time)
             reportsByApp[app.number, default: []].append(
                 (index, ReceiptReport(content, item.event.events, at: at)))

@@ -6,7 +6,7 @@ import PushRegistry
 import StrictJSON
 
 extension RegistryService {
-    /// A settings screen reads the catalogue, too.
+    /// Clients read the catalogue for their settings screens.
     static let topicReaders: Set<Role> = [.marketing, .sender, .service, .client, .support]
 
     var getTopic: Route {

@@ -9,7 +9,7 @@ import StrictJSON
 extension RegistryService {
     private static let installationTopicsPattern = installationPattern + "/topics"
 
-    /// The whole catalogue, as a settings screen of the installation shows it.
+    /// The whole catalogue, resolved for the installation.
     var getInstallationTopics: Route {
         Route(.get, Self.installationTopicsPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service, .support])

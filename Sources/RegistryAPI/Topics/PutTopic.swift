@@ -25,7 +25,7 @@ extension RegistryService {
 
 enum TopicLimits {
     static let contentBytesMax = 16 * 1_024
-    /// 1,000 slugs of 64 characters, with their values.
+    /// The largest body with choices: 1,000 slugs of 64 characters, with their values.
     static let choicesBytesMax = 128 * 1_024
 }
 
@@ -91,7 +91,7 @@ extension JSONWriter {
         }
     }
 
-    /// The members that a settings screen shows.
+    /// Writes the members that a settings screen shows.
     mutating func about(_ topic: Topic) {
         member("topic", topic.slug.rawValue)
         member("name", topic.content.name)

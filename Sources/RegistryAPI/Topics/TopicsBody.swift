@@ -3,9 +3,9 @@ import StrictJSON
 
 /// `{topics: {slug: true|false|null}}`, the body of a PATCH.
 enum TopicsBody {
-    /// - Returns: nothing for an empty object.
-    /// - Throws: 400 with every wrong type and every unknown topic; then 409 with every locked topic that would be
-    /// left.
+    /// - Returns: an empty array for an empty object.
+    /// - Throws: 400 with every wrong type and every unknown topic; then 409 with every locked topic that the patch
+    /// would leave.
     static func changes(_ body: [UInt8], in catalogue: TopicCatalogue) throws -> [TopicChange] {
         let document = try JSONDocument(body)
         let members = document.root.object()?.object("topics", .required)?.choices() ?? []

@@ -20,7 +20,7 @@ extension RegistryService {
         }
     }
 
-    /// Merges choices into the user's. They count on all of the user's installations that have no choice of their own.
+    /// Merges choices into the user's. They apply to each of the user's installations that has no choice of its own.
     var patchUserTopics: Route {
         Route(.patch, Self.userTopicsPattern, bodyBytesMax: TopicLimits.choicesBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service])
@@ -33,7 +33,7 @@ extension RegistryService {
         }
     }
 
-    /// The user of the path: for a client, only the user of its JWT exists.
+    /// The user in the path. For a client, every user but that of its JWT is a 404.
     private func user(of request: ServerRequest, in call: AppCall) throws -> UserID {
         let userID = try request.identifier("userId", UserID.init)
         guard call.caller.readsAllUsers || call.caller.user?.owner.userID == userID else { throw APIError.unknownUser }

@@ -11,7 +11,9 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.service])
             let sessionID = try request.identifier("sessionId", SessionID.init)
             let count = try await users.end(
-                SessionEnd(app: call.app.number, scope: .session(sessionID), actor: call.caller.actor))
+                SessionEnd(
+                    app: call.app.number, scope: .session(sessionID), catalogue: call.app.topics,
+                    actor: call.caller.actor))
             return .loggedOut(count)
         }
     }

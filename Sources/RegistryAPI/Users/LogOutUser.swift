@@ -14,7 +14,9 @@ extension RegistryService {
             let kept = try UserLogoutBody.exceptedSession(try request.jsonBody())
             let userID = try request.identifier("userId", UserID.init)
             let count = try await users.end(
-                SessionEnd(app: call.app.number, scope: .user(userID, except: kept), actor: call.caller.actor))
+                SessionEnd(
+                    app: call.app.number, scope: .user(userID, except: kept), catalogue: call.app.topics,
+                    actor: call.caller.actor))
             return .loggedOut(count)
         }
     }

@@ -10,7 +10,7 @@ extension AudienceField {
         case .locale: "locale"
         case .language: "language"
         case .region: "region"
-        case .timeZone: "time_zone_id"
+        case .timeZone: ZoneOffsets.zone(of: "time_zone_id")
         case .systemName: "system_name"
         case .osVersion: "system_version"
         case .appVersion: "app_version"
@@ -76,6 +76,11 @@ enum ZoneOffsets {
                 (\(asOf.postgres) AT TIME ZONE name) - (\(asOf.postgres) AT TIME ZONE 'UTC'))::integer
             FROM \(sql: known))
         """
+    }
+
+    /// The zone of a row, or of a text of the roll-up; NULL for none.
+    static func zone(of name: PostgresSQL) -> PostgresSQL {
+        "nullif(\(sql: name), \(sql: PostgresSQL(literal: Device.noTimeZone)))"
     }
 
     /// The offset of an installation of which neither zone nor offset is known.

@@ -7,7 +7,7 @@ enum AudienceExplanation {
     static let named = [
         NamedStatement(
             "rowsOfTable", serving: "Audience calls with `explain`: reads the size of the table.", rowsOfTable),
-        NamedStatement("explain", serving: "Audience calls with `explain`: asks for a plan.", explain("SELECT 1")),
+        NamedStatement("explain", serving: "Audience calls with `explain`: reads a plan.", explain("SELECT 1")),
     ]
 
     static func explain(_ query: PostgresSQL) -> PostgresStatement {
@@ -35,7 +35,7 @@ enum AudienceExplanation {
         return AudiencePlan(path: .index, estimatedRows: max(rows(scan), found.map(rows).max() ?? 0))
     }
 
-    /// A look into an index that asks more than which app it is.
+    /// An index condition on more than the app.
     private static func isSelective(_ node: [String: Any]) -> Bool {
         guard let condition = node["Index Cond"] as? String else { return false }
         return condition.contains(" AND ") || !condition.contains("app_id")

@@ -5,7 +5,7 @@ import PushRegistry
 ///
 /// Each condition is true or false and never NULL (R16), so that NOT is plain negation.
 struct AudiencePredicate {
-    /// The moment that times and zones are looked at.
+    /// The time at which conditions on times and zones are evaluated.
     let asOf: Timestamp
     let source: AudienceSource
 

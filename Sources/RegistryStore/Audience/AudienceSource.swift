@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Where an audience is found: rows with the columns of `installation`, each of which stands for a number of
+/// The source of an audience: rows with the columns of `installation`, each of which represents a number of
 /// installations.
 struct AudienceSource {
     /// Nil where the installations themselves are read.
@@ -10,7 +10,7 @@ struct AudienceSource {
     let from: PostgresSQL
     /// A condition that selects the rows of the app and of the included installations.
     let condition: PostgresSQL
-    /// How many installations a group of rows stands for; never NULL.
+    /// How many installations a group of rows represents; never NULL.
     let count: PostgresSQL
 
     /// The key by which a version is compared. The roll-up keeps it.

@@ -60,28 +60,24 @@ struct AudienceStatements {
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
         let zones: PostgresSQL = """
             zones AS (
-                SELECT CASE WHEN time_zone_offset <> \(sql: ZoneOffsets.noOffset) THEN time_zone_id END AS zone_id,
-                    CASE WHEN zone_name IS NULL THEN time_zone_offset END AS sent_offset,
+                SELECT \(sql: source.column(.timeZone)) AS zone_id, zone_name IS NULL AS is_unknown,
+                    CASE WHEN zone_name IS NULL THEN \(sql: ZoneOffsets.utcOffset) END AS sent_offset,
                     \(sql: source.count) AS number \(sql: matching(used))
-                GROUP BY 1, 2)
+                GROUP BY 1, 2, 3)
             """
         return """
             \(sql: with(used, and: [zones]))
             SELECT instant, sum(number)::bigint,
-                coalesce(
-                    (array_agg(DISTINCT zone_id) FILTER (WHERE zone_id <> \(sql: Self.unknownZone)))[1:1000], '{}'),
-                coalesce(bool_or(zone_id = \(sql: Self.unknownZone)), false)
+                coalesce((array_agg(DISTINCT zone_id) FILTER (WHERE zone_id IS NOT NULL))[1:1000], '{}'),
+                bool_or(zone_id IS NULL)
             FROM (
                 SELECT zone_id, number, CASE
-                    WHEN zone_id IS NULL THEN NULL
-                    WHEN sent_offset IS NULL THEN first_instant(\(sql: shown), zone_id)
-                    ELSE (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC' END AS instant
+                    WHEN is_unknown THEN (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC'
+                    ELSE first_instant(\(sql: shown), zone_id) END AS instant
                 FROM zones WHERE number > 0) AS w
             GROUP BY instant ORDER BY instant
             """
     }
-
-    private static let unknownZone = PostgresSQL(literal: Device.unknownTimeZone)
 
     func export(_ columns: [ExportColumn], after: InstallID?) -> PostgresSQL {
         let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })

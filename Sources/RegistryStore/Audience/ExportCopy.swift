@@ -16,7 +16,7 @@ struct ExportCopy {
     /// How long the reading may take.
     let deadline: Duration
 
-    /// Hands out all rows. An error closes the connection, and drops the rows under way.
+    /// Passes all rows to `consume`. An error closes the connection and drops the received rows.
     ///
     /// - Throws: `AudienceRefusal.exportExpired` after the deadline; what `consume` throws.
     func read(_ query: PostgresSQL, _ consume: (ExportRows) async throws -> Void) async throws {

@@ -1,12 +1,12 @@
 import DequeModule
 
-/// Where requests wait to share a round trip: all that came while one was under way go together in the next.
+/// A queue of requests that share round trips: all that arrive during a round trip share the next one.
 ///
-/// There is no timer: a consumer that waits is resumed by the first element. It runs after the loop has handed out the
-/// present round's input, so elements that arrived in one round share a batch even when nothing was under way.
+/// There is no timer: the first element resumes a waiting consumer. The consumer runs after the loop has handled the
+/// input of its present round, so elements of one round share a batch even if no round trip was in progress.
 ///
-/// Lives within one actor. Bounded: an element too many is refused, so that a slow database costs responses and not
-/// memory.
+/// Used within one actor. Bounded: it refuses elements beyond its limit, so a slow database causes refusals, and memory
+/// does not grow.
 struct BatchQueue<Element: Sendable>: ~Copyable {
     private let countMax: Int
     private let batchMax: Int
@@ -36,7 +36,7 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
         return batch
     }
 
-    /// Parks a consumer that found nothing. It is resumed when there may be something, or at the finish.
+    /// Suspends a consumer of an empty queue. The next element resumes it, or the finish.
     mutating func park(_ consumer: CheckedContinuation<Void, Never>) {
         guard elements.isEmpty, !isFinished else { return consumer.resume() }
         consumers.append(consumer)

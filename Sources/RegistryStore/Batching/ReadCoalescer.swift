@@ -9,13 +9,13 @@ protocol BatchedRead: Sendable {
     var app: AppNumber { get }
 }
 
-/// Carries reads to PostgreSQL many at a time: all that arrive during one round trip share the next. One lives on each
-/// event loop for each kind of read.
+/// Sends reads to PostgreSQL in batches: all that arrive during one round trip share the next. Each event loop has one
+/// coalescer for each kind of read.
 actor ReadCoalescer<Read: BatchedRead> {
     typealias Results = [Result<Read.Answer, any Error>]
     /// The statements for reads of one app.
     typealias Statements = @Sendable (_ app: AppNumber, _ reads: [Read]) -> [PostgresStatement]
-    /// Each read's answer, from the results of their statements. An error concerns all of them.
+    /// Returns each read's answer from the results of the statements. An error fails all reads of the batch.
     typealias Decode = @Sendable (_ reads: [Read], _ results: [PostgresResult]) throws -> Results
 
     /// Reads that wait; more are refused. About a second of work.
@@ -52,7 +52,7 @@ actor ReadCoalescer<Read: BatchedRead> {
         self.decode = decode
     }
 
-    /// - Throws: what `decode` gives for the read; `StoreError`.
+    /// - Throws: the error that `decode` returns for the read; `StoreError`.
     func answer(_ read: Read) async throws -> Read.Answer {
         try await withCheckedThrowingContinuation { continuation in
             guard !isFinished, arrivals.append(Arrival(read: read, continuation: continuation), of: read.app) else {
@@ -63,7 +63,7 @@ actor ReadCoalescer<Read: BatchedRead> {
         }
     }
 
-    /// Carries reads until it is cancelled. Those that wait then are refused.
+    /// Sends queued reads until it is cancelled. Reads that still wait then are refused.
     func run() async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in

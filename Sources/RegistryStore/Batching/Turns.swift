@@ -20,7 +20,7 @@ actor Turns {
         free = count
     }
 
-    /// Runs `body` once a turn is free.
+    /// Runs `body` when a turn is free.
     ///
     /// - Throws: `StoreError.overloaded` if too many wait; what `body` throws.
     nonisolated func withTurn<Value>(_ body: () async throws -> Value) async throws -> Value {

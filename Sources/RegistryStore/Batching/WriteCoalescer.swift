@@ -31,12 +31,12 @@ enum LockPatience {
     }
 }
 
-/// Carries writes to PostgreSQL many at a time: all that arrive while a transaction is under way share a later one. One
-/// lives on each event loop for each kind of write.
+/// Sends writes to PostgreSQL in batches: all that arrive during a transaction share a later one. Each event loop has
+/// one coalescer for each kind of write.
 ///
-/// There is no timer: an idle loop writes at once. A second transaction starts beside the first when that takes longer
-/// than `patience`, which means that it waits for a lock. A write that another transaction's lock blocks is put aside:
-/// it waits in a transaction of its own, and its neighbours are written without it.
+/// There is no timer: an idle loop writes at once. If a transaction takes longer than `patience`, it probably waits for
+/// a lock, and a second one starts at the same time. A write that waits for another transaction's lock is set aside: it
+/// waits in a separate transaction, and the other writes of the batch do not wait for it.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
     /// Writes a batch of one app and returns each write's result. An error concerns the whole batch.
@@ -62,7 +62,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     }
 
     private let body: Body
-    /// The turns of transactions that wait for locks of others.
+    /// The turns of transactions that wait for locks of other transactions.
     private let lone: Turns
     private let meters: WriteMeters
     private let isDistributed: Bool
@@ -80,7 +80,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
         queue = FairQueue(countMax: Self.waitingMax, batchMax: Self.batchMax, isSerial: isDistributed)
     }
 
-    /// - Throws: what `body` gives for the write; `StoreError`.
+    /// - Throws: the error that `body` returns for the write; `StoreError`.
     func write(_ write: Write) async throws -> Write.Outcome {
         try await withCheckedThrowingContinuation { continuation in
             let item = Item(write: write, continuation: continuation)
@@ -95,7 +95,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
         }
     }
 
-    /// Carries writes until it is cancelled. Those that wait then are refused.
+    /// Sends queued writes until it is cancelled. Writes that still wait then are refused.
     func run() async {
         await withTaskCancellationHandler {
             let timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.patienceEnded() } }

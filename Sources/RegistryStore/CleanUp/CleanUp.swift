@@ -24,9 +24,9 @@ public struct CleanUp: Sendable {
     }
 
     public enum Progress: Sendable {
-        /// Reading part by part of the table: the number of the part, and of all parts.
+        /// Reads the table part by part: the index of the part, and the number of all parts.
         case reading(Int, of: Int)
-        /// So many of so many installations.
+        /// Retires installations: the number of finished ones, and of all that are due.
         case retiring(Int, of: Int)
         case upkeep
     }

@@ -23,7 +23,7 @@ struct CleanUpLedger {
     /// Begins a record. The caller has the lock, so no other run is under way: a record that is still `running` was cut
     /// short.
     ///
-    /// - Parameter apps: what the run is limited to; empty: all apps, and history.
+    /// - Parameter apps: the apps to which the run is limited; empty for all apps and history.
     func begin(
         process: String, apps: Set<AppID> = [], undoes: Int32? = nil, maxShare: Double? = nil
     ) throws -> Int32 {

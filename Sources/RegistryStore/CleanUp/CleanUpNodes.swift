@@ -1,10 +1,10 @@
 import PostgresClient
 import PushRegistry
 
-/// The nodes of Citus during a run: a run goes on without the apps whose node does not respond, and reports them. They
-/// are due the next night. On plain PostgreSQL every failure ends the run.
+/// The nodes of Citus during a run: a run continues without the apps whose node does not respond, and reports them. The
+/// next run cleans them up. On plain PostgreSQL every failure ends the run.
 ///
-/// Lives on the thread of the run's session.
+/// Used on the thread of the run's session only.
 final class CleanUpNodes {
     /// Why history, which lies on all nodes, was not kept.
     private(set) var historyFault: String?

@@ -1,13 +1,15 @@
 import PostgresClient
 import PushRegistry
 
-/// What a batch's transaction writes beside the installations that it changed: their events and counts, what an undo
-/// needs, and the run's counts. Plain statements of one app each, so Citus executes the batch on one node.
+/// The rows that a batch's transaction writes in addition to the changed installations: events, counts, the data for an
+/// undo, and the run's counts. Each statement is a plain one of one app, so Citus executes the batch on one node.
 struct CleanUpRecords {
     private let step: CleanUpStep
     private let run: Int32
     private var records: StateChangeRecords
     private var preserved: [PreservedChange] = []
+    /// The choices that end with bindings, beside the events of their ends.
+    private var ended: [(end: TokenEvent, choices: TopicChoices)] = []
     private var purged: [InstallID] = []
 
     /// - Parameter rows: of `CleanUpStatements.batch`.
@@ -22,7 +24,12 @@ struct CleanUpRecords {
         let preserved = try PreservedChange(change, row, step)
         records.add(change, step.event, step.reason, leaving: lostCount(preserved))
         if step.releasesToken { records.release(change) }
-        if let preserved { self.preserved.append(preserved) }
+        if let preserved {
+            self.preserved.append(preserved)
+            if !preserved.topicChoices.isEmpty, let end = records.events.last {
+                ended.append((end, preserved.topicChoices))
+            }
+        }
         if step == .purged { purged.append(change.installID) }
     }
 
@@ -35,12 +42,20 @@ struct CleanUpRecords {
         }
     }
 
+    /// Whether choices about topics end, whose events name them.
+    var endsChoices: Bool { !ended.isEmpty }
+
     /// - Parameters:
     ///   - position: of the events, drawn after the installations were changed.
     ///   - time: of the batch.
-    func statements(at position: Int64, _ time: Timestamp, _ ledger: CleanUpLedger) -> [PostgresStatement] {
+    ///   - topics: of the app, if choices end.
+    func statements(
+        at position: Int64, _ time: Timestamp, _ ledger: CleanUpLedger, _ topics: TopicCatalogue
+    ) -> [PostgresStatement] {
         let app = records.app
         var statements = records.statements(at: position, time)
+        let resets = ended.compactMap { TopicsEvent($0.end, ending: $0.choices, in: topics) }
+        statements += TopicsEventStatements.append(resets, in: app, at: position).map { [$0] } ?? []
         if !preserved.isEmpty { statements.append(PreservedChange.statement(preserved, in: app, run: run, step)) }
         if !purged.isEmpty {
             statements.append(SnapshotStatements.delete(of: purged, in: app))
@@ -51,7 +66,7 @@ struct CleanUpRecords {
     }
 }
 
-/// What an installation lost in a step, for `cleanup undo`: a row of `cleanup_change`.
+/// The values that an installation lost in a step, for `cleanup undo`: a row of `cleanup_change`.
 struct PreservedChange {
     private let installID: InstallID
     /// After the step.
@@ -66,7 +81,7 @@ struct PreservedChange {
     private var sessionID: String?
     private var sessionExpiresAt: Timestamp?
     private var credentialIssuedAt: PostgresTimestamp?
-    private var topicChoices = TopicChoices()
+    private(set) var topicChoices = TopicChoices()
 
     /// Nil for a step that takes nothing away, or everything.
     ///

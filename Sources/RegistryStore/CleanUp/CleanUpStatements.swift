@@ -163,7 +163,7 @@ enum CleanUpStatements {
         i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell, i.topics
         """
 
-    /// Keeps what the installations `$4` lost, in the run `$2` by the step `$3`.
+    /// Stores the values that the installations `$4` lost, in the run `$2` by the step `$3`.
     static let preserve = PreparedSQL(
         serving: "Clean-up (R5, R7): keeps tokens and sessions for an undo.",
         """
@@ -186,7 +186,7 @@ extension CleanUpStep {
     /// Whether the installation gives up its token.
     var releasesToken: Bool { self == .superseded || self == .purged }
 
-    /// Whether what waits for the installation is deleted. A reinstalled app that turns out to be a second device loses
-    /// nothing (R5).
+    /// Whether the step deletes waiting notifications. A probably replaced installation may be a second device, and
+    /// loses none (R5).
     var endsEpoch: Bool { self == .sessionEnded || self == .purged }
 }

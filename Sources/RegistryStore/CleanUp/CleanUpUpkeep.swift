@@ -29,7 +29,7 @@ struct CleanUpUpkeep {
     }
 
     /// - Parameters:
-    ///   - historyBefore: former owners who left before are forgotten; nil: none.
+    ///   - historyBefore: former owners who left earlier are forgotten; nil forgets none.
     ///   - forgotten: called with how many logouts and users were forgotten.
     func purge(historyBefore: Timestamp?, _ forgotten: (Int) throws -> Void) throws {
         for rows in OldRows.tombstones { try purge(rows, before: apps, forgotten) }

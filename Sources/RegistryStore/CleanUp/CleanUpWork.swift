@@ -110,12 +110,18 @@ struct CleanUpWork {
             guard !rows.isEmpty else { return }
             let records = try CleanUpRecords(rows, of: batch, in: run)
             let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
-            for statement in records.statements(at: position, Timestamp(now), ledger) {
+            let topics = records.endsChoices ? try catalogue(of: batch.app) : TopicCatalogue()
+            for statement in records.statements(at: position, Timestamp(now), ledger, topics) {
                 _ = try session.execute(statement)
             }
             guard batch.step.endsEpoch else { return }
             for ending in EndedEpochs.statements(of: installIDs, in: batch.app) { _ = try session.execute(ending) }
         }
+    }
+
+    private func catalogue(of app: AppNumber) throws -> TopicCatalogue {
+        let rows = try session.execute(PostgresStatement(TopicCatalogueStatements.ofApp, app.rawValue))
+        return try TopicCatalogue.byApp(rows)[app] ?? TopicCatalogue()
     }
 
     /// Reaches the session on the node that has the app.

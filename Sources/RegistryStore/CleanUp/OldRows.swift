@@ -13,7 +13,7 @@ struct OldRows {
     /// Of a row `t`. Rows up to `b.since` are old for their app.
     private let condition: PostgresSQL
 
-    // MARK: What is forgotten
+    // MARK: Rows to forget
 
     /// R7: logouts past the app's `sessionTombstones`. A session stays if an installation is bound in it, or was until
     /// then: `cleanup undo` may restore the binding. The row of a user who never logged out and has no choices about
@@ -55,8 +55,7 @@ struct OldRows {
                 WHERE i.app_id = t.app_id AND i.install_id = t.install_id AND i.generation = t.generation)
             """)
 
-    /// Notifications that were not fetched in time, and what their dedup ids are remembered by. Nobody sees them any
-    /// more, so no lock of the counter is needed.
+    /// Expired notifications and dedup ids. No call reads them any more, so no lock of the counter is needed.
     static let notifications = [
         OldRows(
             table: "notification", rule: "fine print 66", columns: [("install_id", "text"), ("number", "bigint")],

@@ -16,9 +16,10 @@ enum InstallationColumns {
         i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
         i.session_expires_at, i.state, i.generation, i.registration_generation, i.epoch, i.probably_replaced_by, \
         i.created_at, i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, \
-        i.vendor_id, i.device_model, i.credential_issued_at, i.topic_choices, i.topics, i.revision, i.cell
+        i.vendor_id, i.device_model, i.credential_issued_at, i.topic_choices, i.topics, \
+        i.registration_digest = ''::bytea AS is_imported, i.revision, i.cell
         """
-    static let count = 27
+    static let count = 28
 
     static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
         var reader = ColumnReader(row, from: first)
@@ -34,6 +35,7 @@ enum InstallationColumns {
         installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
         installation.topicChoices = try reader.nextChoices()
         installation.topics = try reader.nextChoices()
+        installation.isImported = try reader.next()
         return StoredInstallation(installation: installation, revision: try reader.next(), cell: try reader.next())
     }
 

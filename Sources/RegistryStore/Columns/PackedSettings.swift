@@ -3,7 +3,7 @@ import PushRegistry
 /// The twelve settings and the assumption of an import as one number, a hexadecimal digit each. A digit is the case's
 /// index in its Swift type; the view `installation_settings` spells the same digits out.
 enum PackedSettings {
-    /// Where a field's digit stands, from the lowest.
+    /// The index of a field's digit, from the lowest.
     static func digit(of field: AudienceField) -> Int? {
         fields.firstIndex(of: field)
     }

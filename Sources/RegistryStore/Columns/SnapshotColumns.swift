@@ -49,7 +49,7 @@ package enum SnapshotColumns {
 }
 
 extension Location {
-    /// Nil where there is none; the schema keeps both columns or neither.
+    /// Nil without a value; the schema requires both columns or neither.
     fileprivate init?(stored latitude: Double?, longitude: Double?) {
         guard let latitude, let longitude else { return nil }
         self.init(latitude: latitude, longitude: longitude)

@@ -2,10 +2,10 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Writes down when keys are used, to the hour: an operator revokes an old key once nobody uses it.
+/// Records when keys are used, to the hour, so that an operator can revoke an unused key.
 ///
-/// One serves all event loops of the process. A key's first use in an hour is written; the others cost a look into a
-/// table in memory.
+/// A process has one log for all event loops. It writes a key's first use in an hour; further uses cost a look-up in
+/// memory.
 public final class KeyUseLog: KeyUseRecorder {
     private struct Use: Sendable {
         let keyID: String

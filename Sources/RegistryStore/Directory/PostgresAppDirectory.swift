@@ -3,7 +3,7 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Apps, keys and topics in PostgreSQL, cached. One lives on each event loop.
+/// Apps, keys and topics in PostgreSQL, cached. Each event loop has one directory.
 ///
 /// The cache is validated for each request: after the request has begun, a look-up reads the directory's version. So a
 /// revoked key fails on the next request, on every service. All requests that begin during one look-up share the next.

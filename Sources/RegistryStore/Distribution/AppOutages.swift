@@ -3,11 +3,11 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// The apps of Citus whose node hangs: a value. Such a node keeps its connections and does not respond, so each call
-/// waits for its deadline.
+/// The apps whose node of the Citus cluster hangs: a value. Such a node keeps its connections and does not respond, so
+/// each call waits for its deadline.
 ///
-/// After a call that met its deadline, calls about the app are refused for a while. Then one call at a time, of all
-/// these apps, finds out whether its node responds again.
+/// After a call that missed its deadline, calls about the app are refused for a while. Then one call at a time, of all
+/// these apps, tries whether its node responds again.
 struct AppOutages: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -16,7 +16,7 @@ struct AppOutages: Sendable {
 
     struct Admission: Sendable {
         fileprivate let app: AppNumber
-        /// Whether the call finds out for others.
+        /// Whether this call tries the node, while other calls are refused.
         fileprivate let isProbe: Bool
     }
 
@@ -24,14 +24,14 @@ struct AppOutages: Sendable {
         case responded
         /// The deadline has passed.
         case hung
-        /// Anything else: it says nothing about the node.
+        /// Any other error: it says nothing about the node.
         case failed
     }
 
     private var retries: [AppNumber: Instant] = [:]
     private var isProbing = false
 
-    /// Nil if the call is refused. An admitted call ends with `end`.
+    /// Nil if the call is refused. Call `end` at the end of an admitted call.
     mutating func admit(_ app: AppNumber, now: Instant) -> Admission? {
         guard let retry = retries[app] else { return Admission(app: app, isProbe: false) }
         guard retry <= now, !isProbing else { return nil }
@@ -49,7 +49,7 @@ struct AppOutages: Sendable {
     }
 }
 
-/// The outages that the calls of a loop have met.
+/// The outages that the calls of one event loop have met.
 final class AppOutageLog: Sendable {
     private let outages = Mutex(AppOutages())
 
@@ -76,7 +76,7 @@ final class AppOutageLog: Sendable {
 }
 
 extension Error {
-    /// Whether a statement met its deadline. A wait for a connection that did is no sign of its own app's node.
+    /// Whether a statement missed its deadline. A missed deadline for a connection says nothing about the app's node.
     var isOfHangingNode: Bool {
         guard let error = self as? PostgresError else { return false }
         return error.kind == .queryCancelled || error.kind == .timeout && !error.wasWaiting

@@ -1,9 +1,9 @@
 public import PostgresClient
 public import PushRegistry
 
-/// The registry on Citus: all rows of an app lie in shards beside each other on one node, and apps spread over nodes.
+/// The registry on Citus: all rows of an app are in shards on one node, and the apps are spread over the nodes.
 public struct Distribution: Sendable {
-    /// The tables that have an app's rows. The others lie beside the first one.
+    /// The tables with rows of apps. The shards of the others are on the same nodes as those of the first one.
     static let tables =
         [
             "installation", "token_holder", "installation_owner", "user_guard", "session", "installation_logout",
@@ -13,10 +13,10 @@ public struct Distribution: Sendable {
             "notification_dedup",
         ] + RollUpLevel.all.map(\.tableName)
 
-    /// Tables with a copy on every node: statements join them with an app's rows.
+    /// Tables with a copy on every node, because statements join them with an app's rows.
     static let referenceTables = ["known_time_zone"]
 
-    /// What `distribute` does.
+    /// The plan of `distribute`.
     public struct Plan: Sendable {
         public let version: String
         public let nodes: [String]
@@ -124,8 +124,8 @@ extension Distribution {
         try await PostgresSession.withSession(configuration) { try Self.place(of: app, $0).place }
     }
 
-    /// Moves an app's rows to another node, into shards of their own. Reads and writes go on meanwhile; writes wait for
-    /// some seconds while the app gets shards of its own, and at the end.
+    /// Moves an app's rows to another node, into shards of their own. Reads and writes continue meanwhile. Writes wait
+    /// for some seconds while the app gets shards of its own, and at the end of the move.
     ///
     /// - Parameter node: as `NAME:PORT`.
     /// - Returns: where it is now.

@@ -112,7 +112,7 @@ enum DistributionStatements {
         ).unprepared()
     }
 
-    /// The shards beside it move along. Writes of the app wait only for the end of the move.
+    /// The app's shards of the other tables move with it. Writes of the app wait only at the end of the move.
     static func move(shard: Int64, from old: Node, to new: Node) -> PostgresStatement {
         PostgresStatement(
             """

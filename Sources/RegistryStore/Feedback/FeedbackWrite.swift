@@ -31,7 +31,7 @@ struct FeedbackWrite: Sendable {
         retired = changes.filter { $0.after.state == .superseded }
     }
 
-    /// What the same transaction writes beside the installations.
+    /// The rows that the same transaction writes in addition to the installations.
     ///
     /// - Parameter results: of the steps' statements, in their order.
     /// - Throws: `LostRace` if an installation has changed since it was read.

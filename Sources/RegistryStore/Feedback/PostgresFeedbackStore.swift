@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Providers' feedback in PostgreSQL, one transaction however many items a call has (R9, R15). One lives on each event
-/// loop.
+/// Providers' feedback in PostgreSQL: one transaction for each call, with any number of items (R9, R15). Each event
+/// loop has one store.
 ///
 /// A call reads without locks, and returns if nothing changes. Otherwise it writes on condition that the installations
 /// are unchanged. If one has changed, or another transaction has locked one, the call starts over with locks.

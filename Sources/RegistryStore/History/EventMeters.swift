@@ -1,7 +1,7 @@
 import Metrics
 import PushRegistry
 
-/// Counts what this process wrote to the history, by kind and reason: both are words of the rules, so there are few.
+/// Counts the events that this process wrote, by kind and reason. The rules define both, so there are few series.
 enum EventMeters {
     private struct Change: Hashable {
         let kind: EventKind

@@ -103,7 +103,7 @@ public enum HistoryPartitions {
         }
     }
 
-    /// Creates partitions of months to come while the default partition has rows, none of which are of these months.
+    /// Creates partitions of future months while the default partition has rows, but none of these months.
     private static func createBeside(_ days: [String], of history: History, _ session: PostgresSession) throws -> Int {
         guard let first = days.first else { return 0 }
         let isBefore: PostgresSQL =

@@ -39,8 +39,9 @@ struct StateChange: Sendable {
     }
 }
 
-/// What a transaction writes beside the installations whose states it has changed: events (R12), counts (R13), the
-/// holders of tokens and the ends of bindings. Each is a plain statement of one app, so Citus executes it on one node.
+/// The rows that a transaction writes in addition to the installations whose states it has changed: events (R12),
+/// counts (R13), the holders of tokens and the ends of bindings. Each is a plain statement of one app, so Citus
+/// executes it on one node.
 struct StateChangeRecords: Sendable {
     let app: AppNumber
     let actor: String

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// What the installations of an import would be right after it.
+/// Counts of the installations of an import as they would be right after it.
 public struct ImportForecast: Hashable, Sendable {
     /// How many a push would reach.
     public var reachable: [Provider: Int] = [:]
@@ -10,6 +10,8 @@ public struct ImportForecast: Hashable, Sendable {
     /// How many have neither a zone nor an offset.
     public var withoutTimeZone = 0
     public var withoutUser = 0
+    /// How many choose each topic.
+    public var topics: [TopicNumber: Int] = [:]
 
     public init() {}
 
@@ -23,10 +25,16 @@ public struct ImportForecast: Hashable, Sendable {
         withoutUser = try row.decode(7)
     }
 
+    /// - Parameter rows: of `ImportStatements.previewTopics`.
+    mutating func add(topics rows: [PostgresRow]) throws {
+        for row in rows { topics[TopicNumber(try row.decode(0)), default: 0] += try row.decode(1, as: Int.self) }
+    }
+
     static func += (left: inout ImportForecast, right: ImportForecast) {
         left.reachable.merge(right.reachable, uniquingKeysWith: +)
         left.retiredNextRun += right.retiredNextRun
         left.withoutTimeZone += right.withoutTimeZone
         left.withoutUser += right.withoutUser
+        left.topics.merge(right.topics, uniquingKeysWith: +)
     }
 }

@@ -7,7 +7,7 @@ struct ImportedRow: Sendable {
     let installation: ImportedInstallation
     let tokenSHA256: [UInt8]
     let snapshotDigest: [UInt8]
-    /// Of the roll-up.
+    /// The cell of the roll-up.
     let cell: Int64
 
     init(_ installation: ImportedInstallation, cell: Int64) {
@@ -38,12 +38,17 @@ enum ImportStatements {
             "shareSessions", serving: "import (R7): locks sessions in share mode.", shareSessions(NamedStatement.app)),
         NamedStatement(
             "merge", serving: "import (R1, R7, R12, R13): creates the installations that the registry does not have.",
-            PostgresStatement(merge(NamedStatement.app, at: NamedStatement.time, position: 0, checksUsers: true))),
+            PostgresStatement(
+                merge(
+                    NamedStatement.app, at: NamedStatement.time, position: 0, TopicCatalogue(), checksUsers: true))),
         NamedStatement(
             "present", serving: "import: counts lines whose installation exists.", present(NamedStatement.app)),
         NamedStatement(
             "preview", serving: "import, dry run (R1, R7): counts lines that exist, and lines that are refused.",
             preview(NamedStatement.app, CleanUpBounds(.standard, asOf: Timestamp(NamedStatement.time)))),
+        NamedStatement(
+            "previewTopics", serving: "import --topics, dry run: counts choices by topic.",
+            previewTopics(NamedStatement.app, at: NamedStatement.time)),
     ]
 
     static let binding = BatchColumns<ImportedRow>([
@@ -61,6 +66,7 @@ enum ImportStatements {
         .init("snapshot_digest", "bytea") { $0.snapshotDigest },
         .init("created_at", "timestamptz") { $0.installation.createdAt?.postgres },
         .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt?.postgres },
+        .init("topic_choices", choices: { $0.installation.topicChoices }),
     ])
     private static let snapshot = SnapshotColumns.batch.list
     private static let columns = binding.list + snapshot
@@ -137,7 +143,8 @@ enum ImportStatements {
     // MARK: Merge
 
     /// An installation or a token that the registry has stays as it is. The statement claims tokens first, then writes
-    /// installations, each in the order of keys. It returns the number of created installations.
+    /// installations, each in the order of keys. It returns the numbers of created installations and of the choices on
+    /// them.
     ///
     /// An empty registration digest matches no registration: the first registration writes the row, and may bind a
     /// session. A time in the future counts as now. A generation begins at the microsecond of the import, above all
@@ -149,9 +156,10 @@ enum ImportStatements {
     /// - Parameters:
     ///   - position: of the events, drawn by this transaction: inside of this statement, it would be the one of the
     ///     app's node on Citus.
+    ///   - topics: of the choices, for their events.
     ///   - checksUsers: false if this transaction has added all users of the lines: none was logged out.
     static func merge(
-        _ app: AppNumber, at now: PostgresTimestamp, position: Int64, checksUsers: Bool
+        _ app: AppNumber, at now: PostgresTimestamp, position: Int64, _ topics: TopicCatalogue, checksUsers: Bool
     ) -> PostgresSQL {
         """
         WITH wanted AS MATERIALIZED (
@@ -171,20 +179,20 @@ enum ImportStatements {
             INSERT INTO installation AS i (app_id, install_id, provider, token, token_sha256, p256dh, auth, user_id,
                 session_id, session_expires_at, registrant, snapshot_sender, state, generation,
                 registration_generation, epoch, revision, created_at, registered_at, last_seen_at, state_changed_at,
-                snapshot_at, cell, registration_digest, snapshot_digest, topics, \(sql: snapshot.names))
+                snapshot_at, cell, registration_digest, snapshot_digest, topic_choices, topics, \(sql: snapshot.names))
             SELECT \(app.rawValue), w.install_id, w.provider, w.token, w.token_sha256, w.p256dh, w.auth, w.user_id,
                 w.session_id, w.session_expires_at, w.registrant, w.registrant, 'active', g.first, g.first, g.first,
                 g.first, least(w.created_at, w.seen_at), w.seen_at, w.seen_at, g.now, g.now, w.cell, ''::bytea,
-                w.snapshot_digest, (
-                    SELECT u.topics FROM user_guard u
-                    WHERE u.app_id = \(app.rawValue) AND u.user_sha256 = user_digest(w.user_id)),
+                w.snapshot_digest, w.topic_choices,
+                CASE WHEN w.topic_choices IS NULL THEN (\(sql: inherited(app)))
+                    ELSE merged_choices(w.topic_choices, (\(sql: inherited(app)))) END,
                 \(sql: snapshot.names(of: "w"))
             FROM (SELECT \(now)::timestamptz AS now, \(now.microsecondsSince1970)::bigint AS first OFFSET 0) AS g
                 CROSS JOIN (
                     SELECT * FROM wanted WHERE (install_id IN (SELECT install_id FROM held)) IS TRUE
                     ORDER BY install_id) AS w
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at,
-                i.generation, i.state_changed_at, i.cell, i.topics
+                i.generation, i.state_changed_at, i.cell, i.topics, i.topic_choices
         ), owned AS (
             INSERT INTO installation_owner AS o (app_id, user_id, install_id, session_id)
             SELECT \(app.rawValue), user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
@@ -192,21 +200,42 @@ enum ImportStatements {
             DO UPDATE SET session_id = excluded.session_id, left_at = NULL
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
-                user_id, state, generation_before, generation_after)
-            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported', 'imported',
-                \(literal: actor), provider, token_sha256, user_id, 'active', 0, generation
+                user_id, state, generation_before, generation_after, topics)
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind, 'imported',
+                \(literal: actor), provider, token_sha256, user_id, 'active'::installation_state, 0, generation,
+                NULL::text[]
             FROM created
+            UNION ALL
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'topicsChanged', 'imported',
+                \(literal: actor), provider, token_sha256, user_id, 'active', generation, generation,
+                \(sql: slugs(topics))
+            FROM created WHERE topic_choices IS NOT NULL
         ), counted AS (
             \(sql: RollUpDelta.insert(into: "\(app.rawValue)", from: """
                 SELECT topics, cell, session_expires_at AS expires_at, 1 AS active, 1 AS installations FROM created
                 """))
         )
-        SELECT count(*) FROM created
+        SELECT count(*), coalesce(sum(cardinality(topic_choices)), 0) FROM created
         """
     }
 
-    /// R7: whether the line's user was logged out everywhere, or erased, after the line was true; or its session was
-    /// ended. A line without a time counts as older than every logout.
+    /// The choices of a line's user.
+    private static func inherited(_ app: AppNumber) -> PostgresSQL {
+        "SELECT u.topics FROM user_guard u WHERE u.app_id = \(app.rawValue) AND u.user_sha256 = user_digest(w.user_id)"
+    }
+
+    /// The topics of the choices on a created installation, by their slugs.
+    private static func slugs(_ topics: TopicCatalogue) -> PostgresSQL {
+        """
+        ARRAY(
+            SELECT (\(topics.topics.map(\.slug.rawValue))::text[])[
+                array_position(\(topics.topics.map(\.number.rawValue))::integer[], abs(c.code))] COLLATE "C" AS slug
+            FROM unnest(topic_choices) AS c (code) ORDER BY slug)
+        """
+    }
+
+    /// R7: whether the line's user was logged out everywhere or erased after the line's time, or its session was ended.
+    /// A line without a time counts as older than every logout.
     private static func isRefused(
         _ app: AppNumber, _ now: PostgresTimestamp, checksUsers: Bool = true
     ) -> PostgresSQL {
@@ -267,13 +296,32 @@ enum ImportStatements {
                     SELECT provider, user_id, time_zone_offset, coalesce(last_seen_at, \(now)::timestamptz) AS seen_at,
                         \(sql: AudienceSource.isReachable(at: bounds.asOf)) AS is_allowed,
                         \(sql: isPresent(app)) AS is_present,
-                        (SELECT h.install_id FROM token_holder h
-                            WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider
-                                AND h.token_sha256 = line.token_sha256) IS NOT NULL
-                            OR \(sql: isRefused(app, now)) AS is_forbidden
+                        \(sql: isHeld(app)) OR \(sql: isRefused(app, now)) AS is_forbidden
                     FROM line) AS line) AS line
             GROUP BY provider
             """
+    }
+
+    /// Returns for each topic the numbers of the new lines that choose it, and that choose or leave it.
+    static func previewTopics(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
+        """
+        WITH line AS MATERIALIZED (
+            SELECT install_id, provider, token_sha256, user_id, session_id, last_seen_at, topic_choices
+            FROM imported WHERE topic_choices IS NOT NULL)
+        SELECT abs(c.code), count(*) FILTER (WHERE c.code > 0), count(*)
+        FROM line CROSS JOIN LATERAL unnest(line.topic_choices) AS c (code)
+        WHERE NOT \(sql: isPresent(app)) AND NOT \(sql: isHeld(app)) AND NOT \(sql: isRefused(app, now))
+        GROUP BY abs(c.code)
+        """
+    }
+
+    /// Whether another installation holds the line's token.
+    private static func isHeld(_ app: AppNumber) -> PostgresSQL {
+        """
+        ((SELECT h.install_id FROM token_holder h
+            WHERE h.app_id = \(app.rawValue) AND h.provider = line.provider AND h.token_sha256 = line.token_sha256)
+            IS NOT NULL)
+        """
     }
 
     /// Of the events.

@@ -2,17 +2,19 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Loads installations that were registered elsewhere, set by set, each in one transaction. Installations that exist
-/// stay as they are: an import that failed is simply run again.
+/// Loads installations of another system, in sets of one transaction each. It does not change existing installations,
+/// so a failed import can be run again.
 public struct InstallationImporter: Sendable {
     /// The outcomes of lines.
     public struct Counts: Hashable, Sendable {
         public var imported = 0
-        /// The installation is there already.
+        /// Lines whose installation exists already.
         public var unchanged = 0
-        /// Another installation holds the token, or the user was logged out or erased since.
+        /// Lines whose token another installation holds, or whose user was logged out or erased since.
         public var skipped = 0
-        /// What the imported installations would be; only of a dry run.
+        /// Choices about topics on the imported installations.
+        public var topicChoices = 0
+        /// The forecast about the imported installations; only of a dry run.
         public var forecast = ImportForecast()
 
         public init() {}
@@ -21,29 +23,36 @@ public struct InstallationImporter: Sendable {
             left.imported += right.imported
             left.unchanged += right.unchanged
             left.skipped += right.skipped
+            left.topicChoices += right.topicChoices
             left.forecast += right.forecast
         }
     }
 
-    /// Enough to make a transaction's own cost vanish; few enough that a registration which waits for one does not wait
-    /// long.
+    /// So many that the fixed cost of a transaction does not matter, and so few that a registration does not wait long
+    /// for one.
     public static let installationsPerTransaction = 20_000
     /// Sets that are written at the same time. A second one uses the time that the first leaves idle; more would slow
     /// the service down.
     private static let sessionCount = 2
-    /// How often a set is tried that loses races with registrations of the same installations.
+    /// How often a set is tried if it loses races with registrations of the same installations.
     private static let attemptsMax = 20
 
     private let app: AppNumber
     private let policy: AppPolicy
+    private let topics: TopicCatalogue
     private let isDryRun: Bool
 
     /// - Parameters:
     ///   - policy: of the app, for the forecast.
-    ///   - isDryRun: whether lines are only counted: as if each were the only one.
-    public init(into app: AppNumber, policy: AppPolicy = .standard, isDryRun: Bool = false) {
+    ///   - topics: all topics that the installations choose or leave.
+    ///   - isDryRun: whether lines are only counted, each as if it were the only one.
+    public init(
+        into app: AppNumber, policy: AppPolicy = .standard, topics: TopicCatalogue = TopicCatalogue(),
+        isDryRun: Bool = false
+    ) {
         self.app = app
         self.policy = policy
+        self.topics = topics
         self.isDryRun = isDryRun
     }
 
@@ -54,7 +63,7 @@ public struct InstallationImporter: Sendable {
         "temp_buffers": "64MB", "work_mem": "64MB",
     ]
 
-    /// Loads what `next` gives until it gives nil.
+    /// Loads the installations that `next` returns until it returns nil.
     ///
     /// - Parameters:
     ///   - next: some installations. It is called on the sessions' threads, at the same time, and may block.
@@ -98,7 +107,7 @@ public struct InstallationImporter: Sendable {
             while let set = try nextSet(next) {
                 try session.checkCancellation()
                 try copy(set, isDryRun ? nil : try cells.numbers(of: set.installations, session), session)
-                loaded(isDryRun ? try preview(session) : try merge(set, session))
+                loaded(isDryRun ? try preview(set, session) : try merge(set, session))
                 _ = try session.execute(ImportStatements.empty)
             }
         }
@@ -139,7 +148,7 @@ public struct InstallationImporter: Sendable {
         }
     }
 
-    private func preview(_ session: PostgresSession) throws -> Counts {
+    private func preview(_ set: Batch, _ session: PostgresSession) throws -> Counts {
         let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
         let bounds = CleanUpBounds(policy, asOf: Timestamp(now))
         var counts = Counts()
@@ -148,6 +157,11 @@ public struct InstallationImporter: Sendable {
             counts.skipped += try row.decode(2, as: Int.self)
             counts.imported += try row.decode(3, as: Int.self)
             counts.forecast += try ImportForecast(row)
+        }
+        if set.contains({ !$0.topicChoices.isEmpty }) {
+            let rows = Array(try session.execute(ImportStatements.previewTopics(app, at: now)))
+            counts.topicChoices = try rows.reduce(0) { try $0 + $1.decode(2, as: Int.self) }
+            try counts.forecast.add(topics: rows)
         }
         return counts
     }
@@ -165,8 +179,9 @@ public struct InstallationImporter: Sendable {
             var counts = Counts()
             let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
             let merge = PostgresStatement(
-                ImportStatements.merge(app, at: now, position: position, checksUsers: !addedAll))
-            counts.imported = try session.execute(merge)[0].decode(0)
+                ImportStatements.merge(app, at: now, position: position, topics, checksUsers: !addedAll))
+            let merged = try session.execute(merge)[0]
+            (counts.imported, counts.topicChoices) = (try merged.decode(0), try merged.decode(1))
             guard counts.imported < set.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
             counts.unchanged = Int(present) - counts.imported

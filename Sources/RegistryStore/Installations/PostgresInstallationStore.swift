@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Installations in PostgreSQL. One lives on each event loop.
+/// Installations in PostgreSQL. Each event loop has one store.
 public struct PostgresInstallationStore: InstallationStore {
     /// How often a transaction that loses races is tried: another client may take the installation's token each time.
     private static let attemptsMax = 100
@@ -14,7 +14,7 @@ public struct PostgresInstallationStore: InstallationStore {
         registrations = RegistrationCoalescer(resources)
     }
 
-    /// Carries registrations until it is cancelled.
+    /// Sends queued registrations until it is cancelled.
     public func run() async {
         await registrations.run()
     }

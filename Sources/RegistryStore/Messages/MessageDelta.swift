@@ -1,14 +1,14 @@
 import PostgresClient
 import PushRegistry
 
-/// The changes of one transaction in the sums of messages, by cell and minute.
+/// The changes that one transaction makes to the sums of messages, by cell and minute.
 struct MessageDelta: Sendable {
     static let named = [NamedStatement("append", append)]
 
     private struct Key: Hashable {
         let message: MessageNumber
         let cell: Int64
-        /// Nil for events that have no time.
+        /// Nil for events without a time.
         let minute: Timestamp?
     }
 
@@ -24,12 +24,12 @@ struct MessageDelta: Sendable {
         changes[Key(message: message, cell: cell, minute: minute), default: MessageCounts()].count(event)
     }
 
-    /// Counts rows that were handed out.
+    /// Counts rows that an export or a list handed out.
     mutating func count(targeted: Int, of message: MessageNumber, in cell: Int64) {
         changes[Key(message: message, cell: cell, minute: nil), default: MessageCounts()].targeted += Int64(targeted)
     }
 
-    /// Nil if nothing changes.
+    /// Nil without a change.
     func statement(in app: AppNumber) -> PostgresStatement? {
         guard !changes.isEmpty else { return nil }
         let (keys, counts) = (Array(changes.keys), Array(changes.values))

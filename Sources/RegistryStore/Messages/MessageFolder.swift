@@ -3,14 +3,14 @@ import Metrics
 public import PostgresClient
 import PushRegistry
 
-/// Folds the changes of messages' sums in the background. Every service does; each change is folded once.
+/// Folds the changes of messages' sums in the background. Every service runs it; each change is folded once.
 ///
-/// Counts include changes that are not folded yet. Folding keeps their number low, so that readers stay fast.
+/// Counts include changes that are not folded yet. Folding keeps the number of such changes low, so readers stay fast.
 public struct MessageFolder: Sendable {
     private static let interval = Duration.seconds(1)
-    /// Changes of one transaction: some tenths of a second.
+    /// The most changes of one transaction, which takes some tenths of a second.
     static let batch = 20_000
-    /// Rest after folding, however long it took.
+    /// The longest rest after folding.
     private static let restMax = Duration.seconds(5)
 
     private let postgres: PostgresClient

@@ -1,11 +1,11 @@
 import Foundation
 import PushRegistry
 
-/// Labels as the column `message.labels` keeps them: an array of pairs, since an object would lose their order.
+/// Labels in the form of the column `message.labels`: an array of pairs, because an object would lose their order.
 extension MessageContent {
     var labelsText: String {
         let pairs = labels.map { [$0.name, $0.value] }
-        // Texts can always be encoded.
+        // Encoding texts never fails.
         return (try? JSONEncoder().encode(pairs)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     }
 

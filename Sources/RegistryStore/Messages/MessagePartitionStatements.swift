@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the partitions of receipts and sums. Every service executes it at its start and once a day, and clean-up.
+/// The SQL of the partitions of receipts and sums. Every service creates partitions at its start and once a day;
+/// clean-up also drops old ones.
 enum MessagePartitionStatements {
     static let named = [
         NamedStatement("missing", missingSQL), NamedStatement("make", makeSQL), NamedStatement("old", oldSQL),
@@ -49,7 +50,7 @@ enum MessagePartitionStatements {
         WHERE p.bounds[2] <= $2 ORDER BY p.name
         """)
 
-    /// Whether a receipt of these messages may be valid, whatever the policies say now (fine print 72).
+    /// Returns whether a receipt of these messages may still be valid, also if a policy has changed (fine print 72).
     static func isValid(from first: Int64, to end: Int64, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(isValidSQL, first, end, time.postgres)
     }
@@ -60,7 +61,7 @@ enum MessagePartitionStatements {
         SELECT count(*) > 0 FROM message WHERE number >= $1 AND number < $2 AND receipts_until > $3
         """)
 
-    /// Default partitions have rows only if partitions were once missing.
+    /// Default partitions have rows only of times whose partition was missing.
     static func purgeDefaults(
         receiptsBefore receipts: MessageNumber, sumsBefore sums: MessageNumber, at time: Timestamp
     ) -> [PostgresStatement] {
@@ -86,7 +87,7 @@ enum MessagePartitionStatements {
         serving: "Clean-up (fine print 58): deletes old sums by time of the default partition.",
         "DELETE FROM message_minute_default WHERE message < $1")
 
-    /// Receipts of an app that keeps them for a shorter time than others do.
+    /// Deletes the receipts of an app that keeps them for a shorter time than other apps.
     static func purge(_ app: AppNumber, before number: MessageNumber, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(purgeSQL, app.rawValue, number.rawValue, time.postgres)
     }

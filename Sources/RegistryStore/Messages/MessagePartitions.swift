@@ -1,18 +1,18 @@
 public import PostgresClient
 import PushRegistry
 
-/// The partitions of receipts (by week) and of messages' sums (by month): created ahead of time, and dropped when
-/// everything in them is old.
+/// The partitions of receipts (by week) and of messages' sums (by month). They are created ahead of time, and dropped
+/// when all of their rows are old.
 ///
-/// A row without a partition goes to the default one, and stays there until it is old.
+/// A row without a partition goes to the default partition, and stays there until it is old.
 public enum MessagePartitions {
     static let ahead = ISO8601Duration.days(35)
     /// How long sums are kept, with their messages.
     static let sumRetention = ISO8601Duration.days(400)
 
-    /// Creates the missing partitions. A table that others use all the time waits for the next call.
+    /// Creates the missing partitions. It leaves a table that it cannot lock in time to the next call.
     ///
-    /// - Parameter configuration: of the tables' owner, unless nothing is missing.
+    /// - Parameter configuration: connects as the tables' owner; any role suffices if nothing is missing.
     /// - Throws: `PostgresError`.
     public static func make(on configuration: PostgresConfiguration) async throws {
         try await PostgresSession.withSession(configuration) { _ = try make($0) }
@@ -29,14 +29,14 @@ public enum MessagePartitions {
                     if try session.execute(make)[0].decode(0) { made += 1 }
                 }
             } catch let error where error.isLockTimeout || (error as? PostgresError)?.sqlState == "42P07" {
-                // Another service creates the same one.
+                // Another service creates the same partition.
                 continue
             }
         }
         return made
     }
 
-    /// What the night job does, and what it would do.
+    /// The night job's removal of old partitions and rows, and its preview.
     struct Purge {
         let session: PostgresSession
         /// The longest `receiptRetention` of all apps.
@@ -54,7 +54,7 @@ public enum MessagePartitions {
                 .map { ($0.app, $0.policy.receiptRetention) }
         }
 
-        /// The partitions that are old as a whole.
+        /// The partitions in which all rows are old.
         func expired() throws -> [String] {
             let sums = asOf.preceding(by: MessagePartitions.sumRetention)
             let receipts = max(sums, asOf.preceding(by: receiptRetention))

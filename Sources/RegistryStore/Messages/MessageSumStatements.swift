@@ -25,11 +25,11 @@ enum MessageSumStatements {
 
     // MARK: Reading
 
-    /// One row for each cell, its changes that are not folded yet included.
+    /// One row for each cell, including the changes that are not folded yet.
     ///
     /// An installation that reports an event was targeted, even if the process that handed out its row was killed
-    /// before it counted the row. A verdict without a receipt counts in the present cell, so it may exceed what was
-    /// targeted there: it does not count then (fine print 74).
+    /// before it counted the row. A verdict without a receipt counts in the installation's present cell. There may be
+    /// more verdicts than targets in that cell: the excess does not count (fine print 74).
     private static func cells(_ app: PostgresSQL, _ message: PostgresSQL) -> PostgresSQL {
         """
         SELECT cell, greatest(targeted, accepted, delivered) AS targeted, accepted,
@@ -91,7 +91,9 @@ enum MessageSumStatements {
             case .authorizationStatus:
                 (key, name, join) = ("r.authorization_status", "r.authorization_status::text", nil)
             case .locale: (key, name, join) = ("locale.text", "locale.text", ("locale", "locale_number"))
-            case .timeZone: (key, name, join) = ("zone.text", "zone.text", ("zone", "zone_number"))
+            case .timeZone:
+                let zone = ZoneOffsets.zone(of: "zone.text")
+                (key, name, join) = (zone, zone, ("zone", "zone_number"))
             // Of several spellings the first one, as in the breakdown of an audience.
             case .osVersion:
                 (key, name, join) = (
@@ -129,7 +131,7 @@ enum MessageSumStatements {
         serving: "Service, every second; clean-up: finds apps whose messages have changes to fold.",
         "SELECT DISTINCT app_id FROM message_delta")
 
-    /// Returns how many changes were folded. Services take different ones.
+    /// Returns how many changes were folded. Concurrent services fold different changes.
     static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {
         PostgresStatement(foldSQL, app.rawValue, Int64(limit))
     }

@@ -2,10 +2,10 @@ import EventLoop
 import PostgresClient
 public import PushRegistry
 
-/// Messages in PostgreSQL. One lives on each event loop. Counts of all connections that arrive while a transaction is
-/// under way share the next one.
+/// Messages in PostgreSQL. Each event loop has one store. Counts of all connections that arrive during a transaction
+/// share the next one.
 public struct PostgresMessageStore: MessageStore {
-    /// How often a message is created that loses its number to another one.
+    /// How often a creation is tried if another message takes its number first.
     private static let attemptsMax = 50
     private static let targetAttemptsMax = 10
 
@@ -22,7 +22,7 @@ public struct PostgresMessageStore: MessageStore {
 
     private var postgres: PostgresClient { resources.postgres }
 
-    /// Carries counts until it is cancelled.
+    /// Writes queued counts until it is cancelled.
     public func run() async {
         await receipts.run()
     }

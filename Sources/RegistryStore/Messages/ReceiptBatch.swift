@@ -1,8 +1,9 @@
 import PushRegistry
 
-/// The reports of several calls about one app, merged to one row for each installation and message: a value.
+/// The reports of several calls about one app, merged into one row for each installation and message: a value.
 ///
-/// The database says which events a row did not have before. Of several reports of one event, the first one counts.
+/// The database returns the events that a row did not have before. Of several reports of one event, the first one
+/// counts.
 struct ReceiptBatch: Sendable {
     struct Key: Hashable, Comparable, Sendable {
         let installation: InstallationHash
@@ -15,10 +16,10 @@ struct ReceiptBatch: Sendable {
 
     struct Row: Sendable {
         let key: Key
-        /// Of the first receipt.
+        /// The cell of the first receipt.
         let cell: Int64
         fileprivate(set) var events: MessageEvents = []
-        /// When the events happened that have a time.
+        /// The times of the events that have one.
         private var deliveredAt, openedAt, dismissedAt: Timestamp?
 
         fileprivate init(key: Key, cell: Int64) {
@@ -45,10 +46,10 @@ struct ReceiptBatch: Sendable {
         var installation: InstallationHash { key.installation }
     }
 
-    /// What the database added to a row.
+    /// The events that the database added to a row.
     struct Addition: Sendable {
         let events: MessageEvents
-        /// Nil after an erasure: the receipt's own cell counts.
+        /// Nil after an erasure: then the cell in the receipt counts.
         let cell: Int64?
     }
 
@@ -75,10 +76,10 @@ struct ReceiptBatch: Sendable {
         return Report(key: key, event: report.event, isFirst: isFirst)
     }
 
-    /// In the order in which they are locked.
+    /// The rows, in the order of their locks.
     var rows: [Row] { rowsByKey.values.sorted { $0.key < $1.key } }
 
-    /// For each report of each call, whether it counts.
+    /// Whether each report of each call counts.
     func outcomes(_ additions: [Key: Addition]) -> [[Bool]] {
         calls.map { reports in
             reports.map { $0.isFirst && additions[$0.key]?.events.contains($0.event) == true }

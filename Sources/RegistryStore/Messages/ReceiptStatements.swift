@@ -12,8 +12,8 @@ enum ReceiptStatements {
 
     // MARK: Counting
 
-    /// Returns the message, the installation, the added events and the cell of each row that gets a new event. A row
-    /// keeps the cell of its first receipt.
+    /// Returns the message, the installation, the added events and the cell of each row that gets a new event. The cell
+    /// of a row is that of its first receipt.
     static func count(_ rows: [ReceiptBatch.Row], of app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             countSQL, app.rawValue, rows.map(\.message.rawValue), rows.map(\.installation.rawValue),
@@ -33,7 +33,7 @@ enum ReceiptStatements {
         RETURNING r.message, r.installation, r.added, r.cell
         """)
 
-    /// Returns the installations that were no targets before. Without a time, they are counted and not remembered.
+    /// Returns the installations that were not targets before. Without a time, it counts them and does not store them.
     ///
     /// - Parameter targets: each installation once, in the order of their hashes.
     static func target(
@@ -45,7 +45,7 @@ enum ReceiptStatements {
             time?.postgres)
     }
 
-    /// The first time stays, unless the installation has another user by now.
+    /// Keeps the first time, unless the installation has another user now.
     private static let targetSQL = PreparedSQL(
         serving: "POST …/audience/export and …/notifications (fine print 73): counts and remembers targets.",
         """
@@ -120,7 +120,7 @@ enum ReceiptStatements {
 
     // MARK: Erasure
 
-    /// The rows stay without anything personal, so that the same receipt does not count again. `$2` is the user.
+    /// Removes the personal data and keeps the rows, so that the same receipt does not count again. `$2` is the user.
     /// Returns the numbers of receipts and of targets.
     static let eraseUser = PreparedSQL(
         serving: "DELETE …/users/{userId} (fine print 72): removes the user from targets.",
@@ -128,7 +128,7 @@ enum ReceiptStatements {
 
     /// `$2` are the hashes of installations.
     static let eraseInstallations = PreparedSQL(
-        serving: "DELETE …/users/{userId} (fine print 72): removes what receipts say about the user's installations.",
+        serving: "DELETE …/users/{userId} (fine print 72): removes personal data from receipts of the user.",
         erase("r.installation = ANY ($2::bigint[])"))
 
     private static func erase(_ condition: PostgresSQL) -> PostgresSQL {

@@ -2,18 +2,18 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// Counts of one call, which may share a transaction with those of others.
+/// The counts of one call, which may share a transaction with the counts of other calls.
 struct ReceiptWrite: BatchedWrite {
     private static let created = Atomic<Int>(0)
 
     enum Content: Sendable {
         case reports([ReceiptReport])
-        /// Rows that were handed out, by cell.
+        /// The number of rows that were handed out, by cell.
         case handedOut([Int64: Int], MessageNumber)
     }
 
     let app: AppNumber
-    /// No two writes exclude each other: rows of one installation are merged.
+    /// Unique, so any writes may share a transaction: it merges the rows of one installation.
     let key = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
     let content: Content
 
@@ -62,7 +62,7 @@ struct ReceiptWriter: Sendable {
     }
 }
 
-/// Counts targets in a transaction of the caller: with the notifications that it stores, for example.
+/// Counts targets in the caller's transaction, such as the one that stores the notifications.
 public struct TargetWrite: Sendable {
     private let app: AppNumber
     private let message: Message
@@ -76,9 +76,10 @@ public struct TargetWrite: Sendable {
         (self.app, self.message, self.now) = (app, message, now)
     }
 
-    /// Counts each installation that is no target of the message yet, and remembers all if the message is recorded.
+    /// Counts each installation that is not a target of the message yet, and stores all of them if the message is
+    /// recorded.
     ///
-    /// - Returns: the last statement, which belongs to the same transaction; nil if nothing is left to do.
+    /// - Returns: the last statement, for the same transaction; nil if nothing is left to do.
     /// - Throws: `PostgresError`.
     public func run(_ transaction: PostgresTransaction) async throws -> PostgresStatement? {
         guard !targets.isEmpty else { return nil }

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// An acknowledgement on its way to the database.
+/// A queued acknowledgement.
 struct PendingAcknowledgement: BatchedWrite {
     typealias Outcome = Void
 
@@ -13,7 +13,7 @@ struct PendingAcknowledgement: BatchedWrite {
     var key: InstallID { installation.installID }
 }
 
-/// Writes a batch of acknowledgements, all of one app, as one transaction of one trip (R15).
+/// Writes a batch of acknowledgements, all of one app, as one transaction of one round trip (R15).
 struct AcknowledgementWriter: Sendable {
     private static let attemptsMax = 20
 

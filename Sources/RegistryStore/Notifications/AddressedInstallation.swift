@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// An installation that a post addresses, as it was read without a lock.
+/// An installation that a post addresses, read without a lock.
 struct AddressedInstallation: Sendable {
     let installID: InstallID
     let provider: Provider
@@ -16,7 +16,7 @@ struct AddressedInstallation: Sendable {
     /// The numbers of topics that were chosen, and the negative ones of those that were left.
     private let topicCodes: [Int32]
 
-    /// - Parameter row: of `NotificationStatements.ofInstallations` or `.ofUsers`, behind the addressee.
+    /// - Parameter row: of `NotificationStatements.ofInstallations` or `.ofUsers`, after the column of the addressee.
     init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row, from: 1)
         installID = try InstallID(reader.next())
@@ -36,7 +36,7 @@ struct AddressedInstallation: Sendable {
         topicCodes = try reader.next([Int32]?.self) ?? []
     }
 
-    /// Nil if a push would not reach the installation, or about a topic that it is not subscribed to.
+    /// Nil if a push would not reach the installation, or if it is not subscribed to the topic.
     func target(about topic: Topic?) -> NotificationTarget? {
         guard isReachable, let token, topic.map(isSubscribed) ?? true else { return nil }
         return NotificationTarget(
@@ -56,7 +56,7 @@ struct Addressees: Sendable {
     private var installations: [InstallID: AddressedInstallation] = [:]
     private var ofUsers: [UserID: [AddressedInstallation]] = [:]
 
-    /// One installation more than a call may have shows that a user has too many.
+    /// Reads one installation more than a call may have: the extra row shows that a user has too many.
     static func statements(of posts: [NotificationPost], in app: AppNumber) -> [PostgresStatement] {
         var (ids, users) = (Set<String>(), Set<String>())
         for post in posts {

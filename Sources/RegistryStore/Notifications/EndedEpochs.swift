@@ -1,28 +1,28 @@
 import PostgresClient
 import PushRegistry
 
-/// Deletes what waits for installations whose epoch a transaction has ended (fine print 65). It runs after the
-/// installations are written or deleted: whatever does not belong to a present epoch goes.
+/// Deletes the notifications, counters and dedup ids of epochs that a transaction has ended (fine print 65). It runs
+/// after the transaction has written or deleted the installations, and deletes their rows of other epochs.
 ///
-/// The first statement waits for posts that have locked a counter, and the next ones see what these posts added. For
-/// installations that no notification was posted to, each statement is a look-up of an index.
+/// The first statement waits for posts that have locked a counter; the next ones see the rows that these posts added.
+/// For an installation without notifications, each statement is one look-up in an index.
 enum EndedEpochs {
     static let named = [
         NamedStatement("deleteCounters", deleteCounters), NamedStatement("deleteWaiting", deleteWaiting),
         NamedStatement("deleteRemembered", deleteRemembered),
     ]
 
-    /// Which of the results counts the deleted notifications.
+    /// The index of the result that counts the deleted notifications.
     static let waitingIndex = 1
 
-    /// - Parameter installIDs: nobody else writes these installations before the transaction ends.
+    /// - Parameter installIDs: installations that no other transaction can write before this one ends.
     static func statements(of installIDs: [InstallID], in app: AppNumber) -> [PostgresStatement] {
         guard !installIDs.isEmpty else { return [] }
         let ids = installIDs.map(\.rawValue).sorted()
         return [deleteCounters, deleteWaiting, deleteRemembered].map { PostgresStatement($0, app.rawValue, ids) }
     }
 
-    /// In the order of the ids.
+    /// Locks and deletes in the order of the ids.
     private static let deleteCounters = PreparedSQL(
         serving: "Every call that ends an epoch of notifications (fine print 65): deletes counters.",
         """

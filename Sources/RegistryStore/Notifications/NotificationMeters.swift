@@ -6,7 +6,7 @@ struct NotificationMeters: Sendable {
     private let repeated = Counter(label: "notifications_total", dimensions: [("result", "repeated")])
     private let dropped = Counter(label: "notifications_total", dimensions: [("result", "dropped")])
 
-    /// Call it once the posts are committed.
+    /// Counts posts; call it after their commit.
     func posted(_ boxes: LockedBoxes) {
         stored.increment(by: boxes.stored)
         repeated.increment(by: boxes.repeated)

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of numbered notifications, set-based: one statement serves a batch of one app. `$1` is the app, and the rest
+/// The SQL of numbered notifications. One statement serves a batch of one app. `$1` is the app; the other parameters
 /// are arrays unless a comment says otherwise.
 enum NotificationStatements {
     static let named = [
@@ -16,7 +16,7 @@ enum NotificationStatements {
 
     // MARK: Addressees
 
-    /// Of an `AddressedInstallation`.
+    /// The columns of an `AddressedInstallation`.
     private static let addressed: PostgresSQL = """
         i.install_id, i.provider::text, i.token, i.p256dh, i.auth, i.generation, i.epoch, i.state::text, \
         i.session_expires_at, i.settings, statement_timestamp(), i.user_id, i.cell, \
@@ -31,7 +31,7 @@ enum NotificationStatements {
         JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// Up to `$3` installations of each user.
+    /// Returns up to `$3` installations of each user.
     static let ofUsers = PreparedSQL(
         serving: "POST …/notifications: reads the installations of the users that a batch addresses.",
         """
@@ -45,8 +45,8 @@ enum NotificationStatements {
 
     // MARK: Locks, after those of installations, in the order of ids
 
-    /// The first notification of an epoch: locks the installations `$2` that have no counter yet, so that their epochs
-    /// `$3` do not end before the counter is there.
+    /// For the first notification of an epoch: locks the installations `$2` that have no counter yet, so that their
+    /// epochs `$3` do not end before the counter exists.
     static let holdEpochs = PreparedSQL(
         serving: "POST …/notifications (fine print 65): keeps epochs from ending before they have a counter.",
         """
@@ -73,7 +73,7 @@ enum NotificationStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Returns the counters of the epochs that still last. They last until the transaction ends.
+    /// Returns the counters of the epochs that have not ended. They cannot end before this transaction does.
     static let lockCounters = PreparedSQL(
         serving: "POST …/notifications (fine print 61): locks counters.",
         """
@@ -130,7 +130,7 @@ enum NotificationStatements {
         FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k
         """)
 
-    /// An expired row is replaced.
+    /// Replaces an expired row.
     static let remember = PreparedSQL(
         serving: "POST …/notifications (fine print 80): remembers the numbers of posts with a dedup id.",
         """
@@ -144,7 +144,7 @@ enum NotificationStatements {
 
     // MARK: Fetches
 
-    /// What has expired does not wait.
+    /// The lowest and the highest number that wait; expired ones do not.
     private static let bounds: PostgresSQL = """
         CASE WHEN c.last > c.acknowledged THEN (
                 SELECT min(n.number) FROM notification n
@@ -154,13 +154,13 @@ enum NotificationStatements {
                 WHERE n.app_id = $1 AND n.install_id = c.install_id AND n.expires_at > statement_timestamp()) END
         """
 
-    /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist, or
-    /// has no counter. The last column is the directory's version at the same moment.
+    /// Returns a row for each installation id of `$2`, in their order. Columns are NULL if the installation does not
+    /// exist or has no counter. The last column is the directory's version in the same snapshot.
     static let states = PreparedSQL(
         serving: "GET …/installations/{installId}/notifications: reads epochs and numbers, before any lock.",
         "SELECT \(sql: state), (SELECT version FROM directory_version) \(sql: wanted)")
 
-    /// As `states`, without the last column, which `DirectoryStatements.moment` reads: see
+    /// Like `states`, without the last column, which `DirectoryStatements.moment` reads: see
     /// `RegistrationStatements.lookUpOnCitus`.
     static let statesOnCitus = PreparedSQL(
         serving: "GET …/installations/{installId}/notifications, on Citus: reads epochs and numbers.",
@@ -177,10 +177,10 @@ enum NotificationStatements {
             LEFT JOIN notification_counter c ON c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = i.epoch
         """
 
-    /// Up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none is an array.
-    /// A row without a number if there are none, and no row if the epoch has ended.
+    /// Returns up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none of these
+    /// is an array. Returns one row without a number if there are none, and no row if the epoch has ended.
     static let page = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications: reads a page, of one moment.",
+        serving: "GET …/installations/{installId}/notifications: reads a page in one snapshot.",
         """
         SELECT c.last, c.acknowledged, c.dropped, \(sql: bounds), n.number, n.payload, n.posted_at, n.expires_at,
             n.collapse_id
@@ -203,9 +203,9 @@ enum NotificationStatements {
             AND k.number > c.acknowledged AND k.number <= c.last
         """)
 
-    /// As `acknowledge`, which has locked the counters.
+    /// Runs after `acknowledge`, which has locked the counters, with the same parameters.
     static let forget = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications (fine print 62): deletes what was acknowledged.",
+        serving: "GET …/installations/{installId}/notifications (fine print 62): deletes acknowledged ones.",
         """
         DELETE FROM notification n
         USING unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, epoch, number)

@@ -1,11 +1,11 @@
 import PostgresClient
 import PushRegistry
 
-/// A post on its way to the database.
+/// A queued post.
 struct PendingPost: BatchedWrite {
     typealias Outcome = [PostedNotification]
 
-    /// Any two posts may share a transaction: those to one installation are numbered in their order.
+    /// Any two posts may share a transaction: posts to one installation are numbered in the order of the batch.
     final class Content: Sendable {
         let post: NotificationPost
 
@@ -25,11 +25,12 @@ struct PendingPost: BatchedWrite {
     var key: ObjectIdentifier { ObjectIdentifier(content) }
 }
 
-/// Writes a batch of posts, all of one app, as one transaction of three trips (R15): it reads the addressees without
-/// locks, locks the counters of their epochs and reads what waits, and writes what the rules decide.
+/// Writes a batch of posts, all of one app, as one transaction of three round trips (R15). It reads the addressees
+/// without locks; locks the counters of their epochs and reads the waiting notifications; and writes the decisions of
+/// `NotificationBox`.
 struct NotificationWriter: Sendable {
     private static let batchAttemptsMax = 4
-    /// How often one post is tried. An epoch that ends between the look-up and the lock starts it over.
+    /// How often one post is tried. It starts over if an epoch ends between the look-up and the lock.
     private static let singleAttemptsMax = 40
 
     let postgres: PostgresClient
@@ -79,17 +80,17 @@ struct NotificationWriter: Sendable {
 
 /// The boxes of the installations that a batch of posts has locked.
 struct LockedBoxes {
-    /// In the order in which counters are locked.
+    /// The epochs, in the order of the counters' locks.
     private let epochs: [(installID: InstallID, epoch: Int64)]
     private let dedups: [(installID: InstallID, dedupID: String)]
     private var boxes: [InstallID: NotificationBox] = [:]
     private var now = Timestamp(microseconds: 0)
     /// The new notifications of posts that belong to a message.
     private var handedOut: [(post: Int, target: NotificationTarget)] = []
-    /// Notifications that got a number that an earlier post had got.
+    /// How many notifications got the number of an earlier post (`dedupId`).
     private(set) var repeated = 0
 
-    /// - Parameter targets: of each post.
+    /// - Parameter targets: the installations of each post.
     init(_ posts: [NotificationPost], _ targets: [[NotificationTarget]]) {
         var epochs: [InstallID: Int64] = [:]
         var dedups: [(installID: InstallID, dedupID: String)] = []
@@ -176,7 +177,7 @@ struct LockedBoxes {
         return posted
     }
 
-    /// Counts the installations of messages, a write for each message, in the order of their numbers.
+    /// The writes that count installations for messages: one for each message, in the order of the messages' numbers.
     func targets(of posts: [NotificationPost], in app: AppNumber) -> [TargetWrite] {
         Dictionary(grouping: handedOut) { posts[$0.post].message?.message.number.rawValue ?? 0 }
             .sorted { $0.key < $1.key }

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Numbered notifications in PostgreSQL. One lives on each event loop.
+/// Numbered notifications in PostgreSQL. Each event loop has one store.
 public struct PostgresNotificationStore: NotificationStore {
     private let resources: LoopResources
     private let writer: NotificationWriter
@@ -35,7 +35,7 @@ public struct PostgresNotificationStore: NotificationStore {
             })
     }
 
-    /// Carries posts and fetches until it is cancelled.
+    /// Executes queued posts and fetches until it is cancelled.
     public func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await posts.run() }
@@ -44,8 +44,8 @@ public struct PostgresNotificationStore: NotificationStore {
         }
     }
 
-    /// A post to one user or installation shares a transaction with others. One to many users has its own: it is as
-    /// large as a batch, and its locks would keep neighbours waiting.
+    /// A post to one user or installation shares a transaction with other posts. A post to many users has its own: it
+    /// is as large as a batch, and other posts would wait for its locks.
     public func post(_ post: NotificationPost) async throws -> [PostedNotification] {
         guard case .users(let users) = post.addressee, users.count > 1 else {
             return try await posts.write(PendingPost(post))
@@ -71,7 +71,7 @@ public struct PostgresNotificationStore: NotificationStore {
         of key: InstallationKey, in epoch: Int64, after number: Int64, limit: Int
     ) async throws -> NotificationPage? {
         do {
-            // One row more than asked for shows whether another page follows.
+            // Reads one row more than requested: it shows whether another page follows.
             let rows = try await resources.serving(key.app) {
                 try await resources.postgres.execute(
                     PostgresStatement(
@@ -100,7 +100,7 @@ private struct StateRead: BatchedRead {
 
     /// - Parameters:
     ///   - row: of `NotificationStatements.states`.
-    ///   - version: of the directory; nil: the row has it.
+    ///   - version: of the directory; nil if the row has it.
     func answer(in row: PostgresRow, _ version: Int64?) throws -> Result<NotificationState?, any Error> {
         if let directoryVersion, try directoryVersion != version ?? row.decode(10) {
             return .failure(DirectoryChanged())

@@ -1,16 +1,16 @@
 import PostgresClient
 import PushRegistry
 
-/// On Citus, registrations that change nothing but their own snapshot, key, session expiry or lastSeenAt: one
-/// transaction of a few plain statements without locks, each of which Citus executes on the app's node. They write only
-/// rows that have not changed since the look-up.
+/// Registrations on Citus that change nothing but their own snapshot, keys, session expiry or `lastSeenAt`: one
+/// transaction of a few plain statements without locks, which Citus executes on the app's node. They write only rows
+/// that have not changed since the look-up.
 ///
-/// Beside them, new installations and other bindings are decided under locks.
+/// New installations and changes of bindings are decided under locks instead.
 struct ChangesOnCitus {
     private let app: AppNumber
     private var changed: [(index: Int, row: ChangedRow)] = []
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
-    /// The latest time at which one of them was looked up.
+    /// The latest time of their look-ups.
     private var now = Timestamp(microseconds: 0)
 
     /// - Parameter cells: of each registration of the batch.
@@ -32,7 +32,7 @@ struct ChangesOnCitus {
         touched.sort { $0.pending.key.rawValue < $1.pending.key.rawValue }
     }
 
-    /// - Returns: the outcomes by their index in the batch. Missing ones have to be decided under locks.
+    /// - Returns: outcomes by their index in the batch. Registrations without one must be decided under locks.
     /// - Throws: `LostRace`, `PostgresError`: nothing was written.
     func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
         guard !changed.isEmpty || !touched.isEmpty else { return [:] }
@@ -72,7 +72,7 @@ struct ChangesOnCitus {
             })
     }
 
-    /// The choices of those that have some.
+    /// The choices of the installations that have some.
     private func topics(_ rows: PostgresResult) throws -> [String: TopicChoices] {
         try rows.reduce(into: [:]) { topics, row in
             guard let codes = try row.decode(2, as: [Int32]?.self) else { return }

@@ -45,7 +45,7 @@ struct LockedRegistrations {
             now: moment.time)
         let outcomes = batch.map { pending in
             Result { () throws(RegistrationRefusal) in
-                try locked.register(pending.registration, isFirst: pending.isFirst)
+                try locked.register(pending.registration)
             }
             .mapError { $0 as any Error }
         }
@@ -90,8 +90,8 @@ struct LockedRegistrations {
             registrations.map(\.tokenSHA256), registrations.compactMap(\.snapshot.device.keychainID))
     }
 
-    /// Every token that a registration claims or gives up must be locked. An installation whose token has moved since
-    /// it was read is looked at again.
+    /// Every token that a registration claims or releases must be locked. An installation whose token has moved after
+    /// it was read is read again.
     ///
     /// - Parameter rows: the tokens that are locked.
     private func checkHolders(_ rows: PostgresResult?, of present: [StoredInstallation]) throws {

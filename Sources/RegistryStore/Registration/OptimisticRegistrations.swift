@@ -6,7 +6,7 @@ import PushRegistry
 /// since the look-up.
 struct OptimisticRegistrations {
     let app: AppNumber
-    /// Where each row stands in the batch.
+    /// The index of each row's registration in the batch.
     private var changed: [(index: Int, row: ChangedRow)] = []
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
     /// All by the same actor; those by another one are decided under locks.

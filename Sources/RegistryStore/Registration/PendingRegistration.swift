@@ -36,9 +36,6 @@ struct PendingRegistration: BatchedWrite {
     /// Of the owner's id.
     var userSHA256: [UInt8]? { content.userSHA256 }
 
-    /// Whether the look-up found an installation that was imported, and never registered.
-    var isFirst: Bool { if case .bound(let found) = finding { found.isImported } else { false } }
-
     var app: AppNumber { content.registration.key.app }
     var key: InstallID { content.registration.key.installID }
 }
@@ -50,7 +47,7 @@ enum RegistrationFinding: Sendable {
     /// It is as its last registration left it, and has the registration's token, user and session. The registration
     /// changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
-    /// There was none at this time, and nobody had claimed the token.
+    /// The installation did not exist at this time, and no installation had claimed the token.
     case absent(at: Timestamp)
     /// It holds the registration's token, but is bound otherwise, or has other choices about topics: the rules decide
     /// under its lock.
@@ -68,8 +65,6 @@ enum RegistrationFinding: Sendable {
         let hasSnapshot: Bool
         /// Whether it says the same as the registration, whose recorded sighting is due to be moved.
         let isSame: Bool
-        /// Whether it was imported, and never registered.
-        let isImported: Bool
         let readAt: Timestamp
     }
 }

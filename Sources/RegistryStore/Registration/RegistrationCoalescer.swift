@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Takes registrations one by one and carries them to PostgreSQL many at a time (R2, R15): one read completes those
-/// that change nothing, and the rest are written. One lives on each event loop.
+/// Takes registrations one by one and sends them to PostgreSQL in batches (R2, R15): one read completes those that
+/// change nothing, and the others are written. Each event loop has one coalescer.
 struct RegistrationCoalescer: Sendable {
     private let lookUps: ReadCoalescer<PendingRegistration>
     private let writes: WriteCoalescer<PendingRegistration>
@@ -29,7 +29,7 @@ struct RegistrationCoalescer: Sendable {
         return try await writes.write(pending)
     }
 
-    /// Carries registrations until it is cancelled. Those that wait then are refused.
+    /// Sends queued registrations until it is cancelled. Registrations that still wait then are refused.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await lookUps.run() }

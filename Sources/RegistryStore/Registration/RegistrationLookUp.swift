@@ -60,7 +60,7 @@ struct RegistrationLookUp: Sendable {
                 generation: generation, epoch: try row.decode(14), revision: try row.decode(8), cell: try row.decode(9),
                 sessionExpiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init),
                 hasSnapshot: row.holds(pending.registration.snapshotDigest, at: 11), isSame: isSame,
-                isImported: row.holds([], at: 1), readAt: now))
+                readAt: now))
     }
 }
 

@@ -171,6 +171,7 @@ extension RollUpBreakdown {
             switch groups[index].name {
             case .key: "\(sql: key(index))::text"
             case .text, .spelling: "\(sql: found(index)).text"
+            case .zone: ZoneOffsets.zone(of: "\(sql: found(index)).text")
             }
         return "\(sql: key(index)), \(sql: name) AS \(sql: shown(index))"
     }
@@ -180,7 +181,7 @@ extension RollUpBreakdown {
             let texts: PostgresSQL
             switch groups[index].name {
             case .key: return nil
-            case .text: texts = "(SELECT number, text FROM rollup_text WHERE app_id = \(app))"
+            case .text, .zone: texts = "(SELECT number, text FROM rollup_text WHERE app_id = \(app))"
             case .spelling: texts = "(\(sql: spellings))"
             }
             return

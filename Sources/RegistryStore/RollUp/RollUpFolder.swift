@@ -11,16 +11,16 @@ public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// How often the folder looks for deltas.
         public var interval = Duration.milliseconds(500)
-        /// So many deltas of an app are folded at once. Each costs a reader about a microsecond, and the folder the
-        /// less the more of them meet in one row.
+        /// The number of waiting deltas of an app that starts a fold at once. Each delta costs a reader about a
+        /// microsecond. The more deltas of one row are folded together, the less each costs the folder.
         public var deltasMax = 5_000
-        /// Fewer are folded after they have waited for so long.
+        /// How long fewer deltas wait for a fold.
         public var ageMax = Duration.seconds(3)
-        /// Rest after folding, however long it took.
+        /// The longest rest after folding.
         public var restMax = Duration.seconds(5)
-        /// Deltas of one transaction.
+        /// The most deltas of one transaction.
         public var batch = RollUpFold.batchMax
-        /// Folded rows, after which their space is made usable again.
+        /// The number of folded rows after which a vacuum frees their space.
         public var vacuumAfter = 20_000
 
         public init() {}

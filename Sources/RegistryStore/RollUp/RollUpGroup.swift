@@ -12,6 +12,8 @@ struct RollUpGroup {
         /// The key is the name.
         case key
         case text
+        /// The text of a zone, or no name.
+        case zone
         /// The first of its spellings that the app has.
         case spelling
     }
@@ -23,7 +25,7 @@ struct RollUpGroup {
         case .authorizationStatus: (key, name) = ("authorization_status", .key)
         case .utcOffset: (key, name) = (ZoneOffsets.utcOffset, .key)
         case .locale: (key, name) = ("locale_number", .text)
-        case .timeZone: (key, name) = ("zone_number", .text)
+        case .timeZone: (key, name) = ("zone_number", .zone)
         case .systemName: (key, name) = ("system_number", .text)
         case .osVersion: (key, name) = ("version_number", .spelling)
         default: return nil

@@ -19,10 +19,10 @@ struct RollUpLevel: Sendable {
         self.isRanked = isRanked
     }
 
-    /// The smallest first, in a usual fleet. A question about one or two fields finds a table of some thousand rows, or
-    /// a ranked one; a question about three fields finds one that is summed within 20 ms at ten million installations.
-    /// Provider, authorization and system together make few rows, so one table serves all of their combinations. Other
-    /// questions sum the cube.
+    /// The smallest first, in a usual fleet. A query about one or two fields reads a table of some thousand rows, or a
+    /// ranked one; a query about three fields reads one that is summed within 20 ms at ten million installations.
+    /// Provider, authorization and system together have few values, so one table serves all of their combinations.
+    /// Other queries sum the cube.
     static let all = [
         RollUpLevel("version", small.union(.osVersion), more: ["spelling_number"]),
         RollUpLevel("locale_zone", zone.union(.locale), isRanked: true),

@@ -6,7 +6,7 @@ struct CredentialChecks {
     private let app: AppNumber
     private let items: [(index: Int, patch: TopicsPatch, credential: UserCredential, key: InstallationKey?)]
 
-    /// - Parameter batch: patches with the installations whose logouts count, too.
+    /// - Parameter batch: patches, each with the installation whose logouts also end a credential.
     init(_ batch: [(patch: TopicsPatch, key: InstallationKey?)], in app: AppNumber) {
         self.app = app
         items = batch.enumerated().compactMap { index, item in
@@ -18,7 +18,7 @@ struct CredentialChecks {
         items.map { CredentialStatements.tombstones(of: $0.credential, on: $0.key, in: app) }
     }
 
-    /// The positions in the batch of the patches whose credential has ended.
+    /// The indices in the batch of the patches whose credential has ended.
     func refusals(_ results: ArraySlice<PostgresResult>, at now: Timestamp) throws -> Set<Int> {
         var refused: Set<Int> = []
         for (item, result) in zip(items, results) {

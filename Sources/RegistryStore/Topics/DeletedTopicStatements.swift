@@ -67,8 +67,8 @@ enum DeletedTopicStatements {
         SELECT count(*) FROM changed
         """)
 
-    /// The installations `$2` that still have the revisions `$3`; `$4` are the codes. Returns their number. The roll-up
-    /// does not count these choices any more.
+    /// Writes the installations `$2` that still have the revisions `$3`; `$4` are the codes. Returns their number. It
+    /// writes no deltas: the roll-up does not count these choices any more.
     static let removeFromInstallations = PreparedSQL(
         serving: "Clean-up (fine print 87): removes choices about deleted topics from installations.",
         """

@@ -1,10 +1,10 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job's removal of choices about deleted topics (fine print 87). They are ignored before.
+/// The night job's removal of choices about deleted topics (fine print 87). Until then, readers ignore these choices.
 ///
-/// It reads tables in their physical order and writes by key. Rows that another transaction changes meanwhile are left
-/// for the next night, and so are the numbers of the topics.
+/// It reads tables in their physical order and writes by key. It leaves rows that another transaction changes meanwhile
+/// to the next night, together with the numbers of their topics.
 struct DeletedTopics {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -14,7 +14,7 @@ struct DeletedTopics {
 
     private struct App {
         let number: Int32
-        /// Of all choices about its deleted topics.
+        /// The codes of all choices about the app's deleted topics.
         let codes: [Int32]
     }
 

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// A change of the choices on an installation, on its way to the database.
+/// A queued change of the choices on an installation.
 struct PendingInstallationTopics: BatchedWrite {
     /// The choices after the change.
     typealias Outcome = ResolvedTopics
@@ -14,7 +14,7 @@ struct PendingInstallationTopics: BatchedWrite {
     var key: InstallID { installation.installID }
 }
 
-/// Writes a batch of changes on installations, all of one app, as one transaction of two trips (R15).
+/// Writes a batch of changes on installations, all of one app, as one transaction of two round trips (R15).
 struct InstallationTopicsWriter: Sendable {
     private static let attemptsMax = 20
 

@@ -21,7 +21,7 @@ public struct PostgresTopicStore: TopicStore {
 
     private var postgres: PostgresClient { resources.postgres }
 
-    /// Carries changes of choices until it is cancelled.
+    /// Writes queued changes of choices until it is cancelled.
     public func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await installations.run() }
@@ -67,8 +67,9 @@ public struct PostgresTopicStore: TopicStore {
         }
     }
 
-    /// Runs a transaction that has locked the app. Its changes wait for each other, and longer than a batch of
-    /// registrations may. Every change of the directory locks its version, so it is written in the last trip.
+    /// Runs a transaction that has locked the app, so the changes of one app's topics run one after another. They may
+    /// wait longer for a lock than a batch of registrations. A change of the directory also locks its version, so the
+    /// last round trip writes it.
     private func changing<Value>(
         _ app: AppNumber, _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {

@@ -4,8 +4,8 @@ import PushRegistry
 /// The SQL of an app's catalogue of topics. `$1` is the app.
 enum TopicCatalogueStatements {
     static let named = [
-        NamedStatement("all", all), NamedStatement("lock", lock), NamedStatement("find", find),
-        NamedStatement("count", count),
+        NamedStatement("all", all), NamedStatement("ofApp", ofApp), NamedStatement("lock", lock),
+        NamedStatement("find", find), NamedStatement("count", count),
         NamedStatement("replace", replace), NamedStatement("create", create), NamedStatement("isUsed", isUsed),
         NamedStatement("delete", delete), NamedStatement("noteDeleted", noteDeleted),
     ]
@@ -15,6 +15,10 @@ enum TopicCatalogueStatements {
     static let all = PreparedSQL(
         serving: "Every request after a change of apps, keys or topics: reads the topics.",
         "SELECT app_id, \(sql: columns) FROM topic")
+
+    static let ofApp = PreparedSQL(
+        serving: "Clean-up (R12): reads the topics of choices that end.",
+        "SELECT app_id, \(sql: columns) FROM topic WHERE app_id = $1")
 
     /// Changes of an app's topics run one after another, so numbers ascend and a saved filter cannot name a topic that
     /// is being deleted.
@@ -30,7 +34,7 @@ enum TopicCatalogueStatements {
         serving: "PUT …/topics/{topic}: counts the app's topics.",
         "SELECT count(*) FROM topic WHERE app_id = $1")
 
-    /// An INSERT … ON CONFLICT would use up a number at each call.
+    /// Not an INSERT … ON CONFLICT: it would use up a topic's number at each call.
     static let replace = PreparedSQL(
         serving: "PUT …/topics/{topic}: replaces a topic.",
         """
@@ -57,7 +61,7 @@ enum TopicCatalogueStatements {
         "DELETE FROM topic WHERE app_id = $1 AND number = $2")
 
     static let noteDeleted = PreparedSQL(
-        serving: "DELETE …/topics/{topic}: notes the number, whose choices the night job removes.",
+        serving: "DELETE …/topics/{topic}: stores the number, so that the night job removes its choices.",
         "INSERT INTO deleted_topic (app_id, number) VALUES ($1, $2)")
 
     static func values(_ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber, _ sql: PreparedSQL)
@@ -73,7 +77,7 @@ extension TopicCatalogue {
     /// The catalogues of all apps.
     ///
     /// - Parameter rows: of `TopicCatalogueStatements.all`.
-    static func byApp(_ rows: PostgresResult) throws -> [AppNumber: TopicCatalogue] {
+    static func byApp(_ rows: some Sequence<PostgresRow>) throws -> [AppNumber: TopicCatalogue] {
         var topics: [AppNumber: [Topic]] = [:]
         for row in rows {
             var reader = ColumnReader(row)

@@ -23,7 +23,7 @@ enum TopicChoiceStatements {
         serving: "GET …/users/{userId}/topics: reads the choices of a user.",
         "SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = $2")
 
-    /// The choices of the users with the digests `$2`, by their positions.
+    /// Returns the choices of the users with the digests `$2`, each with its index in `$2`.
     static let ofUsers = PreparedSQL(
         serving: "PUT …/installations/{installId} (R4): reads what former holders of tokens inherit.",
         """
@@ -32,8 +32,8 @@ enum TopicChoiceStatements {
         JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = k.user_sha256
         """)
 
-    /// Runs after the installations `$2` are locked. A change of a user's choices that is under way waits for these
-    /// locks and then writes the installations, so reading without a lock is enough.
+    /// Runs after the installations `$2` are locked. A concurrent change of a user's choices waits for these locks and
+    /// then writes the installations, so this statement takes no lock.
     static let ofOwners = PreparedSQL(
         serving: "PATCH …/installations/{installId}/topics: reads the choices of the installations' owners.",
         """
@@ -58,7 +58,7 @@ enum TopicChoiceStatements {
 
     // MARK: A user's choices, under the user's lock
 
-    /// Runs after `GuardStatements.addUsers`. Registrations of these users wait. Returns the position of each user in
+    /// Runs after `GuardStatements.addUsers`. Registrations of these users wait. Returns the index of each user in
     /// `$2`.
     static let lockUsers = PreparedSQL(
         serving: "PATCH …/users/{userId}/topics: locks users exclusively.",
@@ -70,7 +70,7 @@ enum TopicChoiceStatements {
             SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR UPDATE) AS u
         """)
 
-    /// Up to `$4` installations with ids after `$3` that are bound to the users `$2`, in the order of ids.
+    /// Locks up to `$4` installations with ids after `$3` that are bound to the users `$2`, in the order of ids.
     static let lockInstallations = PreparedSQL(
         serving: "PATCH …/users/{userId}/topics: locks installations of users.",
         """
@@ -88,7 +88,7 @@ enum TopicChoiceStatements {
 
     // MARK: Writing
 
-    /// Under the locks of the installations.
+    /// Runs under the locks of the installations.
     static let write = PreparedSQL(
         serving: "PATCH …/topics of an installation or a user: writes the choices on installations.",
         """
@@ -130,7 +130,7 @@ enum TopicChoiceStatements {
 
     // MARK: Erasure
 
-    /// Under the user's lock. Returns the number of choices.
+    /// Runs under the user's lock. Returns the number of deleted choices.
     static let eraseOfUser = PreparedSQL(
         serving: "DELETE …/users/{userId}: deletes the choices of a user.",
         """
@@ -149,7 +149,7 @@ enum TopicChoiceStatements {
 
     // MARK: Subscribers
 
-    /// A condition: the installation with these merged choices is subscribed. It is never NULL.
+    /// The condition that an installation with these merged choices is subscribed. It is never NULL.
     ///
     /// - Parameter choices: the column `topics` of `installation`.
     static func isSubscribed(to topic: Topic, _ choices: PostgresSQL = "topics") -> PostgresSQL {

@@ -5,7 +5,7 @@ import PushRegistry
 enum TopicsEventStatements {
     static let named = [NamedStatement("append", appendSQL)]
 
-    /// Nil if there is no event.
+    /// Nil without events.
     static func append(_ events: [TopicsEvent], in app: AppNumber, at position: Int64) -> PostgresStatement? {
         guard !events.isEmpty else { return nil }
         return PostgresStatement(appendSQL) { binds in

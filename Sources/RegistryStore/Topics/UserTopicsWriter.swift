@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// A change of a user's choices, on its way to the database.
+/// A queued change of a user's choices.
 struct PendingUserTopics: BatchedWrite {
     typealias Outcome = TopicChoices
 
@@ -16,7 +16,7 @@ struct PendingUserTopics: BatchedWrite {
 /// their installations, whose merged choices it writes page by page.
 struct UserTopicsWriter: Sendable {
     private static let attemptsMax = 20
-    /// Installations that are read and written at once.
+    /// The most installations of one read and one write.
     private static let pageMax = 1_000
 
     let postgres: PostgresClient
@@ -45,7 +45,7 @@ struct UserTopicsWriter: Sendable {
                 PostgresStatement(RegistrationStatements.now),
             ] + checks.statements)
         let rest = Array(results[setUp.count...])
-        // The night job may remove a row between adding and locking it.
+        // The night job may have deleted a row after this transaction added it and before it locked it.
         guard rest[1].count == batch.count else { throw LostRace() }
         let moment = try Moment(rest[3], clock)
         let refused = try checks.refusals(rest[4...], at: moment.time)
@@ -65,7 +65,7 @@ struct UserTopicsWriter: Sendable {
         return outcomes
     }
 
-    /// Writes page by page; the last one with the users and the events.
+    /// Writes page by page; the last page together with the users and the events.
     private func write(
         _ changes: UserTopicsChanges, firstPage: PostgresResult, in app: AppNumber, _ transaction: PostgresTransaction
     ) async throws {
@@ -101,10 +101,10 @@ struct UserTopicsWriter: Sendable {
     }
 }
 
-/// What a batch changes.
+/// The changes of a batch.
 private struct UserTopicsChanges {
     let moment: Moment
-    /// Of the users whose choices change, all of them.
+    /// All choices of each user whose choices change.
     private(set) var choices: [UserID: TopicChoices] = [:]
     private(set) var events: [TopicsEvent] = []
 

@@ -46,10 +46,13 @@ struct LogoutWriter: Sendable {
                     try logout.decision(on: present[logout.key]?.installation, at: moment.time)
                 }
             }
-            let accepted = decisions.compactMap { try? $0.get() }
+            let accepted = zip(logouts, decisions).compactMap { logout, decision in
+                (try? decision.get()).map { (logout, $0) }
+            }
             let write = BindingEnds(accepted, of: present, in: app, at: moment)
             try await transaction.commit(after: write.statements)
-            EventMeters.count(accepted.compactMap(\.event))
+            EventMeters.count(write.events)
+            EventMeters.count(write.topicsEvents)
             return decisions.map { decision in
                 decision.map { LogoutOutcome(status: $0.status, generation: $0.generation) }.mapError { $0 }
             }
@@ -64,7 +67,9 @@ struct BindingEnds {
     private var changed: [Installation] = []
     /// Installations that stay as they are, but have a new event.
     private var recorded: [InstallID] = []
-    private var events: [TokenEvent] = []
+    private(set) var events: [TokenEvent] = []
+    /// Of choices that end with their owner's binding.
+    private(set) var topicsEvents: [TopicsEvent] = []
     private var tombstones: [Tombstones.OnInstallation] = []
     private var owners = OwnerChanges()
     private var delta = RollUpDelta()
@@ -74,26 +79,32 @@ struct BindingEnds {
     }
 
     init(
-        _ decisions: [Logout.Decision], of present: [InstallationKey: StoredInstallation], in app: AppNumber,
+        _ decisions: [(Logout, Logout.Decision)], of present: [InstallationKey: StoredInstallation], in app: AppNumber,
         at moment: Moment
     ) {
         self.init(in: app, at: moment)
-        for decision in decisions {
-            if let after = decision.after, let before = present[after.key] { add(before, after) }
-            if let event = decision.event {
+        for (logout, decision) in decisions {
+            if let after = decision.after, let before = present[after.key] {
+                add(before, after, decision.event, logout.catalogue)
+            } else if let event = decision.event {
                 events.append(event)
-                if decision.after == nil { recorded.append(event.key.installID) }
+                recorded.append(event.key.installID)
             }
             tombstones += decision.tombstones
         }
     }
 
-    mutating func add(_ before: StoredInstallation, _ after: Installation, event: TokenEvent? = nil) {
+    mutating func add(
+        _ before: StoredInstallation, _ after: Installation, _ event: TokenEvent?, _ catalogue: TopicCatalogue
+    ) {
         changed.append(after)
         owners.add(from: before.installation, to: after)
         delta.add(before.installation, in: before.cell, step: -1)
         delta.add(after, in: before.cell, step: 1)
-        if let event { events.append(event) }
+        guard let event else { return }
+        events.append(event)
+        let reset = TopicsEvent(event, ending: before.installation.topicChoices, in: catalogue)
+        if let reset, after.topicChoices.isEmpty { topicsEvents.append(reset) }
     }
 
     var statements: [PostgresStatement] {
@@ -102,6 +113,7 @@ struct BindingEnds {
             recorded.isEmpty ? nil : InstallationStatements.raiseRevision(of: recorded, in: app),
             owners.ended(in: app, at: moment.time),
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
+            TopicsEventStatements.append(topicsEvents, in: app, at: moment.position),
             delta.statement(in: app),
             tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: moment.time),
         ].compactMap(\.self) + EndedEpochs.statements(of: changed.map(\.key.installID), in: app)

@@ -57,7 +57,7 @@ enum CredentialStatements {
     /// The user's logout, the session's end, the session's exception from a logout, and the logouts of this
     /// installation, with the session and without one.
     private static let tombstonesSQL = PreparedSQL(
-        serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads what ends a credential.",
+        serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads tombstones of a credential.",
         """
         SELECT
             (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = user_digest($3)),

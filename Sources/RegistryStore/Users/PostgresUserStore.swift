@@ -3,7 +3,7 @@ import PostgresClient
 import PushRegistry
 import Receipts
 
-/// Users in PostgreSQL. One lives on each event loop.
+/// Users in PostgreSQL. Each event loop has one store.
 public struct PostgresUserStore: UserStore {
     /// How often a transaction is tried that loses races.
     private static let attemptsMax = 20
@@ -24,7 +24,7 @@ public struct PostgresUserStore: UserStore {
         }
     }
 
-    /// Carries logouts of installations until it is cancelled.
+    /// Sends queued logouts of installations until it is cancelled.
     public func run() async {
         await logouts.run()
     }
@@ -163,16 +163,15 @@ extension PostgresUserStore {
         let moment = try Moment(results[first.count + 1], resources.clock)
         let stored = try results[first.count].map { try InstallationColumns.decode($0) }
         var ends = BindingEnds(in: end.app, at: moment)
-        var events: [TokenEvent] = []
         for before in stored {
             guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
-            ends.add(before, outcome.after, event: outcome.event)
-            events.append(outcome.event)
+            ends.add(before, outcome.after, outcome.event, end.catalogue)
         }
         try await transaction.commit(after: ends.statements)
-        EventMeters.count(events)
+        EventMeters.count(ends.events)
+        EventMeters.count(ends.topicsEvents)
         let isLast = stored.count < Int(limit)
-        return (events.count, isLast ? nil : stored.last?.installation.key.installID.rawValue)
+        return (ends.events.count, isLast ? nil : stored.last?.installation.key.installID.rawValue)
     }
 
     private func eraseBatch(
@@ -214,8 +213,8 @@ private struct ErasureBatch {
     let stored: [StoredInstallation]
     let seen: [InstallID]
     let registrant: Int64
-    /// Whether it is the erasure's first transaction, which has the user's lock and removes what concerns no
-    /// installation.
+    /// Whether it is the erasure's first transaction, which has the user's lock and also removes data that concerns
+    /// no installation.
     let isFirst: Bool
     let moment: Moment
     let events: [TokenEvent]

@@ -4,13 +4,13 @@ import PostgresClient
 extension Invariant {
     static let messages = [
         Invariant(
-            "receipt-events", "55", "what was opened or dismissed was delivered; an addition is part of the whole",
+            "receipt-events", "55", "opened and dismissed imply delivered; the added events are among the events",
             """
             SELECT app_id || '/' || message || '/' || installation FROM receipt
             WHERE events & 48 <> 0 AND events & 8 = 0 OR added & ~events <> 0 OR events NOT BETWEEN 1 AND 63
             """),
         Invariant(
-            "receipt-target", "57", "a remembered target has its installation, a time and a cell, and was counted",
+            "receipt-target", "57", "a recorded target has an installation, a time and a cell, and is counted",
             """
             SELECT app_id || '/' || message || '/' || installation FROM receipt
             WHERE (handed_out_at IS NULL) <> (install_id IS NULL) OR user_id IS NOT NULL AND install_id IS NULL

@@ -11,7 +11,7 @@ extension Invariant {
                 WHERE i.app_id = c.app_id AND i.install_id = c.install_id AND i.epoch = c.epoch)
             """),
         Invariant(
-            "notification-counter", "65", "what waits or is remembered belongs to an epoch, and goes with it",
+            "notification-counter", "65", "a notification and a stored dedup id belong to a counter",
             """
             SELECT w.app_id || '/' || w.install_id
             FROM (
@@ -23,7 +23,7 @@ extension Invariant {
             """),
         Invariant(
             "notification-number", "61",
-            "a number was given out before; what was acknowledged or dropped does not wait",
+            "numbers are at most the last one; acknowledged and dropped notifications do not wait",
             """
             SELECT n.app_id || '/' || n.install_id || ' number ' || n.number
             FROM notification n JOIN notification_counter c USING (app_id, install_id)

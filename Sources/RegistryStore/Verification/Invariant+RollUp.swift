@@ -3,7 +3,7 @@ import PostgresClient
 extension Invariant {
     static let rollUp = [
         Invariant(
-            "rollup-cells", "R13", "the cell of an installation says what the installation says",
+            "rollup-cells", "R13", "the cell of an installation has the values of the installation",
             """
             SELECT i.app_id || '/' || i.install_id
             FROM installation i LEFT JOIN rollup_cell c ON c.app_id = i.app_id AND c.number = i.cell
@@ -11,7 +11,7 @@ extension Invariant {
             WHERE (\(sql: RollUpRebuildStatements.cellFits)) IS NOT TRUE
             """),
         Invariant(
-            "rollup-recount", "R13", "the roll-up counts what a recount does (rebuild-rollup repairs it)",
+            "rollup-recount", "R13", "the roll-up has the counts of a recount (rebuild-rollup repairs it)",
             """
             SELECT concat_ws('/', app_id, 'topic ' || nullif(topic, 0), 'cell ' || cell, expires_at)
                 || ' misses ' || active || ' active of '
@@ -33,7 +33,7 @@ extension Invariant {
             WHERE s IS NULL OR r IS NULL
             """),
         Invariant(
-            "rollup-horizon", "R13", "no delta is older than what is folded",
+            "rollup-horizon", "R13", "no delta is older than the horizon of folded deltas",
             """
             WITH bound AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS transaction_id)
             SELECT 'app ' || d.app_id || ', transaction ' || min(d.transaction_id) || ': ' || count(*) || ' deltas'

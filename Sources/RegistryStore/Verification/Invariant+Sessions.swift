@@ -1,9 +1,9 @@
 import PostgresClient
 
-/// Remembered logouts, and bindings that contradict them (R7).
+/// Tombstones of logouts, and bindings that contradict them (R7).
 ///
-/// A binding that began when its session's end was already forgotten stands rightly. How long an end is remembered is
-/// the app's present policy: after that was prolonged, these may accuse a binding that was rightful when it began.
+/// A binding is correct if the tombstone of its session had expired when the binding began. The app's present policy
+/// decides how long a tombstone counts: after it was prolonged, these checks may report a binding that was correct.
 extension Invariant {
     static let sessions = [
         Invariant(
@@ -54,7 +54,7 @@ extension Invariant {
             SELECT app_id || '/' || install_id FROM installation_logout WHERE logged_out_at > \(sql: soon)
             """),
         Invariant(
-            "user-digest", "20", "of a user who logged out a SHA-256 is kept, nothing else",
+            "user-digest", "20", "of a user who logged out only a SHA-256 is kept",
             """
             SELECT 'session ' || app_id || '/' || session_id FROM session WHERE octet_length(user_sha256) <> 32
             UNION ALL

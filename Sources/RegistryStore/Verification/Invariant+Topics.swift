@@ -20,7 +20,7 @@ extension Invariant {
                         merged_choices(i.topic_choices, g.topics), coalesce(d.codes, '{}'))
             """),
         Invariant(
-            "topic-codes", "82", "there is one choice about a topic at each level, in the order of the numbers",
+            "topic-codes", "82", "each level has at most one choice about a topic, in the order of the numbers",
             """
             SELECT place
             FROM (

@@ -17,7 +17,7 @@ public struct Invariant: Sendable {
         self.broken = broken
     }
 
-    /// How many places there are, and the first few. In one pass, of which the server keeps nothing but these.
+    /// Counts the violations and returns the first few, in one pass.
     var count: PostgresStatement {
         let sql: PostgresSQL = """
             SELECT count(*), coalesce(array_agg(place) FILTER (WHERE number <= \(Self.examplesMax)), '{}')
@@ -85,14 +85,14 @@ extension Invariant {
                 ('x' || encode(substr(user_digest(user_id), 1, 8), 'hex'))::bit(64)::bigint
             """),
         Invariant(
-            "owner-and-session", "R6", "a session has an owner, an expiry a session; who is logged out owns nothing",
+            "owner-and-session", "R6", "a session has an owner, an expiry a session; after a logout there is no owner",
             """
             SELECT app_id || '/' || install_id FROM installation
             WHERE session_id IS NOT NULL AND user_id IS NULL OR session_expires_at IS NOT NULL AND session_id IS NULL
                 OR state = 'loggedOut' AND user_id IS NOT NULL
             """),
         Invariant(
-            "generation", "R8", "a row is at the generation of its last registration or beyond, and has a revision",
+            "generation", "R8", "a row's generation is at least that of its last registration; it has a revision",
             """
             SELECT app_id || '/' || install_id FROM installation
             WHERE generation < registration_generation OR registration_generation <= 0 OR revision < 1
@@ -100,8 +100,8 @@ extension Invariant {
             """),
         Invariant(
             "times", "R2",
-            "an installation was created, then registered, then seen; its state changed since it was created; and no "
-                + "time is to come",
+            "an installation was created, then registered, then seen; its state changed after its creation; no time "
+                + "is in the future",
             """
             SELECT app_id || '/' || install_id FROM installation
             WHERE created_at > registered_at OR registered_at > last_seen_at OR created_at > state_changed_at
@@ -126,7 +126,7 @@ extension Invariant {
 extension Invariant {
     private static let history = [
         Invariant(
-            "event-chain", "R12", "each event goes on from the one before it, or begins a new life, later in the feed",
+            "event-chain", "R12", "each event continues the one before it or begins a new life, later in the feed",
             """
             SELECT app_id || '/' || install_id || ' event ' || id
             FROM (
@@ -142,7 +142,7 @@ extension Invariant {
                     AND NOT (generation_before = 0 AND generation_after > reached)
             """),
         Invariant(
-            "event-tells-row", "R12", "the last event leads to the row's generation, state, token and owner",
+            "event-tells-row", "R12", "the last event has the row's generation, state, token and owner",
             """
             SELECT i.app_id || '/' || i.install_id
             FROM (

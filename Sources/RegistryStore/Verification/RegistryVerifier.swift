@@ -6,7 +6,7 @@ public struct RegistryVerifier: Sendable {
     static let named =
         [NamedStatement("totals", serving: "verify: counts installations and events.", totals)]
         + Invariant.all.map {
-            NamedStatement($0.name, serving: "verify (\($0.rule)): finds what breaks “\($0.promise)”.", $0.count)
+            NamedStatement($0.name, serving: "verify (\($0.rule)): finds violations of “\($0.promise)”.", $0.count)
         }
 
     /// The findings of one invariant.
@@ -19,7 +19,7 @@ public struct RegistryVerifier: Sendable {
     }
 
     public struct Report: Sendable {
-        /// The moment that was looked at.
+        /// The time of the snapshot.
         public let asOf: Timestamp
         public let installations: Int
         public let events: Int

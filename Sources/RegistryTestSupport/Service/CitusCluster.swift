@@ -6,7 +6,7 @@ import PostgresClient
 /// A throw-away Citus cluster: a coordinator and two workers. It needs the extension Citus in the PostgreSQL that is
 /// installed.
 public enum CitusCluster {
-    /// Whether the environment asks for tests on such a cluster.
+    /// Whether the environment requires tests on such a cluster (`PUSH_REGISTRY_TEST_CITUS`).
     public static var isWanted: Bool { ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_CITUS"] != nil }
 
     private static let settings = [
@@ -17,8 +17,8 @@ public enum CitusCluster {
     /// Lends a cluster whose nodes know each other. The registry's tables are not distributed yet.
     ///
     /// - Parameters:
-    ///   - own: settings of PostgreSQL, which do not override those that a cluster needs.
-    ///   - body: gets the coordinator and the workers.
+    ///   - own: settings of PostgreSQL; the settings that a cluster needs override them.
+    ///   - body: receives the coordinator and the workers.
     public static func with<Value: Sendable>(
         settings own: [String: String] = [:], logger: Logger,
         _ body: (_ coordinator: EmbeddedPostgres, _ workers: [EmbeddedPostgres]) async throws -> Value

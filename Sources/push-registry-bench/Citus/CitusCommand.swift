@@ -11,8 +11,8 @@ struct CitusCommand: BenchmarkCommand {
             one that eight apps share. Then puts the same load on both in turn, row after row and round after round; \
             in every second round the cluster comes first. The installed PostgreSQL must have the extension Citus.
 
-            All processes share the machine's cores, so the ratios show what the coordinator and the way to the \
-            workers cost, and not what more machines give.
+            All processes share the machine's cores, so the ratios show the cost of the coordinator and of the \
+            connections to the workers, and not the gain of more machines.
             """)
 
     @Option(help: "Installations of each fleet.")

@@ -7,9 +7,9 @@ struct MessagesBenchmarkCommand: BenchmarkCommand {
         commandName: "messages",
         abstract: "Measure receipts of messages, and an export with receipts against one without.",
         discussion: """
-            Starts a throw-away PostgreSQL with a fleet, and the service. Receipts of as many installations as fit \
-            into the time are sent ten to a call over 64 connections, each once; then the same ones again. Then the \
-            fleet is exported without and with receipts in turn.
+            Starts a throw-away PostgreSQL with a fleet, and the service. It sends receipts, ten in each call, over 64 \
+            connections, until the time is over; then the same receipts again. Then it exports the fleet without and \
+            with receipts in turn.
             """)
 
     @Option(help: "The fleet's size.")

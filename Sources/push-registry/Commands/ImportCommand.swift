@@ -18,7 +18,8 @@ struct ImportCommand: AsyncParsableCommand {
             one installId, only the newest is imported. What cannot come (e-mail, SMS, tokens of other services, \
             users who opted out) is counted by kind. Rows without a date were seen at --last-seen, or else at the \
             newest date of the files. Most systems do not know whether iOS users allow notifications: such \
-            installations are reachable only with --assume authorized, or once their app registers.
+            installations are reachable only with --assume authorized, or once their app registers. With --topics, \
+            tags and channels (onesignal, parse, airship, azure) become choices of topics on the installations.
 
             In files of our own the fields have the names of an export:
 
@@ -128,6 +129,9 @@ struct ImportCommand: AsyncParsableCommand {
             try foreign.refuseForOwnFormat()
             return (opened, .own(names))
         }
+        guard format.tags != nil || !foreign.topics else {
+            throw ValidationError("Files of \(format.system) have no topics: leave --topics out.")
+        }
         if foreign.from == nil { note("The files are an export of \(format.system) (--from \(format.name)).") }
         let reader = ForeignReader(format: format, options: try foreign.options, zones: ForeignTimeZones(links: links))
         return (opened, .foreign(reader))
@@ -148,12 +152,14 @@ struct ImportCommand: AsyncParsableCommand {
         let app = try await findApp(database)
         let rejects = try RejectedLines(path: rejectsPath, readingFrom: opened, keepsOlder: dryRun)
         let progress = ImportProgress()
-        let plan = try plan(source, opened, progress)
+        var plan = try plan(source, opened, app, progress)
+        try await addTopics(to: &plan, of: app, database)
         let input = ImportInput()
         input.start(opened, plan, rejects)
         // Stops the reader thread also after an error.
         defer { input.chunks.finish() }
-        let importer = InstallationImporter(into: app.number, policy: app.policy, isDryRun: dryRun)
+        let importer = InstallationImporter(
+            into: app.number, policy: app.policy, topics: plan.topics?.catalogue ?? TopicCatalogue(), isDryRun: dryRun)
         let counts = try await importer.load(
             database.importConfiguration, from: { try input.chunks.next() },
             progress: { progress.show($0, share: opened.progress.share) })
@@ -161,20 +167,42 @@ struct ImportCommand: AsyncParsableCommand {
         let read = input.counts
         for name in read.unknownNames { note("ignored: \(name)") }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let summary = ImportSummary(source, files: files, read, counts, isDryRun: dryRun, seconds: seconds)
+        let summary = ImportSummary(plan, files: files, read, counts, isDryRun: dryRun, seconds: seconds)
         return (summary, read.endsEarly, rejects.path)
     }
 
-    private func plan(_ source: ImportSource, _ opened: ImportFiles, _ progress: ImportProgress) throws -> ImportPlan {
+    private func plan(
+        _ source: ImportSource, _ opened: ImportFiles, _ app: App, _ progress: ImportProgress
+    ) throws -> ImportPlan {
         let options = try foreign.options
         let reader = ImportReader(
             links: try TimeZoneLinks(), lastSeenDefault: options.lastSeen,
             assumesAuthorization: foreign.assume == .authorized)
         var plan = ImportPlan(source, reader)
-        do { try plan.scan(opened) { progress.showScan($0) } } catch let missing as ImportPlan.MissingOption {
+        do {
+            try plan.scan(opened, over: app.topics) { progress.showScan($0) }
+        } catch let missing as ImportPlan.MissingOption {
             throw refusal(missing.description)
         }
         return plan
+    }
+
+    /// Creates the topics that the app does not have.
+    private func addTopics(to plan: inout ImportPlan, of app: App, _ database: Database) async throws {
+        guard var topics = plan.topics else { return }
+        let missing = topics.missing
+        let created: [Topic]? =
+            dryRun
+            ? nil
+            : try await database.withTopics(logger: Logger(label: "import")) { _, store in
+                var created: [Topic] = []
+                for (slug, content) in missing {
+                    created.append(try await store.put(slug, content, in: app.number).topic)
+                }
+                return created
+            }
+        topics.add(created)
+        plan.topics = topics
     }
 
     private func findApp(_ database: Database) async throws -> App {

@@ -23,7 +23,16 @@ func withTopics<Value: Sendable>(
     let settings = try await options.settings()
     let logger = ProcessLogging.start(settings)
     return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
-        try await database.withDirectory(logger: logger) { directory in
+        try await database.withTopics(logger: logger, body)
+    }
+}
+
+extension Database {
+    /// Lends the directory and the topics.
+    func withTopics<Value: Sendable>(
+        logger: Logger, _ body: (PostgresAppDirectory, PostgresTopicStore) async throws -> Value
+    ) async throws -> Value {
+        try await withDirectory(logger: logger) { directory in
             try await body(
                 directory, PostgresTopicStore(LoopResources(postgres: directory.postgres, clock: RegistryClock())))
         }

@@ -8,9 +8,9 @@ extension AppsCommand {
         static let configuration = CommandConfiguration(
             abstract: "Move an app to another node of a Citus cluster.",
             discussion: """
-                The app gets shards of its own, if it shares them with others, and they are copied to the node. The \
-                app is served meanwhile; its writes wait for some seconds at the end of each step. Run it again if it \
-                was interrupted. Without a node, it prints where the app is.
+                If the app shares its shards with other apps, it first gets shards of its own. Then the command copies \
+                the shards to the node. The app is served meanwhile; its writes wait for some seconds at the end of \
+                each step. Run the command again if it was interrupted. Without a node, it prints where the app is.
 
                   push-registry apps move com.example.mail worker-2:5432
                 """)

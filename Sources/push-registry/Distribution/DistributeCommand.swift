@@ -8,18 +8,18 @@ struct DistributeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distribute", abstract: "Spread the apps over the nodes of a Citus cluster.",
         discussion: """
-            For a registry that one machine cannot hold. The database must have the extension Citus and at least one \
-            node for shards. All rows of an app lie on one node; `apps move` moves an app to another node.
+            Use it if one machine cannot hold the registry. The database must have the extension Citus and at least \
+            one node for shards. All rows of an app are on one node; `apps move` moves an app to another node.
 
-            Stop the services first. The command copies the rows of each table to shards, and nothing can be written \
-            meanwhile. It can be run again if it was interrupted. It cannot be undone, so back up first.
+            Stop the services first: the command copies the rows of each table to shards, and no program may write \
+            meanwhile. Run it again if it was interrupted. It cannot be undone, so back up the database first.
 
-            The page Distribution of the documentation says when one needs it, and how to operate it.
+            The page Distribution of the documentation describes when you need it, and how to operate a cluster.
             """)
 
     @OptionGroup var common: CommonOptions
     @Option(help: "The number of shards of each table. An app is in one of them.") var shards = 32
-    @Flag(help: "Only say what would be done.") var dryRun = false
+    @Flag(help: "Only print the changes that the command would make.") var dryRun = false
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {

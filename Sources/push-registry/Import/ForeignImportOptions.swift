@@ -55,6 +55,16 @@ struct ForeignImportOptions: ParsableArguments {
         help: ArgumentHelp("The column or member that is the user id, such as CustomUserData.", valueName: "path"))
     var user: String?
 
+    @Flag(
+        help: """
+            Import tags, channels and lists as topics of installations. Topics that the app does not have are created; \
+            nobody else is subscribed to them.
+            """)
+    var topics = false
+
+    @Option(help: ArgumentHelp("With --topics: import this topic only; repeatable.", valueName: "topic"))
+    var onlyTopic: [String] = []
+
     func validate() throws {
         _ = try options
     }
@@ -69,15 +79,33 @@ struct ForeignImportOptions: ParsableArguments {
             }
             return ForeignOptions(
                 environment: environment?.provider, lastSeen: seen, system: system, onlyApp: onlyApp,
-                user: user.map { FieldPath($0) })
+                user: user.map { FieldPath($0) }, topics: try chosenTopics)
+        }
+    }
+
+    private var chosenTopics: ForeignOptions.Topics? {
+        get throws {
+            guard topics else {
+                guard onlyTopic.isEmpty else { throw ValidationError("--only-topic needs --topics.") }
+                return nil
+            }
+            guard !onlyTopic.isEmpty else { return .all }
+            return .only(
+                try Set(
+                    onlyTopic.map { name in
+                        guard let slug = ForeignTag(name: name).slug else {
+                            throw ValidationError("--only-topic must be 1 to 64 characters of a-z 0-9 . _ -")
+                        }
+                        return slug
+                    }))
         }
     }
 
     /// Our own format says all of this itself.
     func refuseForOwnFormat() throws {
-        guard environment == nil, system == nil, onlyApp == nil, user == nil else {
+        guard environment == nil, system == nil, onlyApp == nil, user == nil, !topics else {
             throw ValidationError(
-                "--environment, --system, --only-app and --user are for exports of other systems (--from).")
+                "--environment, --system, --only-app, --user and --topics are for exports of other systems (--from).")
         }
     }
 }

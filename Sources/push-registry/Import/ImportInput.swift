@@ -11,6 +11,8 @@ final class ImportInput: Sendable {
         var duplicates = 0
         /// Installations whose authorization is assumed.
         var assumed = 0
+        /// Tags that cannot be topics.
+        var ignoredTags = 0
         var skipped: [SkippedKind: Int] = [:]
         var unknownNames: [String] = []
         /// Files that were cut off.
@@ -51,16 +53,17 @@ final class ImportInput: Sendable {
         let source: ImportSource
         let rejects: RejectedLines
         let undated: Timestamp?
+        let topics: ImportTopics?
         var reader: ImportReader
         var older: OlderRows?
         var chunk: [ImportedInstallation] = []
         var counts = Counts()
         var number: Int64 = 0
-        /// Whether the loading has failed, so that reading on is useless.
+        /// Whether loading has failed, so that reading more rows is useless.
         var isFinished = false
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
-            (source, self.rejects, undated) = (plan.source, rejects, plan.undated)
+            (source, self.rejects, undated, topics) = (plan.source, rejects, plan.undated, plan.topics)
             (reader, older) = (plan.reader, plan.older)
         }
     }
@@ -72,7 +75,7 @@ final class ImportInput: Sendable {
         }
     }
 
-    /// Counts a row, and hands a full chunk over.
+    /// Counts a row, and puts a full chunk into the queue.
     private func finishRow(_ reading: inout Reading) {
         reading.counts.read += 1
         if reading.counts.read % Self.chunkCount == 0 { flush(&reading) }
@@ -171,7 +174,7 @@ extension ImportInput {
         if rows.endsEarly { reading.counts.endsEarly.append(part.name) }
     }
 
-    /// Takes a row if it is the newest one of its token.
+    /// Loads a row if it is the newest one of its token.
     private func choose(
         _ found: Result<(ForeignRow, ForeignOutcome), ImportFaults>, _ part: ImportFiles.Part, _ line: Int,
         _ reading: inout Reading
@@ -205,7 +208,13 @@ extension ImportInput {
             return
         }
         let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
-        add(try reading.reader.installation(reader.record(row, identity), times: times), &reading)
+        var installation = try reading.reader.installation(reader.record(row, identity), times: times)
+        if let topics = reading.topics {
+            let found = topics.choices(of: reader.tags(of: row))
+            installation.topicChoices = found.choices
+            reading.counts.ignoredTags += found.ignored
+        }
+        add(installation, &reading)
     }
 }
 

@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// How the rows of a run become installations: what is known before the first one is loaded.
+/// How the rows of a run become installations. The plan is complete before the first one is loaded.
 struct ImportPlan: Sendable {
     let source: ImportSource
     let reader: ImportReader
@@ -8,21 +8,26 @@ struct ImportPlan: Sendable {
     var undated: Timestamp?
     /// Rows of other systems that are not the newest ones.
     var older: OlderRows?
+    /// Nil if no topics are imported.
+    var topics: ImportTopics?
 
     init(_ source: ImportSource, _ reader: ImportReader) {
         self.source = source
         self.reader = reader
     }
 
-    /// A run that needs an option of the command which was not given.
+    /// The run needs an option of the command that is missing.
     struct MissingOption: Error {
         let description: String
     }
 
     /// Reads all rows of another system once, and decides which ones are loaded.
     ///
+    /// - Parameter catalogue: the app's topics.
     /// - Throws: `MissingOption`, before anything is loaded.
-    mutating func scan(_ files: ImportFiles, now: Timestamp = .now(), progress: (Int64) -> Void) throws {
+    mutating func scan(
+        _ files: ImportFiles, over catalogue: TopicCatalogue, now: Timestamp = .now(), progress: (Int64) -> Void
+    ) throws {
         guard case .foreign(let reader) = source else { return }
         var scan = ForeignScan(now: now)
         try files.forEachPart { part in
@@ -36,6 +41,7 @@ struct ImportPlan: Sendable {
         try check(scan.facts, reader)
         undated = reader.options.lastSeen ?? scan.facts.newest ?? now
         older = try scan.olderRows(undated: undated ?? now)
+        if reader.options.topics != nil { topics = try ImportTopics(scan.facts.topics, over: catalogue) }
     }
 
     private static func scan(
@@ -46,7 +52,7 @@ struct ImportPlan: Sendable {
         case .success(let row):
             for row in reader.format.expand(row) {
                 let outcome = Result { () throws(ImportFaults) in try reader.outcome(of: row) }
-                try scan.add(outcome, app: reader.app(of: row))
+                try scan.add(outcome, app: reader.app(of: row), tags: reader.tags(of: row))
             }
         }
     }

@@ -1,7 +1,7 @@
 import PushRegistry
 import StrictJSON
 
-/// What the files of a run are.
+/// The kind of the files of a run.
 enum ImportSource: Sendable {
     /// An export of a registry, or a table whose columns are mapped to its fields.
     case own(ImportNames)
@@ -19,9 +19,9 @@ enum ImportSource: Sendable {
     static let ownWrappers: Set<String> = ["installations"]
 }
 
-/// Finds out what files are, by their first rows.
+/// Detects the kind of files by their first rows.
 struct ImportDetection {
-    /// Rows of a part that are looked at: the first ones may lack values.
+    /// How many rows of a file are read: the first ones may lack values.
     private static let rowsMax = 20
 
     enum Found: Hashable {
@@ -66,13 +66,13 @@ struct ImportDetection {
         case .lines where !hasNames, .elements where !hasNames: return .own
         default:
             throw ImportFailure(
-                "\(part.name) is not an export of a registry, and of no other system that is known: "
+                "\(part.name) is neither an export of a registry nor of a supported system: "
                     + "use --from or --map.")
         }
     }
 }
 
-/// The first bytes of a source, by themselves.
+/// The first bytes of a source, as a source of their own.
 private final class HeadBytes: ByteSource {
     private var bytes: [UInt8]?
 

@@ -9,13 +9,30 @@ struct ImportSummary: Encodable {
         let retiredNextRun: Int
         let withoutTimeZone: Int
         let withoutUser: Int
+        /// How many would choose each topic; nil if no topics are imported.
+        let topics: [String: Int]?
 
-        init(_ forecast: ImportForecast) {
+        init(_ forecast: ImportForecast, _ topics: ImportTopics?) {
             reachable = Dictionary(uniqueKeysWithValues: forecast.reachable.map { ($0.rawValue, $1) })
             retiredNextRun = forecast.retiredNextRun
             withoutTimeZone = forecast.withoutTimeZone
             withoutUser = forecast.withoutUser
+            self.topics = topics.map { topics in
+                let counts = forecast.topics.compactMap { number, count in
+                    topics.catalogue[number].map { ($0.slug.rawValue, count) }
+                }
+                return Dictionary(uniqueKeysWithValues: counts)
+            }
         }
+    }
+
+    struct Topics: Encodable {
+        /// The topics that the app did not have.
+        let created: [String]
+        /// On the imported installations.
+        let choices: Int
+        /// Tags that cannot be topics.
+        let ignored: Int
     }
 
     let format: String
@@ -28,15 +45,17 @@ struct ImportSummary: Encodable {
     let rejected: Int
     let duplicates: Int
     let assumed: Int
+    /// Only with `--topics`.
+    let topics: Topics?
     /// Only of a dry run.
     let forecast: Forecast?
     let seconds: Double
 
     init(
-        _ source: ImportSource, files: [String], _ input: ImportInput.Counts, _ counts: InstallationImporter.Counts,
+        _ plan: ImportPlan, files: [String], _ input: ImportInput.Counts, _ counts: InstallationImporter.Counts,
         isDryRun: Bool, seconds: Double
     ) {
-        format = source.name
+        format = plan.source.name
         self.files = files
         read = input.read
         imported = counts.imported
@@ -45,17 +64,22 @@ struct ImportSummary: Encodable {
         duplicates = input.duplicates
         assumed = input.assumed
         self.seconds = (seconds * 1_000).rounded() / 1_000
-        forecast = isDryRun ? Forecast(counts.forecast) : nil
+        topics = plan.topics.map { topics in
+            Topics(
+                created: topics.missing.map(\.slug.rawValue), choices: counts.topicChoices,
+                ignored: input.ignoredTags)
+        }
+        forecast = isDryRun ? Forecast(counts.forecast, plan.topics) : nil
         var kinds = input.skipped
         if counts.skipped > 0 { kinds[.heldOrLoggedOut] = counts.skipped }
         skipped = Dictionary(uniqueKeysWithValues: kinds.map { ($0.rawValue, $1) })
     }
 
     private enum CodingKeys: CodingKey {
-        case format, files, read, imported, unchanged, skipped, rejected, duplicates, assumed, forecast, seconds
+        case format, files, read, imported, unchanged, skipped, rejected, duplicates, assumed, topics, forecast, seconds
     }
 
-    /// The forecast is null without a dry run.
+    /// The forecast is null without a dry run; `topics` is there only with `--topics`.
     func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(format, forKey: .format)
@@ -67,6 +91,7 @@ struct ImportSummary: Encodable {
         try members.encode(rejected, forKey: .rejected)
         try members.encode(duplicates, forKey: .duplicates)
         try members.encode(assumed, forKey: .assumed)
+        try members.encodeIfPresent(topics, forKey: .topics)
         try members.encode(forecast, forKey: .forecast)
         try members.encode(seconds, forKey: .seconds)
     }
@@ -81,6 +106,12 @@ struct ImportSummary: Encodable {
         ]
         lines += skipped.sorted { $0.key < $1.key }.map { "skipped \($0.key): \($0.value)" }
         if assumed > 0 { lines.append("authorization assumed: \(assumed)") }
+        if let topics {
+            let created = topics.created.isEmpty ? "none" : topics.created.joined(separator: ", ")
+            lines.append(
+                "choices of topics: \(topics.choices), tags that cannot be topics: \(topics.ignored), "
+                    + "\(forecast == nil ? "created" : "would create"): \(created)")
+        }
         if let forecast { lines += forecast.lines }
         return lines.joined(separator: "\n")
     }
@@ -93,6 +124,6 @@ extension ImportSummary.Forecast {
             "reachable after the import: \(reachable.isEmpty ? "none" : reachable.joined(separator: ", "))",
             "retired by the next clean-up: \(retiredNextRun)",
             "without a time zone: \(withoutTimeZone), without a user: \(withoutUser)",
-        ]
+        ] + (topics ?? [:]).sorted { $0.key < $1.key }.map { "topic \($0.key): \($0.value)" }
     }
 }

@@ -37,7 +37,7 @@ struct MessageChart {
         ]
     }
 
-    /// Its length is the share of the targeted installations. A count above 0 has at least one mark.
+    /// A bar as long as the count's share of the targeted installations. A count above 0 has at least one mark.
     private func bar(_ count: Int64) -> String {
         guard counts.targeted > 0, count > 0 else { return String(repeating: " ", count: Self.barMax) }
         let length = max(1, Int((Double(count) / Double(counts.targeted) * Double(Self.barMax)).rounded()))
@@ -55,7 +55,7 @@ struct MessageChart {
     }
 }
 
-/// A message in a list.
+/// One message of the list.
 struct MessageLine: Encodable {
     let message: String
     let title: String?

@@ -7,7 +7,7 @@ import RegistryStore
 
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "messages", abstract: "List an app's messages, and show what became of one.",
+        commandName: "messages", abstract: "List an app's messages, and show the counts of a message.",
         discussion: """
               push-registry messages com.example.mail
               push-registry messages com.example.mail show spring-sale
@@ -18,7 +18,7 @@ struct MessagesCommand: AsyncParsableCommand {
     @Argument(help: "The app id.") var app: String
     @Argument(help: "list (the default) or show.") var action: Action = .list
     @Argument(help: "The message to show.") var message: String?
-    @Option(help: "How many messages to list, the newest first.") var limit = 20
+    @Option(help: "The most messages to list, the newest first.") var limit = 20
     @Flag(help: "Print JSON.") var json = false
 
     enum Action: String, ExpressibleByArgument, CaseIterable {
@@ -64,7 +64,7 @@ struct MessagesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Lends the messages of the app in the command's database.
+    /// Lends the app's messages in the command's database to a closure.
     private func query<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresMessageStore, AppNumber) async throws -> Value
     ) async throws -> Value {
@@ -78,7 +78,7 @@ struct MessagesCommand: AsyncParsableCommand {
 }
 
 extension Database {
-    /// Lends the messages of a migrated database, for reading.
+    /// Lends the messages of a migrated database to a closure, for reading.
     fileprivate func withMessages<Value: Sendable>(
         logger: Logger, _ body: (PostgresMessageStore) async throws -> Value
     ) async throws -> Value {

@@ -10,7 +10,7 @@ enum MetricDescriptions {
             MetricDescription(prefix: "cleanup_last_duration_seconds", help: "Duration of the night job's last run."),
             MetricDescription(
                 prefix: "cleanup_last_refused_apps",
-                help: "Apps that the last run skipped because it would have retired too large a share of them."),
+                help: "Apps that the last run skipped because it would have retired too many of their installations."),
             MetricDescription(
                 prefix: "cleanup_last_installations",
                 help: "Installations that the last run changed, by app and step."),
@@ -36,15 +36,17 @@ enum MetricDescriptions {
                 prefix: "receipt_batch_size", help: "Calls with counts of messages that shared a transaction.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
-                prefix: "receipt_batch_splits_total", help: "Batches of such calls that were repeated one by one."),
+                prefix: "receipt_batch_splits_total",
+                help: "Batches of calls with counts of messages that were repeated one by one."),
             MetricDescription(
-                prefix: "receipt_refused_total", help: "Such calls refused: the queue was full, or the wait too long."),
+                prefix: "receipt_refused_total",
+                help: "Calls with counts of messages refused: the queue was full, or the wait too long."),
             MetricDescription(
                 prefix: "message_fold_failures_total",
                 help: "Failed rounds of folding the sums of messages; they are repeated."),
             MetricDescription(
                 prefix: "notifications_total",
-                help: "Notifications that this process stored, by result: stored, repeated (the same dedupId), dropped "
+                help: "Notifications of posts to this process, by result: stored, repeated (same dedupId), dropped "
                     + "(too many waited)."),
             MetricDescription(
                 prefix: "notification_batch_size", help: "Posts of notifications that shared a transaction.",
@@ -72,7 +74,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "installation_topics_batch_splits_total",
-                help: "Batches of changes that were repeated one by one."),
+                help: "Batches of changes of the choices on installations that were repeated one by one."),
             MetricDescription(
                 prefix: "installation_topics_refused_total",
                 help: "Changes of the choices on installations refused: the queue was full, or the wait too long."),
@@ -81,7 +83,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "user_topics_batch_splits_total",
-                help: "Batches of changes that were repeated one by one."),
+                help: "Batches of changes of the choices of users that were repeated one by one."),
             MetricDescription(
                 prefix: "user_topics_refused_total",
                 help: "Changes of the choices of users refused: the queue was full, or the wait too long."),

@@ -4,7 +4,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Exports of other systems are imported as they mean it", .sharedRegistry)
+    @Suite("Exports of other systems are imported with the meaning of their values", .sharedRegistry)
     struct ForeignImportTests {
         /// An export that was written for these tests, after the system's documentation.
         static func export(_ name: String) throws -> Data {
@@ -18,7 +18,7 @@ extension EndToEnd {
             try await ImportRun(try Self.export(name), into: app, as: file ?? name, arguments)
         }
 
-        /// What a run of each system's file imports, and why it leaves rows out.
+        /// The counts of a run of each system's file, and why it skips rows.
         static let outcomes: [(file: String, arguments: [String], format: String, counts: [Int64], skipped: JSON)] = [
             (
                 "onesignal.csv", ["--environment", "production"], "onesignal", [11, 4, 0, 5, 1],
@@ -116,7 +116,7 @@ extension EndToEnd {
         }
 
         /// The order of lines does not matter.
-        @Test func newestRow_isImported_whenATokenIsThereTwice() async throws {
+        @Test func newestRow_isImported_whenTwoRowsHaveOneToken() async throws {
             func line(_ id: String, _ day: Int, _ token: String) -> String {
                 let date = "2026-10-0\(day)T00:00:00Z"
                 return #"{"Id":"\#(id)","ChannelType":"GCM","Address":"\#(token)","EffectiveDate":"\#(date)"}"#
@@ -168,7 +168,37 @@ extension EndToEnd {
             try await verify()
         }
 
-        @Test func fileThatEndsTooEarly_isImportedAsFarAsItGoes() async throws {
+        /// Whether the offset is known or not, the zone is not.
+        @Test func unknownZone_isNoValue_inEveryResponse() async throws {
+            let app = try await RegistryApp.make()
+            let lines: [JSON] = [
+                ["installId": "none", "provider": "fcm", "token": "t1"],
+                ["installId": "offset", "provider": "fcm", "token": "t2", "utcOffset": 3600],
+                ["installId": "zone", "provider": "fcm", "token": "t3", "timeZone": "Europe/Berlin"],
+            ]
+            _ = try await ImportRun(lines, into: app)
+            for filter in [[:], ["appVersion": ["exists": false]]] as [JSON] {
+                let answer = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone"]]).json
+                #expect(
+                    answer["groups"] == [
+                        ["timeZone": nil, "count": 2], ["timeZone": "Europe/Berlin", "count": 1],
+                    ], "\(answer)")
+                let pairs = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone", "utcOffset"]]).json
+                #expect(pairs["groups"].array.count == 3 && pairs["total"] == 3, "\(pairs)")
+            }
+            #expect(try await app.count(["timeZone": ["exists": false]]) == 2)
+            #expect(try await app.count(["timeZone": ["exists": true]]) == 1)
+            #expect(try await app.count(["timeZone": ""]) == 0)
+            #expect(try await app.count(["timeZone": ["ne": "Europe/Berlin"]]) == 2)
+            let waves = try await app.ask(
+                "waves", ["filter": [:], "localTime": "10:00", "date": "2026-12-01"]
+            ).json
+            #expect(waves["waves"].array.map { $0["timeZones"] } == [["Europe/Berlin", nil]], "\(waves)")
+            #expect(waves["withoutTimeZone"] == 1)
+            #expect(try await app.get("offset").json["device"]["timeZoneId"] == .null)
+        }
+
+        @Test func completeRows_areImported_whenAFileIsCutOff() async throws {
             let app = try await RegistryApp.make()
             let whole = try Self.export("airship.json")
             let result = try await ImportRun(

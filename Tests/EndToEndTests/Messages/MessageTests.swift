@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("A message shows what became of it")
+    @Suite("A message has the counts of its events")
     struct MessageTests {
         @Test func message_isPut_read_andListed() async throws {
             let app = try await RegistryApp.make()
@@ -107,7 +107,7 @@ extension EndToEnd {
             #expect(try await app.counts(of: "sale") == MessageNumbers(targeted: 4, failed: 2))
         }
 
-        @Test func accepted_countsReceipts_andRememberedTargets() async throws {
+        @Test func accepted_countsReceipts_andRecordedTargets() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name) }
             try await app.putMessage("plain")
@@ -135,7 +135,7 @@ extension EndToEnd {
             #expect(try await app.counts(of: "sale") == MessageNumbers(targeted: 3, accepted: 2))
         }
 
-        @Test func breakdown_isByTheCellAtHandingOut_andHidesSmallGroupsFromMarketing() async throws {
+        @Test func breakdown_usesTheCellWhenHandedOut_andHidesSmallGroupsFromMarketing() async throws {
             let app = try await RegistryApp.make(policy: ["smallestGroup": 2])
             try await app.register([
                 ("a", ["locale": "de_DE"]), ("b", ["locale": "de_DE"]), ("c", ["locale": "fr_FR"]),
@@ -166,7 +166,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func undelivered_streamsWhoHasNotReported_andIsResumable() async throws {
+        @Test func undelivered_streamsInstallationsWithoutADelivery_andIsResumable() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c", "d"] { _ = try await app.put(name, as: "user-\(name)") }
             try await app.putMessage("alarm", ["record": true])
@@ -184,7 +184,7 @@ extension EndToEnd {
             let byID = Dictionary(uniqueKeysWithValues: rows.map { ($0["installId"].string ?? "", $0) })
             #expect(Set(byID.keys) == ["b", "c", "d"])
             #expect(byID["b"]?["state"] == "deleted" && byID["b"]?["userId"] == "user-b")
-            // The user at handing out, never a stranger who has the phone now.
+            // The user when the message was handed out, and not the user who has the phone now.
             #expect(byID["c"]?["state"] == "active" && byID["c"]?["userId"] == "user-c")
             let cursor = try #require(rows[0]["cursor"].string)
             #expect(try await undelivered("after=PT0S&cursor=\(cursor)") == Array(rows.dropFirst()))

@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     @Suite("A receipt counts once for each event, from any sender and however often")
     struct ReceiptTests {
-        @Test func receipt_isCounted_inItsOrder() async throws {
+        @Test func receipts_areCounted_inTheOrderOfTheirCalls() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name, as: "user-\(name)") }
             try await app.putMessage("sale", ["title": "Spring sale"])
@@ -110,7 +110,7 @@ extension EndToEnd {
             #expect(try await app.report("delivered", receipt) == "accepted")
             try await eventually("it expires") { try await app.report("delivered", receipt) == "expired" }
             #expect(try await app.report("opened", receipt) == "expired")
-            // A forged one tells nothing about its expiry.
+            // A forged receipt reveals nothing about its expiry.
             #expect(try await app.report("opened", (receipt ?? "").replacing("A", with: "B")) == "invalid")
             let refused = try await app.ask("export", ["filter": [:], "message": "sale"])
             #expect(refused.status == 409 && refused.code == "message-expired")

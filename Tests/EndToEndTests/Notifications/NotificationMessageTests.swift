@@ -43,7 +43,7 @@ extension EndToEnd {
             #expect(try await targeted(app) == 1)
         }
 
-        @Test func recordedMessage_remembersItsTargets() async throws {
+        @Test func recordedMessage_storesItsTargets() async throws {
             let app = try await RegistryApp.make()
             try await app.phone(as: "alice")
             try await campaign(app, ["record": true])

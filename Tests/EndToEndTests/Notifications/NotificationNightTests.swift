@@ -3,9 +3,11 @@ import RegistryTestSupport
 import Testing
 
 /// With its own registry, because a run concerns all apps.
-@Suite("The night job removes what nobody can fetch any more (fine print 65, 66)", .sharedRegistry, .serialized)
+@Suite(
+    "The night job deletes notifications that nobody can fetch any more (fine print 65, 66)", .sharedRegistry,
+    .serialized)
 struct NotificationNightTests {
-    @Test func expired_isPurged_andTheRestStays() async throws {
+    @Test func expiredNotifications_arePurged_andTheOthersStay() async throws {
         let app = try await NightApp.make()
         let key = try await app.registry.phone(as: "alice")
         for number in 0..<3 {
@@ -20,7 +22,7 @@ struct NotificationNightTests {
         #expect(response.numbers == [4] && response.json["last"] == 4)
     }
 
-    @Test func expiredSession_andPurge_removeWhatWaits() async throws {
+    @Test func expiredSession_andPurge_deleteNotifications() async throws {
         let app = try await NightApp.make(policy: ["retention": "P1D"])
         for phone in ["expired", "left"] {
             try await app.registry.phone(phone, as: phone, session: phone)

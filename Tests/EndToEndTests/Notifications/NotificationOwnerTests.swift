@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Nobody fetches what was for somebody else (fine print 61, 64 to 68, 79, 104, 107)")
+    @Suite("Only its owner fetches a notification (fine print 61, 64 to 68, 79, 104, 107)")
     struct NotificationOwnerTests {
         @Test func deliveryKey_isTheSame_whileTheEpochLasts() async throws {
             let app = try await RegistryApp.make()
@@ -18,7 +18,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func everyChangeOfTheOwner_endsTheEpoch_andRemovesWhatWaits() async throws {
+        @Test func everyChangeOfTheOwner_endsTheEpoch_andDeletesNotifications() async throws {
             let app = try await RegistryApp.make()
             for (number, user) in ["alice", nil, "alice", "bob"].enumerated() {
                 let key = try await app.phone(as: user)
@@ -30,7 +30,7 @@ extension EndToEnd {
             #expect(try await app.notificationRows() == 3)
         }
 
-        @Test func formerDeliveryKey_isRefused_andLearnsNothing() async throws {
+        @Test func formerDeliveryKey_isRefused_andReturnsNothing() async throws {
             let app = try await RegistryApp.make()
             let alice = try await app.phone(as: "alice")
             try await app.phone(as: "bob")
@@ -52,7 +52,7 @@ extension EndToEnd {
             #expect(try await app.fetch("phone", after: 2, by: bob).status == 410, "a number of a lost database")
         }
 
-        @Test(arguments: [false, true]) func logout_removesWhatWaits(_ keepsAnonymous: Bool) async throws {
+        @Test(arguments: [false, true]) func logout_deletesNotifications(_ keepsAnonymous: Bool) async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone(as: "alice")
             try await app.post(toPhone: "phone", 1, ["dedupId": "d"])
@@ -63,7 +63,7 @@ extension EndToEnd {
             #expect(try await app.fetch("phone", by: key).status == 401)
         }
 
-        @Test func takeover_deletion_andEndOfTheSession_removeWhatWaits() async throws {
+        @Test func takeover_deletion_andEndOfTheSession_deleteNotifications() async throws {
             let app = try await RegistryApp.make()
             for phone in ["taken", "deleted", "ended", "everywhere"] {
                 try await app.phone(phone, as: phone, session: phone)
@@ -77,7 +77,7 @@ extension EndToEnd {
             #expect(try await app.notificationRows() == 0)
         }
 
-        @Test func erasure_countsWhatItRemoves() async throws {
+        @Test func erasure_countsDeletedNotifications() async throws {
             let app = try await RegistryApp.make()
             for phone in ["one", "two"] { try await app.phone(phone, as: "alice") }
             try await app.phone("other", as: "bob")
@@ -88,7 +88,7 @@ extension EndToEnd {
             #expect(try await app.notificationRows() == 4)
         }
 
-        @Test func comeback_keepsTheEpoch() async throws {
+        @Test func reactivation_keepsTheEpoch() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone(as: "alice")
             try await app.post(toPhone: "phone")
@@ -98,7 +98,7 @@ extension EndToEnd {
             #expect(try await app.fetch("phone", by: key).numbers == [1])
         }
 
-        @Test func expiredSession_shuts_theDeliveryKey_untilTheOwnerRegisters() async throws {
+        @Test func deliveryKey_isRefused_fromTheSessionsExpiry_untilTheOwnerRegisters() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone(as: "alice", session: "s")
             try await app.post(toPhone: "phone")
@@ -109,7 +109,7 @@ extension EndToEnd {
             #expect(try await app.fetch("phone", by: key).numbers == [1])
         }
 
-        @Test func deliveryKey_opensNothingElse() async throws {
+        @Test func deliveryKey_isRefused_onOtherCalls() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone("mine")
             try await app.phone("other")

@@ -3,11 +3,11 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Numbers and owners hold in any race (fine print 61, 63, 65)")
+    @Suite("No race breaks the numbers, or shows a notification to another owner (fine print 61, 63, 65)")
     struct NotificationRaceTests {
         private static let rounds = 6
 
-        @Test func sixtyFourPosts_toOneInstallation_haveNoGapAndNoDouble() async throws {
+        @Test func sixtyFourPosts_toOneInstallation_haveNumbersWithoutGapOrDuplicate() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone(as: "alice")
             for round in 0..<Int64(Self.rounds) {
@@ -51,7 +51,7 @@ extension EndToEnd {
         }
 
         /// Alice's notifications are for her: a fetch by her key shows all of them, or is refused.
-        @Test func fetch_besideATakeover_showsAllOfAlices_orNothing() async throws {
+        @Test func fetch_duringATakeover_returnsAllOfAlicesNotifications_orIsRefused() async throws {
             let app = try await RegistryApp.make()
             for round in 0..<Self.rounds {
                 let phone = "phone-\(round)"
@@ -82,7 +82,7 @@ extension EndToEnd {
             try await app.expectNoForeignNotification()
         }
 
-        @Test func post_besideALogout_leavesNothingBehind() async throws {
+        @Test func post_duringALogout_leavesNoRows() async throws {
             let app = try await RegistryApp.make()
             for round in 0..<Self.rounds * 2 {
                 let phones = (0..<8).map { "phone-\($0)" }
@@ -101,7 +101,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func collapseAndCap_besideFetches_neverShowAPartThatLooksWhole() async throws {
+        @Test func collapseAndLimit_duringFetches_neverReturnAnIncompletePage() async throws {
             let app = try await RegistryApp.make(policy: ["notificationsMax": 5])
             let key = try await app.phone()
             for round in 0..<Self.rounds {
@@ -124,7 +124,7 @@ extension EndToEnd {
         }
 
         /// Everything that was posted is fetched once, in order, by a client that acknowledges what it has.
-        @Test func acknowledgement_besidePosts_losesNothing() async throws {
+        @Test func acknowledgement_duringPosts_losesNothing() async throws {
             let app = try await RegistryApp.make(policy: ["notificationsMax": 1_000])
             let key = try await app.phone()
             let posted = Counter()

@@ -3,9 +3,9 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("A notification waits until its installation has it (fine print 60 to 63)")
+    @Suite("A notification waits until its installation acknowledges it (fine print 60 to 63)")
     struct NotificationTests {
-        @Test func post_returnsWhatTheSenderNeeds_forEachReachableInstallation() async throws {
+        @Test func post_returnsTokenAndNumber_forEachReachableInstallation() async throws {
             let app = try await RegistryApp.make()
             try await app.phone("one", as: "alice")
             try await app.phone("two", as: "alice")
@@ -24,7 +24,7 @@ extension EndToEnd {
             #expect(entries[0]["epoch"] == (try await app.put("one", as: "alice")).json["epoch"])
         }
 
-        @Test func fetch_returnsWhatWaits_inOrder_withTheBytesThatWereSent() async throws {
+        @Test func fetch_returnsNotifications_inOrder_byteForByte() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone()
             let payload = #"{ "b": 1.0e2,"a" :[9007199254740993, "\u00e9"] }"#
@@ -43,7 +43,7 @@ extension EndToEnd {
             #expect(response.json["last"] == 2 && response.json["next"] == .null)
         }
 
-        @Test func after_acknowledges_andNothingBelowComesAgain() async throws {
+        @Test func after_acknowledges_andLowerNumbersAreNotReturnedAgain() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone()
             for _ in 0..<3 { try await app.post(toPhone: "phone") }
@@ -64,7 +64,7 @@ extension EndToEnd {
             #expect(second.numbers == [3, 4, 5] && second.json["next"] == .null)
         }
 
-        @Test func expired_isNeverShown_andRaisesNoFalseAlarm() async throws {
+        @Test func expiredNotification_isNeverReturned_andCausesNo410() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone()
             try await app.post(toPhone: "phone", "old", ["ttl": "PT1S"])
@@ -76,7 +76,7 @@ extension EndToEnd {
             #expect(response.status == 200 && response.numbers == [2])
         }
 
-        @Test func collapse_replacesTheOlderOne() async throws {
+        @Test func collapse_replacesTheOlderNotification() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone()
             try await app.post(toPhone: "phone", "other")
@@ -86,7 +86,7 @@ extension EndToEnd {
             #expect(try await app.fetch("phone", by: key).numbers == [1, 3])
         }
 
-        @Test func cap_dropsTheOldest_andTheClientLearnsIt() async throws {
+        @Test func limit_dropsTheOldest_andTheFetchReportsIt() async throws {
             let app = try await RegistryApp.make(policy: ["notificationsMax": 3])
             let key = try await app.phone()
             for _ in 0..<5 { try await app.post(toPhone: "phone") }
@@ -98,7 +98,7 @@ extension EndToEnd {
             #expect(try await app.fetch("phone", by: key).status == 200, "the client has reached what was dropped")
         }
 
-        @Test func cap_isToldEvenAfterEverythingExpired() async throws {
+        @Test func droppedNotification_isReported_evenAfterAllHaveExpired() async throws {
             let app = try await RegistryApp.make(policy: ["notificationsMax": 1])
             let key = try await app.phone()
             for _ in 0..<2 { try await app.post(toPhone: "phone") }
@@ -107,7 +107,7 @@ extension EndToEnd {
             #expect(gone.status == 410 && gone.json["first"] == 3 && gone.json["last"] == 2)
         }
 
-        @Test func dedup_answersTheSameNumbers_andStoresNothing() async throws {
+        @Test func dedup_returnsTheSameNumbers_andStoresNothing() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone()
             let first = try await app.post(toPhone: "phone", "a", ["dedupId": "order-1"])
@@ -118,7 +118,7 @@ extension EndToEnd {
             #expect(try await app.post(toPhone: "phone", "c", ["dedupId": "order-1"])["number"] == 2)
         }
 
-        @Test func dedup_isOfEachInstallation() async throws {
+        @Test func dedup_isSeparate_forEachInstallation() async throws {
             let app = try await RegistryApp.make()
             try await app.phone("one", as: "alice")
             _ = try await app.post(to: ["userId": "alice"], "x", ["dedupId": "d"])
@@ -128,7 +128,7 @@ extension EndToEnd {
             #expect(again.numbers == [1, 2])
         }
 
-        @Test func users_countOnce_andUnknownOnesAreAnEntryLess() async throws {
+        @Test func users_countOnce_andUnknownUsersHaveNoEntry() async throws {
             let app = try await RegistryApp.make()
             try await app.phone("a", as: "alice")
             try await app.phone("b", as: "bob")
@@ -137,7 +137,7 @@ extension EndToEnd {
             #expect(try await app.post(to: ["installId": "nothing"]).status == 404)
         }
 
-        @Test func otherGeneration_isAnEntryLess() async throws {
+        @Test func installation_hasNoEntry_whenItsGenerationDiffers() async throws {
             let app = try await RegistryApp.make()
             let first = try await app.put("phone", as: "alice")
             let known = JSON.integer(try #require(first.generation))
@@ -147,7 +147,7 @@ extension EndToEnd {
             #expect(late.status == 200 && late.json["notifications"] == [])
         }
 
-        @Test func topic_leavesOutWhoLeftIt() async throws {
+        @Test func topic_leavesOutInstallations_thatLeftIt() async throws {
             let app = try await RegistryApp.make()
             for (topic, content) in [("news", "in"), ("offers", "out")] {
                 let response = try await app.send(

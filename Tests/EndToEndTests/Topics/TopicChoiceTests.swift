@@ -29,7 +29,7 @@ extension EndToEnd {
             let own = try await app.choose(["news": true, "security": true], on: "phone")
             #expect(own.topicsText == "news+installation offers+user security+default")
             #expect(try await app.choices(of: "tablet") == "news-user offers+user security+default")
-            // What the user chooses next shows through where the installation has no choice.
+            // The user's next choice decides for an installation without a choice.
             _ = try await app.choose(["news": nil, "offers": nil], user: "alice")
             #expect(try await app.choices(of: "phone") == "news+installation offers-default security+default")
             #expect(try await app.choose(["news": nil], on: "phone").topicsText.hasPrefix("news+default"))
@@ -58,7 +58,7 @@ extension EndToEnd {
             #expect(try await app.events(of: "phone").count == 1)
         }
 
-        @Test func choices_areSeenAndChanged_onlyByWhoMay() async throws {
+        @Test func choices_areReadAndChanged_onlyByAllowedCallers() async throws {
             let app = try await app()
             _ = try await app.put("phone", as: "alice")
             _ = try await app.put("kiosk")
@@ -102,7 +102,7 @@ extension EndToEnd {
             #expect(try await app.userChoices("alice").hasPrefix("news+default"))
         }
 
-        @Test func usersChoices_stayAfterLogout_andGoWithErasure() async throws {
+        @Test func usersChoices_stayAfterALogout_andAreErased() async throws {
             let app = try await app()
             _ = try await app.choose(["offers": true], user: "alice")
             _ = try await app.put("phone", as: "alice")
@@ -125,7 +125,7 @@ extension EndToEnd {
             try await app.expectIntact()
         }
 
-        @Test func deletedTopic_beginsAnew_whenItIsCreatedAgain() async throws {
+        @Test func deletedTopic_hasNoChoices_whenItIsCreatedAgain() async throws {
             let app = try await app()
             _ = try await app.put("phone", as: "alice")
             _ = try await app.choose(["news": false], user: "alice")

@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("The topics command changes the catalogue that the API has")
+    @Suite("The command `topics` changes the catalogue of the API")
     struct TopicCommandTests {
         private func run(_ app: RegistryApp, _ arguments: String...) async throws -> (
             status: Int32, output: String, log: String

@@ -29,7 +29,7 @@ extension EndToEnd {
             let undone = try await app.put("phone", body(["news": nil]), as: "alice")
             #expect(undone.json["status"] == "updated" && undone.json["generation"] == first.json["generation"])
             #expect(try await app.choices(of: "phone") == "news+default offers+installation security+default")
-            // Changed elsewhere since: a client that sends it again wins.
+            // The choice was changed elsewhere since: a client that sends it again wins.
             _ = try await app.choose(["offers": false], on: "phone")
             #expect(try await app.put("phone", as: "alice").json["status"] == "unchanged")
             let again = try await app.put("phone", body(["offers": true]), as: "alice")

@@ -4,7 +4,7 @@ import PushRegistryNotificationService
 import PushRegistryTesting
 import Testing
 
-/// What users of push SDKs complain about. Each test names a complaint and where it was made.
+/// Complaints of users of push SDKs. The name of each test is a complaint, and its comment has the source.
 @Suite("Complaints about push SDKs do not apply here")
 struct ComplaintTests {
     // MARK: - Swizzling and delegates

@@ -3,11 +3,11 @@ import PushRegistryClient
 import PushRegistryTesting
 import Testing
 
-@Suite("Whatever happens in whatever order, pushes reach the user who is signed in, and nobody else")
+@Suite("In any order of events, pushes reach the user who is signed in, and nobody else")
 struct RandomOrderTests {
     /// Users take turns while the network fails, responses get lost and the app is restarted.
     @Test(arguments: 0..<200)
-    func token_endsWithTheUserWhoIsSignedIn(_ seed: Int) async throws {
+    func token_belongsToTheUserWhoIsSignedIn(_ seed: Int) async throws {
         var random = Steps(seed: UInt64(seed))
         let phone = Phone()
         let lossy = LossyTransport(phone.registry)

@@ -29,7 +29,7 @@ struct ClientRetryTests {
     }
 
     @Test(arguments: [429, 500, 502, 503, 504])
-    func busyRegistry_isAskedAgain_atTheTimeThatItNames(_ status: Int) async throws {
+    func busyRegistry_isCalledAgain_afterRetryAfter(_ status: Int) async throws {
         let phone = Phone()
         await phone.registry.failNext(status: status, retryAfter: 30)
         let client = await phone.launch(as: "alice")
@@ -107,7 +107,7 @@ struct ClientRetryTests {
         #expect(await client.settled().isRegistered)
     }
 
-    @Test func credential_thatNeverComes_isGivenUp() async throws {
+    @Test func credential_isGivenUp_whenTheAppNeverReturnsIt() async throws {
         let phone = Phone()
         let client = phone.launch()
         let asked = Counter()
@@ -123,7 +123,7 @@ struct ClientRetryTests {
         #expect(await phone.calls.isEmpty)
     }
 
-    @Test func portal_thatAnswersForTheRegistry_isNotBelieved() async throws {
+    @Test func responseOfACaptivePortal_isIgnored() async throws {
         let phone = Phone()
         await phone.registry.respondToNext(with: .init(status: 200, body: Data("<html>Welcome</html>".utf8)))
         await phone.registry.respondToNext(with: .init(status: 302, fields: ["Location": "https://portal.invalid"]))

@@ -58,7 +58,7 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.userID == "carol")
     }
 
-    @Test func signOut_logsOut_whenTheRegistrationWasStillOnItsWay() async throws {
+    @Test func signOut_logsOut_whenTheRegistrationIsInProgress() async throws {
         let phone = Phone()
         let gate = GatedTransport(phone.registry)
         let client = phone.launch(transport: gate)
@@ -71,7 +71,7 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.state == "loggedOut")
     }
 
-    /// The response was lost, so the client does not know the generation that it produced.
+    /// The response was lost, so the client does not know the new generation.
     @Test func signOut_logsOut_whenTheResponseToTheRegistrationWasLost() async throws {
         let phone = Phone()
         let lossy = LossyTransport(phone.registry)
@@ -87,7 +87,7 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.state == "loggedOut")
     }
 
-    /// A refusal is certain, and what was sent before it is not.
+    /// The outcome of the refused call is known, and that of the call before is not.
     @Test func signOut_logsOut_whenTheNextRegistrationWasRefused() async throws {
         let phone = Phone()
         let lossy = LossyTransport(phone.registry)
@@ -156,7 +156,7 @@ struct ClientSignOutTests {
         #expect(await phone.calls == ["PUT", "POST logout"])
     }
 
-    @Test func signOut_reportsAStorage_thatCannotKeepIt_andIsSentNevertheless() async throws {
+    @Test func signOut_throws_whenItCannotBeStored_andIsSentNevertheless() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         phone.storage.isAvailable = false
@@ -180,7 +180,7 @@ extension Phone {
     }
 }
 
-/// Loses responses: the request arrives, and the client does not get to know.
+/// Loses responses: the request arrives, and the client gets no response.
 actor LossyTransport: PushRegistryClient.Transport {
     private let next: any PushRegistryClient.Transport
     private var losesNext = false

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Files keep the installation's identity")
 struct ClientStorageTests {
-    @Test func files_keepValues_andAreTheUsersOnly() throws {
+    @Test func files_keepValues_andAreReadableByTheirUserOnly() throws {
         try withFolder { folder in
             let storage = PushRegistryClient.FileStorage(folder: folder)
             #expect(try storage.read("state") == nil)
@@ -23,7 +23,7 @@ struct ClientStorageTests {
         }
     }
 
-    @Test func file_thatIsNotReadable_isNoMissingFile() throws {
+    @Test func unreadableFile_isNotTreatedAsMissing() throws {
         try withFolder { folder in
             // A folder in the file's place: root may read every file.
             try FileManager.default.createDirectory(

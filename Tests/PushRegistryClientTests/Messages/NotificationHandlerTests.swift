@@ -72,7 +72,7 @@ struct NotificationHandlerTests {
         #expect(outcome.missed.map(\.number) == Array(6...104))
     }
 
-    @Test func nothingIsFetched_forAnOwnerWhoLeft() async throws {
+    @Test func nothingIsFetched_forAFormerOwner() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         let marks = await phone.push("for alice") + phone.push("for alice, too")

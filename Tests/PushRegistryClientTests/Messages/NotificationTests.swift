@@ -17,7 +17,7 @@ struct ClientNotificationTests {
         #expect(try await client.notifications().notifications.isEmpty)
     }
 
-    @Test func anotherEpoch_isReported_withThePositionToGoOnFrom() async throws {
+    @Test func anotherEpoch_isReported_withThePositionToContinueFrom() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         await phone.registry.notify(user: "alice", payload: 1)
@@ -34,7 +34,7 @@ struct ClientNotificationTests {
         }
     }
 
-    @Test func tooMany_areReported_andNoneOfTheRestIsSkipped() async throws {
+    @Test func droppedNotifications_areReported_andTheOthersAreFetched() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         for number in 1...105 { await phone.registry.notify(user: "alice", payload: .integer(Int64(number))) }
@@ -56,7 +56,7 @@ struct ClientNotificationTests {
         #expect(fields[0].hasPrefix("Bearer prd_") && !fields[1].hasPrefix("Bearer prd_"))
     }
 
-    @Test func failures_areTold() async throws {
+    @Test func failures_areReported() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         await phone.registry.failNext(status: 429, retryAfter: 7)

@@ -69,7 +69,7 @@ struct ClientTopicTests {
         #expect(await phone.installation?.topics == ["news": true])
     }
 
-    @Test func choice_ofAUserWhoLeft_isNotTheNextUsers() async throws {
+    @Test func choice_isDropped_whenTheUserSignsOut() async throws {
         let phone = Phone()
         await phone.registry.define(topic: "news", name: "News")
         let client = await phone.launch(as: "alice")

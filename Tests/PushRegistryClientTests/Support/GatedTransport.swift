@@ -1,7 +1,7 @@
 import Foundation
 import PushRegistryClient
 
-/// Holds requests back until the test lets them pass: to do something while a request is on its way.
+/// Holds requests until the test releases them, so that a test can act while a request is in progress.
 actor GatedTransport: PushRegistryClient.Transport {
     private let next: any PushRegistryClient.Transport
     private var isOpen = false
@@ -33,7 +33,7 @@ actor GatedTransport: PushRegistryClient.Transport {
         if held.isEmpty { await withCheckedContinuation { arrivals.append($0) } }
     }
 
-    /// Lets this and all later requests pass.
+    /// Releases this and all later requests.
     func open() {
         isOpen = true
         for continuation in held { continuation.resume() }

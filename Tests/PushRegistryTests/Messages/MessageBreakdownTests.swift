@@ -31,7 +31,7 @@ struct MessageBreakdownTests {
         #expect(shown(smallest: 100) == ([], 5, 79))
     }
 
-    @Test func singleSmallGroup_takesTheNextOneAlong() {
+    @Test func singleSmallGroup_isHiddenTogetherWithTheNextOne() {
         #expect(shown(smallest: 3) == (["de", "en", "fr"], 2, 4))
         #expect(shown(smallest: 2) == (["de", "en", "fr"], 2, 4))
     }
@@ -111,7 +111,7 @@ struct TimelineBucketsTests {
     }
 }
 
-@Suite("What a receipt names fits 25 bytes")
+@Suite("The content of a receipt has 25 bytes")
 struct ReceiptContentTests {
     @Test(arguments: [0, 1, -1, .max, .min, 1 << 48 + 3] as [Int64])
     func content_isReadBack(number: Int64) throws {

@@ -42,7 +42,7 @@ struct NotificationBoxTests {
         #expect(box.added.map(\.post) == [0, 1, 2] && box.last == 3)
     }
 
-    @Test func previous_skipsWhatHasExpired() {
+    @Test func previous_skipsExpiredNotifications() {
         var box = NotificationBox.empty
         _ = box.store(.make(for: 1_000), index: 0, at: .at(0))
         _ = box.store(.make(for: 1), index: 1, at: .at(0))
@@ -54,7 +54,7 @@ struct NotificationBoxTests {
         #expect(box.store(.make(), index: 0, at: .at(0)) == IssuedNumber(number: 8, previous: 0))
     }
 
-    @Test func collapse_replacesTheOlderOne_storedOrNot() {
+    @Test func collapse_replacesTheOlderNotification_storedOrNot() {
         let stored = NotificationBox.Waiting(number: 1, expiresAt: .at(100), collapseID: "mail")
         var box = NotificationBox(last: 1, dropped: 0, waiting: [stored], remembered: [:])
         #expect(box.store(.make("mail"), index: 0, at: .at(0)) == IssuedNumber(number: 2, previous: 0))
@@ -65,14 +65,14 @@ struct NotificationBoxTests {
         #expect(box.dropped == 0)
     }
 
-    @Test func cap_dropsTheOldest_andRemembersIt() {
+    @Test func limit_dropsTheOldest_andStoresItsNumber() {
         var box = NotificationBox.empty
         for index in 0..<5 { _ = box.store(.make(waitingMax: 3), index: index, at: .at(0)) }
         #expect(box.added.map(\.waiting.number) == [3, 4, 5])
         #expect(box.dropped == 2 && box.dropCount == 2)
     }
 
-    @Test func cap_countsOnlyWhatWaits() {
+    @Test func limit_countsOnlyWaitingNotifications() {
         var box = NotificationBox.empty
         _ = box.store(.make(for: 1, waitingMax: 2), index: 0, at: .at(0))
         _ = box.store(.make("same", waitingMax: 2), index: 1, at: .at(0))
@@ -82,14 +82,14 @@ struct NotificationBoxTests {
         #expect(box.added.map(\.waiting.number) == [3, 4])
     }
 
-    @Test func lowerCap_dropsAllThatAreTooMany() {
+    @Test func lowerLimit_dropsAllInExcess() {
         let stored = (1...10).map { NotificationBox.Waiting(number: $0, expiresAt: .at(100), collapseID: nil) }
         var box = NotificationBox(last: 10, dropped: 0, waiting: stored, remembered: [:])
         #expect(box.store(.make(waitingMax: 4), index: 0, at: .at(0)) == IssuedNumber(number: 11, previous: 10))
         #expect(box.removed == Array(1...7) && box.dropped == 7)
     }
 
-    @Test func dedup_givesTheSameNumbers_untilTheFirstOnesTimeHasPassed() {
+    @Test func dedup_returnsTheSameNumbers_untilTheFirstPostHasExpired() {
         var box = NotificationBox.empty
         _ = box.store(.make(), index: 0, at: .at(0))
         let first = box.store(.make(dedupID: "d", for: 10), index: 1, at: .at(0))
@@ -100,7 +100,7 @@ struct NotificationBoxTests {
         #expect(box.newlyRemembered["d"]?.issued.number == 4)
     }
 
-    @Test func dedup_outlivesCollapseAndAcknowledgement_withItsReceipt() {
+    @Test func dedup_staysAfterCollapseAndAcknowledgement_withItsReceipt() {
         let known = NotificationBox.Remembered(
             IssuedNumber(number: 4, previous: 2, receipt: "first"), expiresAt: .at(100))
         var box = NotificationBox(last: 6, dropped: 0, waiting: [], remembered: ["d": known])
@@ -109,7 +109,7 @@ struct NotificationBoxTests {
         #expect(!box.isChanged)
     }
 
-    /// Random posts against a plain list: every number is given out once, and `previous` never names what is gone.
+    /// Random posts against a plain list: every number is used once, and `previous` never names a deleted notification.
     @Test(arguments: 0..<20) func box_equalsItsModel(_ seed: UInt64) {
         var random = SystemRandomNumberGenerator()
         var stored: [NotificationBox.Waiting] = []
@@ -135,7 +135,7 @@ struct NotificationBoxTests {
     }
 }
 
-@Suite("A fetch is complete or says that it cannot be (fine print 62, 69, 70, 106)")
+@Suite("A fetch is complete or reports a gap (fine print 62, 69, 70, 106)")
 struct NotificationNumbersTests {
     private func numbers(
         last: Int64 = 10, acknowledged: Int64 = 0, dropped: Int64 = 0, waiting: ClosedRange<Int64>? = 1...10
@@ -143,7 +143,7 @@ struct NotificationNumbersTests {
         NotificationNumbers(last: last, acknowledged: acknowledged, dropped: dropped, waiting: waiting)
     }
 
-    @Test func gap_endsWhereTheClientHasReachedWhatWasDropped() {
+    @Test func gap_ends_whenTheClientHasReachedTheDroppedNumber() {
         let numbers = numbers(dropped: 4, waiting: 5...10)
         #expect((0...3).allSatisfy { numbers.isGap(after: $0) })
         #expect((4...10).allSatisfy { !numbers.isGap(after: $0) })

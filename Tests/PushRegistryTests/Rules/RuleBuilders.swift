@@ -50,7 +50,8 @@ extension App {
         guard let policy = try? AppPolicy(draft), let id = try? AppID("com.example.mail") else {
             preconditionFailure("a test's policy is valid")
         }
-        return App(number: AppNumber(1), id: id, policy: policy)
+        let topics = TopicCatalogue((1...9).compactMap { try? Topic.make($0) })
+        return App(number: AppNumber(1), id: id, policy: policy, topics: topics)
     }
 }
 

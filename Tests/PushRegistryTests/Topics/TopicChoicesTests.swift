@@ -12,7 +12,7 @@ extension Topic {
     }
 }
 
-@Suite("The installation decides about a topic, else its user, else the topic's default (fine print 47, 82, 86)")
+@Suite("The choice on the installation decides, else the user's, else the default (fine print 47, 82, 86)")
 struct TopicChoicesTests {
     @Test(arguments: [
         ([], [], true, "default"), ([], [-1], false, "user"), ([], [1], true, "user"),
@@ -34,7 +34,7 @@ struct TopicChoicesTests {
         #expect(user.subscriptions(in: TopicCatalogue([try .make(1)]))[0].isSubscribed == false)
     }
 
-    @Test func choice_isKept_thoughItEqualsTheDefault() throws {
+    @Test func choice_isStored_evenIfItEqualsTheDefault() throws {
         var choices = TopicChoices()
         #expect(choices.apply([TopicChange(try .make(1), true)]).map(\.rawValue) == ["t1"])
         #expect(choices.codes == [1])
@@ -44,7 +44,7 @@ struct TopicChoicesTests {
         #expect(choices.isEmpty)
     }
 
-    @Test func patch_namesWhatChanged_andDropsDeletedTopics() throws {
+    @Test func patch_returnsChangedTopics_andDropsDeletedOnes() throws {
         let app = App(
             number: AppNumber(1), id: try AppID("a"), policy: .standard,
             topics: TopicCatalogue([try .make(1), try .make(3), try .make(4)]))
@@ -110,7 +110,7 @@ struct TopicResetTests {
         let after = try #require(locked[.make("phone")])
         #expect(after.topicChoices.codes == [-4])
         #expect(after.topics.codes == (to == nil ? [-4] : [-4, -3]))
-        #expect(locked.topicsEvents.map(\.topics.description) == ["[t4]"])
+        #expect(locked.topicsEvents.map(\.topics.description) == ["[t1, t2, t4]"])
     }
 
     @Test func formerHolder_losesItsChoices_andTheNewOneKeepsItsOwn() throws {
@@ -124,6 +124,24 @@ struct TopicResetTests {
         let loser = try #require(locked[.make("phone")])
         #expect(loser.state == .superseded && loser.topicChoices.isEmpty && loser.topics.codes == [1, 2])
         #expect(locked[.make("tablet")]?.topics.codes == [5])
+        #expect(locked.topicsEvents.map { "\($0.reason) \($0.topics)" } == ["topicsReset [t1]"])
+    }
+
+    @Test(arguments: [(nil, nil), (nil, "alice"), ("alice", nil), ("alice", "alice"), ("alice", "bob")])
+    func importedInstallation_passesItsChoices_toTheFirstRegistrationOfTheApp(from: String?, to: String?) throws {
+        var imported = try phone(from, choices: [-1, 2])
+        imported.isImported = true
+        let wanted: [Int32] = to == "bob" ? [3] : [-1, 2, 3]
+        let own = [TopicChange(try .make(3), true)]
+        for id in ["phone", "next"] {
+            let first = Registration.make(id, token: "token-of-phone", owner: to.map { .make($0) }, topics: own)
+            var locked = try register([first], on: [imported])
+            #expect(locked[.make(id)]?.topicChoices.codes == wanted && locked[.make(id)]?.isImported == false)
+            // The second one is a takeover like any other.
+            let second = Registration.make("later", token: "token-of-phone", owner: to.map { .make($0) })
+            _ = try locked.register(second)
+            #expect(locked[.make("later")]?.topicChoices.isEmpty == true)
+        }
     }
 
     @Test func logout_endsChoices_onlyWithAnOwner() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Calls about the apps of a node that hangs do not take the connections of others")
+@Suite("Calls about the apps of a node that hangs do not take the connections of other apps")
 struct AppOutagesTests {
     private let near = AppNumber(1)
     private let far = AppNumber(2)

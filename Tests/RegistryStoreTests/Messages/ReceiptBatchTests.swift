@@ -18,13 +18,13 @@ struct ReceiptBatchTests {
         [Self.key: ReceiptBatch.Addition(events: events, cell: cell)]
     }
 
-    @Test func opened_bringsDelivered_inOneRow() {
+    @Test func opened_addsDelivered_inOneRow() {
         let batch = ReceiptBatch([[report(.opened)], [report(.delivered), report(.dismissed)]])
         #expect(batch.rows.map(\.events) == [[.opened, .delivered, .dismissed]])
         #expect(batch.outcomes(addition([.opened, .delivered, .dismissed])) == [[true], [false, true]])
     }
 
-    @Test func nothingCounts_thatTheRowHadBefore() {
+    @Test func events_doNotCount_whenTheRowHadThemBefore() {
         let batch = ReceiptBatch([[report(.delivered), report(.opened)]])
         #expect(batch.outcomes([:]) == [[false, false]])
         #expect(batch.outcomes(addition(.opened)) == [[false, true]])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Receipts go after their retention, sums after 400 days, and never while a receipt is valid (fine print 58)")
+@Suite("Receipts are dropped after their retention, sums after 400 days, no valid receipt (fine print 58)")
 struct ReceiptRetentionTests {
     private func purge(
         _ stores: TestStores, at time: Timestamp, retention: ISO8601Duration = .days(30)
@@ -44,7 +44,7 @@ struct ReceiptRetentionTests {
         }
     }
 
-    @Test func receipts_go_thenSums() async throws {
+    @Test func receipts_areDropped_beforeSums() async throws {
         try await TestStores.with { stores in
             let message = try await prepare(stores, expiresIn: .days(7))
             #expect(try await rows(stores) == [1, 1, 1, 1])
@@ -70,7 +70,7 @@ struct ReceiptRetentionTests {
         }
     }
 
-    @Test func receiptsWithoutAPartition_goTheSameWay() async throws {
+    @Test func receiptsWithoutAPartition_areDeletedAsWell() async throws {
         try await TestStores.with { stores in
             _ = try await stores.sql(
                 """
@@ -82,7 +82,7 @@ struct ReceiptRetentionTests {
         }
     }
 
-    @Test func partitions_areMade_andNoneTwice() async throws {
+    @Test func partitions_areCreated_once() async throws {
         try await TestStores.with { stores in
             let newest = try await stores.sql(
                 """

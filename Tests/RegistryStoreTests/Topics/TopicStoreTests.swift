@@ -40,7 +40,7 @@ private struct Topics {
     }
 }
 
-@Suite("Choices about topics survive what they should, and nothing else (fine print 47, 87)")
+@Suite("Choices about topics end with their owner or topic, and not before (fine print 47, 87)")
 struct TopicStoreTests {
     private let token = "aaaaaaaaaaaaaaaa"
 
@@ -96,7 +96,7 @@ struct TopicStoreTests {
             try await stores.expectIntact()
             _ = try await CleanUp(stores.configuration).undo(#require(report.runID), process: "test")
             try await stores.expectIntact()
-            // The undo began the suspect's silence again, so it is purged a night later.
+            // The undo restarted the suspect's grace, so it is purged a night later.
             try await stores.cleanUp()
             var purged = 0
             for _ in 1...2 {
@@ -109,7 +109,7 @@ struct TopicStoreTests {
         }
     }
 
-    @Test func deletedTopic_leavesNothing_afterTheNight() async throws {
+    @Test func deletedTopic_leavesNoRows_afterTheNightJob() async throws {
         let token = token
         try await Topics.with { topics in
             let stores = topics.stores

@@ -1,4 +1,4 @@
-/// What the fields of one head mean for the message and the connection, and the rules between them.
+/// The meaning of one head's fields for the message and the connection, and the rules between them.
 struct HeadRules {
     /// Positions of the Host field's value.
     private(set) var host: Range<Int>?

@@ -1,4 +1,4 @@
-/// What a provider's error code says about a token (R9).
+/// The verdict of a provider's error code about a token (R9).
 public enum Verdict: String, CaseIterable, Sendable {
     /// The token is no longer valid.
     case dead

@@ -41,19 +41,22 @@ public struct Logout: Sendable {
     public let reader: Requester
     public let keepsAnonymous: Bool
     public let precondition: Precondition?
+    /// The app's topics.
+    public let catalogue: TopicCatalogue
     /// The caller's role and key id, never the user.
     public let actor: String
 
     /// - Parameter reader: the requester, unless the app's back end acts for a user.
     public init(
         key: InstallationKey, requester: Initiator, reader: Requester? = nil, keepsAnonymous: Bool,
-        precondition: Precondition?, actor: String
+        precondition: Precondition?, catalogue: TopicCatalogue = TopicCatalogue(), actor: String
     ) {
         self.key = key
         self.requester = requester
         self.reader = reader ?? requester.reader
         self.keepsAnonymous = keepsAnonymous
         self.precondition = precondition
+        self.catalogue = catalogue
         self.actor = actor
     }
 

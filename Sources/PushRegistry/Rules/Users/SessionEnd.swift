@@ -9,12 +9,15 @@ public struct SessionEnd: Sendable {
 
     public let app: AppNumber
     public let scope: Scope
+    /// The app's topics.
+    public let catalogue: TopicCatalogue
     /// The caller's role and key id, never the user.
     public let actor: String
 
-    public init(app: AppNumber, scope: Scope, actor: String) {
+    public init(app: AppNumber, scope: Scope, catalogue: TopicCatalogue = TopicCatalogue(), actor: String) {
         self.app = app
         self.scope = scope
+        self.catalogue = catalogue
         self.actor = actor
     }
 

@@ -104,7 +104,7 @@ public struct Tombstones: Sendable {
     }
 }
 
-/// What a user's JWT proves: user and session, and its `iat` if it has one.
+/// The claims of a user's JWT: user and session, and its `iat` if it has one.
 public struct UserCredential: Hashable, Sendable {
     public let owner: Owner
     public let issuedAt: Timestamp?

@@ -62,7 +62,7 @@ extension RegistryService {
                 count += rows.count
             }
         } catch {
-            // What was written is counted, though the client is gone.
+            // Counts the written rows, although the client has left.
             if let message = encoder.message { try? await self.count(&batch, of: message) }
             throw error
         }

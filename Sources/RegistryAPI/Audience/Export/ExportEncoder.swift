@@ -1,6 +1,7 @@
 import ByteText
 import Foundation
 import PushRegistry
+import Receipts
 
 /// Writes the rows of an export. It copies the bytes from the database and only escapes them for JSON or CSV.
 struct ExportEncoder: Sendable {
@@ -119,6 +120,7 @@ struct ExportEncoder: Sendable {
     ///
     /// - Throws: `StoreError.failed` if an id, a cursor or a receipt cannot be created.
     func encode(_ rows: ExportRows, _ batch: inout HandedOutMessage.Batch) throws(StoreError) -> [UInt8] {
+        let receipts: ReceiptWriter? = if let message { try ReceiptWriter(message.sealer) } else { nil }
         var (bytes, isComplete) = ([UInt8](), true)
         bytes.reserveCapacity(rows.bytes.count + rows.count * (prefixes.count + Self.spareBytesPerRow))
         prefixes.withUnsafeBytes { prefixes in
@@ -126,7 +128,7 @@ struct ExportEncoder: Sendable {
                 for part in parts {
                     bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: prefixes[part.prefix]))
                     if case .receipt = part.content {
-                        appendReceipt(content, cells, to: &bytes, &batch, &isComplete)
+                        appendReceipt(receipts, content, cells, to: &bytes, &batch, &isComplete)
                     } else {
                         append(part, content, cells, to: &bytes, &isComplete)
                     }
@@ -238,19 +240,23 @@ extension ExportEncoder {
         }
     }
 
+    /// A receipt has no character to escape.
     private func appendReceipt(
-        _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8], _ batch: inout HandedOutMessage.Batch,
-        _ isComplete: inout Bool
+        _ writer: ReceiptWriter?, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8],
+        _ batch: inout HandedOutMessage.Batch, _ isComplete: inout Bool
     ) {
         var number: Int64 = 0
         cells[receiptCells.cell].withBytes(of: content) { number = Self.integer($0) }
         let userID = Self.text(receiptCells.user.map { cells[$0] }, content)
         cells[receiptCells.installation].withBytes(of: content) { installID in
-            guard let receipt = try? message?.receipt(of: installID, in: number, user: userID, &batch) else {
+            if format == .ndjson { bytes.append(UInt8(ascii: "\"")) }
+            do throws(StoreError) {
+                guard let writer, let message else { throw .failed("an export without a message has no receipts") }
+                try message.appendReceipt(of: installID, in: number, user: userID, by: writer, &batch, to: &bytes)
+            } catch {
                 isComplete = false
-                return
             }
-            receipt.withUnsafeBytes { append($0, to: &bytes) }
+            if format == .ndjson { bytes.append(UInt8(ascii: "\"")) }
         }
     }
 

@@ -19,7 +19,7 @@ struct ProviderKeys {
     /// The keys in use and the time of their fetch, which identifies the set; nil if none is in use.
     typealias Current = (keys: [UserTokenKeys.Key], fetchedAt: Instant?)
 
-    /// What to do for a JWT with an unknown key.
+    /// The decision about a JWT with an unknown key.
     enum Step: Equatable {
         /// Wait for the end of a fetch, which the caller starts if `beginning` is true.
         case wait(beginning: Bool)

@@ -31,7 +31,7 @@ enum CleanUpUndoStatements {
         FROM cleanup_result WHERE run_id = $1
         """)
 
-    // MARK: What lost nothing
+    // MARK: Installations that lost nothing
 
     /// Stale and unregistered installations on these pages whose last event is of the run. Runs do not overlap in time.
     static func readJudged(
@@ -65,7 +65,7 @@ enum CleanUpUndoStatements {
         SELECT count(*) FROM changed
         """)
 
-    // MARK: What lost a token or a session
+    // MARK: Installations that lost a token or a session
 
     /// Up to `$4` installations after `$2`, `$3` that the run `$1` changed. The event names the session's user, unless
     /// the user was erased.
@@ -78,7 +78,7 @@ enum CleanUpUndoStatements {
             LEFT JOIN LATERAL (
                 SELECT previous_user_id FROM token_event e
                 WHERE e.app_id = c.app_id AND e.install_id = c.install_id AND e.generation_after = c.generation
-                    AND c.step = 'sessionEnded'
+                    AND e.event = 'sessionEnded' AND c.step = 'sessionEnded'
                 ORDER BY e.id DESC LIMIT 1) AS e ON true
         WHERE c.run_id = $1 AND (c.app_id, c.install_id) > ($2, $3)
         ORDER BY c.app_id, c.install_id LIMIT $4

@@ -38,7 +38,8 @@ final class RollUpCells: Sendable {
         }
     }
 
-    /// After so many new cells of an app, all of its cells are counted again: other services create some, too.
+    /// After this many new cells of an app, all of its cells are counted again, because other services create cells
+    /// too.
     private static let recountAfter = 10_000
 
     private struct Cache {

@@ -11,16 +11,16 @@ struct ForeignFormat: Sendable {
     let signatures: [[FieldPath]]
     /// The members of an outer object, or of a page of a list, whose arrays have the rows.
     var wrappers: Set<String> = []
-    /// Texts that stand for a missing value; compared in lower case. An empty text always does.
+    /// Texts that mean a missing value, in lower case. An empty text always does.
     var emptyTexts: Set<String> = []
-    /// One row for each installation of an object.
+    /// Returns one row for each installation of an object.
     var expand: @Sendable (ForeignRow) -> [ForeignRow] = { [$0] }
 
-    /// What may be left out before the name that `--user` gives.
+    /// Prefixes of paths that the value of `--user` may leave out.
     var prefixes: [String] = []
     /// The app of a row, if a file may have several.
     var app: FieldPath?
-    /// Rows that are left out before others are compared with them, the first rule that fits counts.
+    /// Rows that are skipped before rows are compared. The first rule that matches gives the kind.
     var skips: [Rule] = []
     /// Rows of users who do not want notifications. An installation of APNs is imported as `denied`; others are left
     /// out. A newer row takes part in the choice of the newest row of a token.
@@ -36,10 +36,10 @@ struct ForeignFormat: Sendable {
     let token: [FieldPath]
     var fields: [Field]
     var coordinates: (latitude: FieldPath, longitude: FieldPath)?
-    /// The topics of an installation.
-    var topics: (@Sendable (ForeignRow) -> [String])?
+    /// What an installation gets pushes about; nil if the system's files do not say it.
+    var tags: (@Sendable (ForeignRow) -> [ForeignTag])?
 
-    /// A field of an import, from the first of these places that has a value.
+    /// A field of an import, from the first of these paths that has a value.
     struct Field: Sendable {
         let field: ImportField
         let paths: [FieldPath]
@@ -52,7 +52,7 @@ struct ForeignFormat: Sendable {
             self.reading = reading
         }
 
-        /// The system means something else by the value of a browser.
+        /// The same field, not read from rows of browsers: there the value has another meaning.
         func exceptWeb() -> Field {
             var field = self
             field.isForWeb = false
@@ -60,7 +60,7 @@ struct ForeignFormat: Sendable {
         }
     }
 
-    /// Another provider than APNs, where a value of the row says so.
+    /// Another provider than APNs, if a value of the row names it.
     struct OtherProvider: Sendable {
         let provider: Provider
         let path: FieldPath
@@ -88,10 +88,10 @@ struct ForeignFormat: Sendable {
     }
 }
 
-/// What a value of a row says about the provider.
+/// The meaning of the value that names a row's provider.
 enum ForeignProvider: Hashable, Sendable {
     case provider(Provider)
-    /// APNs, and the file does not say which environment.
+    /// APNs; the file does not name the environment.
     case apple
     /// This registry has no such provider.
     case skipped(SkippedKind)

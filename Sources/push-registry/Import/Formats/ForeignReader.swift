@@ -1,7 +1,7 @@
 import Crypto
 import PushRegistry
 
-/// What the caller says about a file, because the file does not.
+/// The options of the command for values that a file does not have.
 struct ForeignOptions: Sendable {
     /// `apns` or `apnsSandbox`, for installations of APNs.
     var environment: Provider?
@@ -11,16 +11,23 @@ struct ForeignOptions: Sendable {
     var system: String?
     /// The app whose rows are imported, if a file has several.
     var onlyApp: String?
-    /// The place of the user id.
+    /// The path of the user id.
     var user: FieldPath?
+    /// The topics that come over; nil for none.
+    var topics: Topics?
+
+    enum Topics {
+        case all
+        case only(Set<TopicSlug>)
+    }
 }
 
-/// What a row is about: enough to compare it with other rows.
+/// The values of a row that identify its installation, and its date: enough to compare it with other rows.
 struct ForeignIdentity {
     let token: Token
     let installID: InstallID
     let createdAt: Timestamp?
-    /// Also the creation, if the row has no other date.
+    /// The row's date; the creation's if the row has no other one.
     let seenAt: Timestamp?
     let isOptedOut: Bool
 }
@@ -28,7 +35,7 @@ struct ForeignIdentity {
 enum ForeignOutcome {
     case installation(ForeignIdentity)
     case skipped(SkippedKind)
-    /// An installation of APNs, and nobody says of which environment.
+    /// An installation of APNs whose environment neither the row nor an option names.
     case needsEnvironment
 }
 
@@ -38,7 +45,7 @@ struct ForeignReader: Sendable {
     let options: ForeignOptions
     let zones: ForeignTimeZones
 
-    /// Tokens of Expo's service: its own addresses, which no provider takes.
+    /// The prefixes of tokens of Expo's service, which no provider accepts.
     private static let expoPrefixes = ["ExponentPushToken[", "ExpoPushToken["]
 
     // MARK: Identity
@@ -66,7 +73,14 @@ struct ForeignReader: Sendable {
     /// The app of a row, if the format has one.
     func app(of row: ForeignRow) -> String? { format.app.flatMap { value(row, [$0]) } }
 
-    /// Why the installation is left out, if it is the newest of its token.
+    /// What the installation gets pushes about, as far as topics are imported.
+    func tags(of row: ForeignRow) -> [ForeignTag] {
+        guard let topics = options.topics, let tags = format.tags?(row) else { return [] }
+        guard case .only(let slugs) = topics else { return tags }
+        return tags.filter { $0.slug.map(slugs.contains) ?? false }
+    }
+
+    /// Why the installation is skipped if it is the newest row of its token.
     func optOut(of row: ForeignRow) -> SkippedKind? { format.optOuts.first { holds($0, row) }?.kind }
 
     private func target(of row: ForeignRow) -> ForeignProvider {
@@ -113,7 +127,7 @@ struct ForeignReader: Sendable {
     private func time(_ row: ForeignRow, _ field: ImportField) throws(InvalidValue) -> Timestamp? {
         guard let text = text(row, field) else { return nil }
         guard let time = ForeignTime.parse(text) else {
-            throw InvalidValue(code: "invalid-time", detail: "This is not a time in a form that is known.")
+            throw InvalidValue(code: "invalid-time", detail: "This is not a time in a supported form.")
         }
         return time
     }

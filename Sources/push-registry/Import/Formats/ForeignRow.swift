@@ -7,7 +7,7 @@ enum ForeignRow {
     case json(JSONObject)
     case table(CSVRow)
     case elements(XMLElements)
-    /// Rows under the first name of a path: an object that stands for several installations, with what they share.
+    /// Rows by the first name of a path: for an object that has several installations and values that they share.
     case scopes([(name: [UInt8], row: ForeignRow)])
     /// Values that a format has derived.
     case named([String: String])
@@ -26,6 +26,13 @@ enum ForeignRow {
         case .elements, .named: text(path).map { [$0] } ?? []
         case .scopes: scope(path.members[...]).map { $0.row.texts(in: $0.rest) } ?? []
         }
+    }
+
+    /// The JSON text of a value: of a member that is JSON itself, or of a text that has it.
+    func json(_ path: FieldPath) -> String? {
+        guard case .json(let object) = self, let value = object.value(at: path.members[...]), value.kind == .object
+        else { return text(path) }
+        return String(decoding: value.rawBytes, as: UTF8.self)
     }
 
     /// The objects of an array.

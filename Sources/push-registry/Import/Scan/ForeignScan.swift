@@ -1,6 +1,6 @@
 import PushRegistry
 
-/// What a run must know of all rows before it loads the first one.
+/// The facts about all rows that a run needs before it loads the first one.
 struct ScanFacts {
     var rows: Int64 = 0
     /// The newest date that is not in the future.
@@ -11,6 +11,8 @@ struct ScanFacts {
     var needsEnvironment = false
     /// The apps of the rows; at most a few are remembered.
     var apps: Set<String> = []
+    /// Of the installations.
+    var topics = FoundTopics()
 }
 
 /// The first pass over the rows: collects facts, and chooses the newest row of each token and each `installId`.
@@ -25,7 +27,10 @@ struct ForeignScan {
         self.now = now
     }
 
-    mutating func add(_ outcome: Result<ForeignOutcome, ImportFaults>, app: String?) throws {
+    /// - Parameter tags: read only of an installation.
+    mutating func add(
+        _ outcome: Result<ForeignOutcome, ImportFaults>, app: String?, tags: @autoclosure () -> [ForeignTag] = []
+    ) throws {
         let number = facts.rows
         facts.rows += 1
         guard case .success(let outcome) = outcome else { return }
@@ -38,6 +43,7 @@ struct ForeignScan {
             } else {
                 facts.lacksDates = true
             }
+            facts.topics.add(tags())
             try byToken.add(ScannedRow(identity, number: number, now: now))
         }
         if let app, facts.apps.count < Self.appsMax { facts.apps.insert(app) }

@@ -1,9 +1,9 @@
 import Crypto
 import PushRegistry
 
-/// What the choice of the newest row of a token needs of a row: a few bytes for a row, however many there are.
+/// The few bytes of a row that the choice of the newest row of a token needs.
 struct ScannedRow: Hashable {
-    /// Of the digest of the provider and the token, or of the `installId`.
+    /// 128 bits of the SHA-256 of provider and token, or of the `installId`.
     struct Key: Hashable, Comparable {
         let high: UInt64
         let low: UInt64
@@ -54,8 +54,9 @@ struct ScannedRow: Hashable {
         UInt64(bitPattern: number).write(to: &bytes)
     }
 
-    /// Whether this row is newer than another one of the same token or installation. Rows without a date are of the
-    /// time `undated`. Of two rows of the same time the order of the file does not matter, unless it is all there is.
+    /// Whether this row is newer than another one of the same token or installation. A row without a date counts as of
+    /// the time `undated`. Of two rows with the same date the digests decide, so that the order of the files does not
+    /// matter. If a date is missing, or if the digests are equal too, the later row in the files is the newer one.
     func isNewer(than other: ScannedRow, undated: Int64) -> Bool {
         let (left, right) = (seenAt ?? undated, other.seenAt ?? undated)
         if left != right { return left > right }

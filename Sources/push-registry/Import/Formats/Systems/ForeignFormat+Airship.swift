@@ -40,5 +40,5 @@ extension ForeignFormat {
                 .deviceModel, "device_attributes.ua_device_model", "tag_groups.ua_ios_model",
                 "tag_groups.ua_android_model"),
         ],
-        topics: { row in row.texts("tags") })
+        tags: { row in row.texts("tags").map { ForeignTag(name: $0) } })
 }

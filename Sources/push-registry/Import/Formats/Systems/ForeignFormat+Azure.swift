@@ -3,7 +3,7 @@ import PushRegistry
 extension ForeignFormat {
     /// Azure Notification Hubs: the file of an export job, one XML registration a line.
     ///
-    /// An installation with templates has several registrations with one token. Nothing tells a date, but for the
+    /// An installation with templates has several registrations with one token. A registration has no date but its
     /// expiry.
     ///
     /// Source: learn.microsoft.com, "Export and modify registrations in bulk"; Azure/azure-notificationhubs-dotnet.
@@ -27,7 +27,7 @@ extension ForeignFormat {
             Field(.installID, "tag.installationid", "registration.RegistrationId"), Field(.userID, "tag.userid"),
             Field(.p256dh, "registration.P256DH"), Field(.auth, "registration.Auth"),
         ],
-        topics: { row in AzureTags(row.text("registration.Tags")).others })
+        tags: { row in AzureTags(row.text("registration.Tags")).others.map { ForeignTag(name: $0) } })
 
     private static let kinds: [String: ForeignProvider] = {
         let platforms: [String: ForeignProvider] = [

@@ -11,7 +11,7 @@ extension ForeignFormat {
         wrappers: ["results"],
         app: "appIdentifier",
         skips: [
-            // Of the old GCM.
+            // Tokens of the old GCM.
             Rule(.foreignToken, "deviceToken") { $0.hasPrefix("id:") },
             Rule(.adm, "pushType", is: ["adm"]), Rule(.wns, "pushType", is: ["wns"]),
             Rule(.mpns, "pushType", is: ["mpns"]),
@@ -39,5 +39,14 @@ extension ForeignFormat {
                 ])),
             Field(.appVersion, "appVersion"), Field(.osVersion, "osVersion"), Field(.deviceModel, "deviceModel"),
         ],
-        topics: { row in row.texts("channels").filter { !$0.isEmpty } })
+        tags: { row in row.channels.map { ForeignTag(name: $0) } })
+}
+
+extension ForeignRow {
+    /// In the table of the PostgreSQL adapter they are the text of an array: JSON, or PostgreSQL's own form.
+    fileprivate var channels: [String] {
+        let texts = texts("channels")
+        guard case .table = self, let text = texts.first else { return texts.filter { !$0.isEmpty } }
+        return text.split { "[]{},\"".contains($0) }.map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
+    }
 }

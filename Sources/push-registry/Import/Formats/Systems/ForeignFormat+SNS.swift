@@ -2,7 +2,7 @@ import PushRegistry
 
 extension ForeignFormat {
     /// The endpoints of an AWS SNS platform application: what
-    /// `aws sns list-endpoints-by-platform-application` prints. All values are texts, and nothing tells a date.
+    /// `aws sns list-endpoints-by-platform-application` prints. All values are texts. There is no date.
     ///
     /// Source: Amazon SNS API reference, ListEndpointsByPlatformApplication and GetEndpointAttributes.
     static let sns = ForeignFormat(
