@@ -41,8 +41,24 @@ struct AudienceSource {
             rollUp: rollUp, from: "\(sql: relation) AS cell", condition: "true", count: "sum_counts(count)")
     }
 
-    /// The rows of installations, one for each topic that the installation is subscribed to: its slug is `topic`.
-    static func subscriptions(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
+    /// One row for each topic that an installation is subscribed to: its slug is `topic`. From the roll-up if it has
+    /// all these fields with their names, and the filter has no topic that can be left.
+    static func subscriptions(
+        _ audience: Audience, by fields: [AudienceField], at moment: AudienceMoment
+    ) -> AudienceSource {
+        let used = audience.filter.fields.union(fields)
+        guard let dimensions = RollUpDimensions(of: used), audience.filter.openTopics.isEmpty,
+            !fields.contains(.osVersion),
+            !moment.overflows || dimensions.isSubset(of: [.provider, .authorization])
+        else { return subscriptions(audience, at: moment.asOf) }
+        let rollUp = RollUp(of: audience.app, scope: .init(audience.include), asOf: moment.asOf.postgres)
+        let relation = rollUp.subscriptions(by: dimensions, to: audience.topics.topics)
+        return AudienceSource(
+            rollUp: rollUp, from: "\(sql: relation) AS cell", condition: "true", count: "sum_counts(count)")
+    }
+
+    /// Of the rows of installations.
+    private static func subscriptions(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
         let topics = audience.topics.topics
         let isIn = topics.map(\.content.isInByDefault)
         let subscriptions: PostgresSQL = """

@@ -20,7 +20,7 @@ struct AudienceStatements {
     /// The groups' values, their count, the count of all and the number of groups.
     func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
         let used = audience.filter.fields.union(fields)
-        if let rollUp = source.rollUp {
+        if let rollUp = source.rollUp, !fields.contains(.topic) {
             let breakdown = RollUpBreakdown(audience, by: fields, limit: limit, in: rollUp, where: predicate)
             return "\(sql: with(used, and: breakdown.definitions)) \(sql: breakdown.sql)"
         }

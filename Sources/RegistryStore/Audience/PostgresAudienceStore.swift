@@ -120,7 +120,7 @@ public struct PostgresAudienceStore: AudienceStore {
                 switch wanted {
                 case .counts: .counting(audience, by: Set(fields), at: moment)
                 case .installations: .installations(audience, at: asOf)
-                case .subscriptions: .subscriptions(audience, at: asOf)
+                case .subscriptions: .subscriptions(audience, by: fields, at: moment)
                 }
             let sql = question(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []
