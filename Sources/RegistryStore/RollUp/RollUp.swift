@@ -56,8 +56,9 @@ public struct RollUp: Sendable {
 // MARK: - Subscribers of a topic
 
 extension RollUp {
-    /// As `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others. Who
-    /// has not decided counts by the topic's default; who has decided otherwise moves to the other side.
+    /// Like `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others.
+    /// Installations without a choice count by the topic's default; those with the opposite choice move to the other
+    /// side.
     func relation(by dimensions: RollUpDimensions, splitBy topic: Topic) -> PostgresSQL {
         let columns = names(of: dimensions) + ["count"]
         let moved = names(of: dimensions) + ["count * step"]
@@ -70,12 +71,12 @@ extension RollUp {
             """
     }
 
-    /// The counts of those who have decided against the topic's default.
+    /// The counts of the installations whose choice differs from the topic's default.
     func deciding(against topic: Topic) -> RollUp {
         choosing(topic.content.isInByDefault ? -topic.number.rawValue : topic.number.rawValue)
     }
 
-    /// A FROM item: they leave the side of the default, and come to the other one.
+    /// A FROM item with two rows: these installations leave the side of the default, and join the other side.
     static func sides(of topic: Topic) -> PostgresSQL {
         let isIn = topic.content.isInByDefault
         return "(VALUES (-1::bigint, \(isIn)), (1, \(!isIn))) AS side (step, subscribed)"
@@ -106,8 +107,7 @@ extension RollUp {
 
     /// A SELECT: cells, each with the `count` that the levels do not have yet.
     ///
-    /// Deltas are summed by cell first, and each cell is looked up by its key, whatever the planner knows of the
-    /// tables.
+    /// Deltas are summed by cell first, and each cell is looked up by its key, whatever the planner's statistics are.
     var changes: PostgresSQL {
         let isAdmitted: PostgresSQL = scope == .reachable ? " AND c.is_admitted" : ""
         return """

@@ -2,10 +2,10 @@ import PostgresClient
 import PushRegistry
 
 extension RollUp {
-    /// A FROM item, without a name: as `relation(by:)`, with a row for each of these topics to which an installation is
-    /// subscribed. Its slug is `topic`.
+    /// A FROM item, without a name: like `relation(by:)`, with a row for each of these topics to which an installation
+    /// is subscribed. The column `topic` has the slug.
     ///
-    /// Who has not decided counts by the topic's default: all but those who left it, or those who chose it.
+    /// The subscribers are all installations except those that left the topic, or those that chose it, by its default.
     func subscriptions(by dimensions: RollUpDimensions, to topics: [Topic]) -> PostgresSQL {
         let isIn = topics.filter(\.content.isInByDefault)
         let open = topics.filter { !$0.content.isLocked }
