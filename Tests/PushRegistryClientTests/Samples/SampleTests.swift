@@ -44,7 +44,7 @@ struct SampleTests {
     }
 
     @Test(.enabled(if: Toolchain.has("python3"), "python3 is not installed"))
-    func sender_ofThePageAboutMessages_reportsWhatTheProviderSaid() async throws {
+    func sender_ofThePageAboutMessages_reportsTheProvidersResponses() async throws {
         try await withFolder { folder in
             let sample = try #require(try Self.blocks("python", of: "Messages").first)
             try sample.write(to: folder.appending(path: "sender-sample.py"), atomically: true, encoding: .utf8)
@@ -58,7 +58,7 @@ struct SampleTests {
         .enabled(
             if: Toolchain.has("kotlinc") && FileManager.default.fileExists(atPath: androidJSON),
             "kotlin and libandroid-json-java are not installed"))
-    func kotlinSamples_ofThePages_doWhatThePagesSay() async throws {
+    func kotlinSamples_ofThePages_work() async throws {
         try await withFolder { folder in
             let imports = ["org.json.*", "java.net.*", "java.time.Instant"].map { "import \($0)\n" }.joined()
             let files = ["Topics", "Messages", "Notifications"].map { ($0, $0.lowercased() + ".kt") }
