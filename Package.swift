@@ -211,7 +211,10 @@ let package = Package(
             dependencies: [
                 "PushRegistryClient", "PushRegistryNotificationService", "PushRegistryTesting", "ClientConformance",
             ],
-            exclude: ["Samples/android.kt", "Samples/harness.kt", "Samples/harness.mjs"], swiftSettings: strict),
+            exclude: [
+                "Samples/android.kt", "Samples/harness.kt", "Samples/harness.mjs", "Samples/pages-android.kt",
+                "Samples/pages-harness.kt", "Samples/pages.mjs", "Samples/sender.py",
+            ], swiftSettings: strict),
         // It runs the built command.
         tests(
             "EndToEndTests",

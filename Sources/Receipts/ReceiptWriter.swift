@@ -3,14 +3,14 @@ import COpenSSL
 import Crypto
 public import PushRegistry
 
-/// Writes receipts of one message, many by one key schedule and without an allocation for each: an export writes
-/// millions. One thread at a time may use it.
+/// Writes receipts of one message, with one key schedule for all and without an allocation for each, because an export
+/// writes millions. Only one thread at a time may use it.
 public final class ReceiptWriter {
     private let sealer: ReceiptSealer
     private let cipher: ReceiptCipher
     private let hasher: KeyedHash
     private var nonces = RandomBytes()
-    /// Reused for each receipt.
+    /// The buffer of the current receipt.
     private var receipt: [UInt8] = []
 
     /// - Throws: `StoreError.failed` if libcrypto has no memory.

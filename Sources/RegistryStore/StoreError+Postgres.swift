@@ -29,7 +29,7 @@ extension StoreError {
 }
 
 extension Error {
-    /// Whether one item of a batch may be to blame, so that its neighbours may well pass alone.
+    /// Whether one item of a batch may be the cause, so that the others may succeed one by one.
     var mayBeOneItem: Bool {
         if self is LostRace { return true }
         return switch (self as? PostgresError)?.kind {

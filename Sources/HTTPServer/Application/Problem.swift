@@ -56,5 +56,5 @@ extension Problem {
         fields: [.retryAfter: "1"])
 
     static let internalError = Problem(
-        .internalServerError, code: "internal-error", detail: "The server failed to answer this request.")
+        .internalServerError, code: "internal-error", detail: "The server failed to process this request.")
 }

@@ -9,7 +9,8 @@ public struct Device: Hashable, Sendable {
     /// Seconds east of UTC. No zone was ever more than 16 hours from UTC; ISO 8601 parsers such as Java's accept 18.
     public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
 
-    /// No zone: an import did not know it, or a client sent an empty text. The offset counts if there is one.
+    /// The name for a missing zone: an import did not know it, or a client sent an empty text. The offset counts if
+    /// there is one.
     public static let noTimeZone = ""
     /// The offset of an imported installation of which neither the zone nor the offset is known. No client can send it.
     public static let noTimeZoneOffset = Int32.max
@@ -29,7 +30,7 @@ public struct Device: Hashable, Sendable {
     public var language: String?
     public var languages: [String]
     public var region: String?
-    /// A resolved IANA name; an unknown name is kept as sent. `noTimeZone` is none.
+    /// A resolved IANA name; an unknown name is kept as sent. `noTimeZone` means no zone.
     public var timeZoneID: String
     /// Seconds east of UTC; used if the name is unknown.
     public var timeZoneOffset: Int32
@@ -71,7 +72,7 @@ public struct Device: Hashable, Sendable {
     }
 }
 
-/// What a registration says about an installation, without its token.
+/// The state of the device and its settings in a registration, without the token.
 public struct Snapshot: Hashable, Sendable {
     public var settings: NotificationSettings
     public var device: Device

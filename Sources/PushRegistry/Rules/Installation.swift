@@ -64,8 +64,8 @@ public struct Installation: Hashable, Sendable {
         epoch = generation
     }
 
-    /// The choices that an imported installation hands to the first registration of its app, under its own id or the
-    /// app's: all, unless the registration is of another user.
+    /// The choices that an imported installation passes to the first registration of its app, under its own id or the
+    /// app's: all choices, or none if another user registers.
     func handedChoices(to owner: Owner?) -> TopicChoices {
         guard isImported, let user = self.owner?.userID, let next = owner?.userID, user != next else {
             return isImported ? topicChoices : TopicChoices()

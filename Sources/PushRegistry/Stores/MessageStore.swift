@@ -25,10 +25,10 @@ public protocol MessageStore: Sendable {
     /// Counts rows that were handed out, by cell.
     func count(_ handedOut: [Int64: Int], for message: MessageNumber, of app: AppNumber) async throws
 
-    /// Counts installations as targeted, each once, and remembers them if the message is recorded.
+    /// Counts installations as targeted, each once, and stores them if the message is recorded.
     func target(_ targets: [MessageTarget], for message: Message, of app: AppNumber, at now: Timestamp) async throws
 
-    /// Counts an event of installations that are remembered as targets.
+    /// Counts an event of installations that are recorded targets.
     func count(
         _ event: MessageEvents, at remembered: [InstallationHash], for message: MessageNumber, of app: AppNumber
     ) async throws -> [RememberedOutcome]
@@ -52,24 +52,24 @@ public protocol MessageStore: Sendable {
         of message: MessageNumber, in buckets: TimelineBuckets, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: [MessageCounts])
 
-    /// Remembered targets without a delivery, in the order of their hashes.
+    /// Recorded targets without a delivery, in the order of their hashes.
     ///
     /// - Parameters:
-    ///   - handedOutUntil: later ones are left out.
+    ///   - handedOutUntil: targets of later hand-outs are left out.
     ///   - after: the last one of the previous page.
     func undelivered(
         _ message: MessageNumber, of app: AppNumber, handedOutUntil: Timestamp, after: InstallationHash?, limit: Int
     ) async throws -> [UndeliveredTarget]
 }
 
-/// An event that a receipt proves.
+/// An event that a receipt reports.
 public struct ReceiptReport: Hashable, Sendable {
     public let message: MessageNumber
     public let installation: InstallationHash
     public let cell: Int64
     /// One event.
     public let event: MessageEvents
-    /// When it happened, of an event with a time.
+    /// The time of the event; nil for an event without one.
     public let at: Timestamp?
 
     public init(_ receipt: ReceiptContent, _ event: MessageEvents, at time: Timestamp?) {
@@ -107,11 +107,11 @@ public struct MessageTarget: Hashable, Sendable {
 public enum RememberedOutcome: Hashable, Sendable {
     case counted
     case duplicate
-    /// The installation is no remembered target of the message.
+    /// The installation is not a recorded target of the message.
     case unknown
 }
 
-/// Where installations are counted now.
+/// The present cells of installations.
 public struct InstallationCells: Sendable {
     public struct Place: Hashable, Sendable {
         public let installID: InstallID
@@ -134,7 +134,7 @@ public struct InstallationCells: Sendable {
     }
 }
 
-/// A remembered target that has not reported a delivery.
+/// A recorded target that has not reported a delivery.
 public struct UndeliveredTarget: Hashable, Sendable {
     public let installation: InstallationHash
     public let installID: String

@@ -39,7 +39,7 @@ public struct TopicChoices: Hashable, Sendable {
         return changed.sorted()
     }
 
-    /// The topics about which others were chosen before, in the order of their slugs. Deleted topics are none.
+    /// The topics whose choice differs from `before`, in the order of their slugs, without deleted topics.
     func changed(from before: TopicChoices, in catalogue: TopicCatalogue) -> [TopicSlug] {
         guard choices != before.choices else { return [] }
         return Set(choices.keys).union(before.choices.keys).filter { choices[$0] != before.choices[$0] }

@@ -50,7 +50,7 @@ public struct TopicsEvent: Hashable, Sendable {
         self.topics = topics
     }
 
-    /// The choices on an installation end with its owner's binding, or with its token (fine print 47, 50).
+    /// The event of choices that end with an owner's binding, or with a token (fine print 47, 50).
     ///
     /// - Parameters:
     ///   - end: of the binding.

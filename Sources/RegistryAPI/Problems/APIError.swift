@@ -48,7 +48,7 @@ enum APIError: Error {
     case unknownMessage
     /// Receipts of the message are no longer handed out.
     case messageExpired
-    /// The message's targets are not remembered.
+    /// The message's targets are not stored.
     case messageNotRecorded
     /// An address sends receipts too often.
     case tooManyReceipts(retryAfter: Duration)
@@ -58,7 +58,7 @@ enum APIError: Error {
     case tooManyTopics
     /// The call leaves locked topics. The members that do.
     case topicLocked([JSONFault])
-    /// Another user's choices.
+    /// A JWT names another user's choices.
     case unknownUser
     /// The query of an audience exceeded its time limit.
     case tooExpensive
@@ -171,11 +171,11 @@ extension APIError {
         case .messageExpired:
             Problem(
                 .conflict, code: "message-expired",
-                detail: "The message has expired. A longer expiresIn, or a new message, hands out receipts again.")
+                detail: "The message has expired. PUT it with a longer expiresIn, or use a new message.")
         case .messageNotRecorded:
             Problem(
                 .conflict, code: "message-not-recorded",
-                detail: "The message was put without `record`, so its targets are not remembered.")
+                detail: "The message was created without `record`, so the registry has not stored its targets.")
         case .tooManyReceipts(let wait):
             Problem(
                 .tooManyRequests, code: "too-many-requests",
@@ -204,7 +204,7 @@ extension APIError {
                 .serviceUnavailable, code: "overloaded", detail: "Too many calls are waiting. Try again.",
                 fields: [.retryAfter: "1"])
         case .store(.failed):
-            Problem(.internalServerError, code: "internal-error", detail: "The server failed to answer this request.")
+            Problem(.internalServerError, code: "internal-error", detail: "The server failed to process this request.")
         }
     }
 }

@@ -40,13 +40,13 @@ extension AudienceField {
         case .systemName: .systemName
         case .osVersion: .osVersion
         case .authorizationStatus: .authorization
-        // The roll-up counts choices apart: see `AudienceSource.counting`.
+        // The roll-up counts choices separately: see `AudienceSource.counting`.
         case .topic: []
         default: nil
         }
     }
 
-    /// Whether the field needs the zones' offsets of the moment beside the row.
+    /// Whether the field also needs the present offsets of the zones.
     var needsZones: Bool { self == .utcOffset || self == .localTime }
 }
 
@@ -68,7 +68,7 @@ enum ZoneOffsets {
         coalesce(utc_offset, nullif(time_zone_offset, \(sql: noOffset)))
         """
 
-    /// Once for each zone and not for each row, hence materialized.
+    /// Materialized, so that it is computed once for each zone and not for each row.
     static func definition(at asOf: Timestamp) -> PostgresSQL {
         """
         zone (zone_name, utc_offset) AS MATERIALIZED (

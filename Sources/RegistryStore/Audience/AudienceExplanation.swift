@@ -2,7 +2,7 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// The plan of a question, by PostgreSQL's planner.
+/// The plan of a query, by PostgreSQL's planner.
 enum AudienceExplanation {
     static let named = [
         NamedStatement(

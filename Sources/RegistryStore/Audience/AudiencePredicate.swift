@@ -3,7 +3,7 @@ import PushRegistry
 
 /// A filter as SQL over the columns of a row, the same for `installation` and for the roll-up.
 ///
-/// Each condition is true or false and never NULL (R16), so that NOT is plain negation.
+/// Each condition is true or false and never NULL (R16), so NOT inverts it.
 struct AudiencePredicate {
     /// The time at which conditions on times and zones are evaluated.
     let asOf: Timestamp
@@ -75,7 +75,7 @@ extension AudiencePredicate {
         }
     }
 
-    /// The roll-up's rows are of one topic that can be left, by whether they count subscribers.
+    /// The roll-up's rows are about one topic that is not locked; a column says whether they count subscribers.
     private func isSubscribed(toOneOf topics: [Topic]) -> PostgresSQL {
         if topics.contains(where: \.content.isLocked) { return "true" }
         if source.rollUp != nil { return topics.isEmpty ? "false" : "subscribed" }
@@ -92,8 +92,7 @@ extension AudiencePredicate {
         return "\(sql: column(field)) = ANY (\(codes))"
     }
 
-    /// The locale is one of these or lies in one. A stored text that is not a locale lies in none: its form is not a
-    /// locale's.
+    /// The locale is one of these, or one of them includes it. No locale includes a stored text that is not a locale.
     private func lies(in locales: [LocaleIdentifier]) -> PostgresSQL {
         let exact: PostgresSQL = "locale = ANY (\(locales.map(\.text)))"
         let prefixes = locales.filter(\.isParsed).map { $0.text + "_" }
@@ -130,7 +129,7 @@ extension AudiencePredicate {
             : "(\(sql: seconds) >= \(start) OR \(sql: seconds) < \(end)) IS TRUE"
     }
 
-    /// The haversine formula; most places are ruled out by their latitude.
+    /// The haversine formula. A comparison of latitudes excludes most locations first.
     private func near(_ circle: Circle) -> PostgresSQL {
         let latitudes = circle.latitudes
         return """

@@ -3,16 +3,16 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// How much audiences may take of the database.
+/// Limits of the audiences' use of the database.
 public struct AudienceStoreLimits: Sendable {
-    /// The longest time that a call may take to find its result; a longer one is refused.
+    /// The longest time of a query; a call that takes longer is refused.
     public var statementTimeout = Duration.seconds(20)
-    /// How long an export may hold its moment: a snapshot holds back vacuum.
+    /// How long an export may keep its snapshot, which holds back vacuum.
     public var exportDeadline = Duration.seconds(900)
-    /// Connections of each event loop, apart from those of registrations.
+    /// Connections of each event loop, in addition to those of registrations.
     public var connections = 4
 
-    /// Exports last, so they leave connections for the rest.
+    /// Exports take long, so they leave connections for other calls.
     var exportsMax: Int { max(1, connections / 2) }
 
     public init() {}
@@ -26,7 +26,7 @@ public struct AudienceStoreLimits: Sendable {
         return limits
     }
 
-    /// How a session begins. It must not take both cores from registrations, hence no parallel workers.
+    /// The settings of a session. No parallel workers: one audience must not take all cores from registrations.
     public var sessionSettings: [String: String] {
         [
             "statement_timeout": "\(Int64(statementTimeout / .milliseconds(1)))", "jit": "off",
@@ -36,7 +36,7 @@ public struct AudienceStoreLimits: Sendable {
     }
 }
 
-/// The moment of the data that a question reads.
+/// The snapshot that a query reads.
 struct AudienceMoment {
     let asOf: Timestamp
     /// Whether overflow cells count installations of the app. The roll-up knows only the provider and the authorization
@@ -44,7 +44,7 @@ struct AudienceMoment {
     let overflows: Bool
 }
 
-/// Moments of the database, lent for reading.
+/// Lends transactions that read one snapshot.
 struct AudienceSessions {
     static let named = [
         NamedStatement("begin", begin), NamedStatement("commit", commit), NamedStatement("moment", moment),
@@ -75,8 +75,8 @@ struct AudienceSessions {
                     OR EXISTS (SELECT 1 FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
         """)
 
-    /// Lends a connection within a transaction that sees one moment. Any error, and cancelling, closes the connection:
-    /// the server notices within a second, and stops the statement.
+    /// Lends a connection within a transaction that reads one snapshot. Any error, and a cancellation, closes the
+    /// connection: the server notices it within a second, and stops the statement.
     func withMoment<Value>(
         of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
     ) async throws -> Value {
@@ -98,7 +98,7 @@ struct AudienceSessions {
                     }
                 } onCancel: {
                     connection.loop.execute {
-                        // Another caller may have the connection by now.
+                        // Another caller may have the connection now.
                         if !loan.isOver { connection.assumeIsolated { $0.close() } }
                     }
                 }
@@ -121,7 +121,7 @@ struct AudienceSessions {
 
     var timeout: Duration { postgres.limits.unitTimeout }
 
-    /// The error for the caller: the question is too expensive, too many callers ask, or an error of any store.
+    /// The error for the caller: the query is too expensive, too many callers wait, or an error of any store.
     private static func refusal(_ error: any Error) -> any Error {
         guard let error = error as? PostgresError else { return error }
         switch error.kind {

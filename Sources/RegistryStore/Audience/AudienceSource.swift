@@ -4,7 +4,7 @@ import PushRegistry
 /// The source of an audience: rows with the columns of `installation`, each of which represents a number of
 /// installations.
 struct AudienceSource {
-    /// Nil where the installations themselves are read.
+    /// Nil if the installations are read.
     let rollUp: RollUp?
     /// A FROM item.
     let from: PostgresSQL
@@ -24,8 +24,9 @@ struct AudienceSource {
         return field.settingCode ?? field.column ?? ZoneOffsets.utcOffset
     }
 
-    /// The source of these fields and of the filter's: the roll-up if it has them all, with at most one topic that can
-    /// be left. It counts the choices about each topic apart, and not those about several topics together.
+    /// The source of these fields and of the filter's: the roll-up if it has them all, and if the filter has at most
+    /// one topic that is not locked. The roll-up counts the choices about each topic separately, not those about
+    /// several.
     static func counting(
         _ audience: Audience, by fields: Set<AudienceField>, at moment: AudienceMoment
     ) -> AudienceSource {
@@ -41,8 +42,24 @@ struct AudienceSource {
             rollUp: rollUp, from: "\(sql: relation) AS cell", condition: "true", count: "sum_counts(count)")
     }
 
-    /// The rows of installations, one for each topic that the installation is subscribed to: its slug is `topic`.
-    static func subscriptions(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
+    /// One row for each topic to which an installation is subscribed; the column `topic` has the slug. The source is
+    /// the roll-up if it has all these fields with their names, and if the filter has only locked topics or none.
+    static func subscriptions(
+        _ audience: Audience, by fields: [AudienceField], at moment: AudienceMoment
+    ) -> AudienceSource {
+        let used = audience.filter.fields.union(fields)
+        guard let dimensions = RollUpDimensions(of: used), audience.filter.openTopics.isEmpty,
+            !fields.contains(.osVersion),
+            !moment.overflows || dimensions.isSubset(of: [.provider, .authorization])
+        else { return subscriptions(audience, at: moment.asOf) }
+        let rollUp = RollUp(of: audience.app, scope: .init(audience.include), asOf: moment.asOf.postgres)
+        let relation = rollUp.subscriptions(by: dimensions, to: audience.topics.topics)
+        return AudienceSource(
+            rollUp: rollUp, from: "\(sql: relation) AS cell", condition: "true", count: "sum_counts(count)")
+    }
+
+    /// The same from the rows of installations.
+    private static func subscriptions(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
         let topics = audience.topics.topics
         let isIn = topics.map(\.content.isInByDefault)
         let subscriptions: PostgresSQL = """
@@ -92,7 +109,7 @@ extension AudienceSource {
 }
 
 extension AudienceFilter {
-    /// The topics in it that somebody may have left.
+    /// The topics in the filter that are not locked, so that installations may have left them.
     var openTopics: Set<Topic> { topics.filter { !$0.content.isLocked } }
 }
 

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of one audience at one moment.
+/// The SQL of one audience in one snapshot.
 struct AudienceStatements {
     let audience: Audience
     let asOf: Timestamp
@@ -20,7 +20,7 @@ struct AudienceStatements {
     /// The groups' values, their count, the count of all and the number of groups.
     func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
         let used = audience.filter.fields.union(fields)
-        if let rollUp = source.rollUp {
+        if let rollUp = source.rollUp, !fields.contains(.topic) {
             let breakdown = RollUpBreakdown(audience, by: fields, limit: limit, in: rollUp, where: predicate)
             return "\(sql: with(used, and: breakdown.definitions)) \(sql: breakdown.sql)"
         }
@@ -53,8 +53,8 @@ struct AudienceStatements {
         """
     }
 
-    /// At most 1,000 zones are named for each instant: clients may send any text as a zone. An import may know the
-    /// offset alone, then the zone has no name; or neither, then there is no instant.
+    /// At most 1,000 zones are named for each instant, because clients may send any text as a zone. If an import knew
+    /// only the offset, the zone has no name; if it knew neither, there is no instant.
     func waves(_ time: LocalTime, on day: CalendarDay) -> PostgresSQL {
         let used = audience.filter.fields.union([.utcOffset, .timeZone])
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"

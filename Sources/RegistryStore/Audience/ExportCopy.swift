@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The rows of a query by COPY: PostgreSQL sends them as it finds them, and waits when they are not taken.
+/// The rows of a query by COPY. PostgreSQL sends them as it finds them, and waits while the client does not read.
 struct ExportCopy {
     static let named = [
         NamedStatement(
@@ -9,11 +9,12 @@ struct ExportCopy {
             limitTime(.zero))
     ]
 
-    /// Of rows handed out at once: a quarter of a millisecond's work, after which others on the loop have their turn.
+    /// The size of rows that are passed on at once: work of a quarter of a millisecond, after which other jobs of the
+    /// loop run.
     private static let bytesMax = 64 * 1_024
 
     let connection: PostgresConnection
-    /// How long the reading may take.
+    /// The time limit of the export.
     let deadline: Duration
 
     /// Passes all rows to `consume`. An error closes the connection and drops the received rows.

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Audiences in PostgreSQL, on connections of their own. One lives on each event loop.
+/// Audiences in PostgreSQL, on separate connections. Each event loop has one store.
 public struct PostgresAudienceStore: AudienceStore {
     static let named = [
         NamedStatement("identityKey", identityKey)
@@ -94,19 +94,19 @@ public struct PostgresAudienceStore: AudienceStore {
         serving: "POST …/audience/installations and export: reads the key that hides installation ids.",
         "SELECT identity_key FROM app WHERE id = $1")
 
-    /// The rows of an answer.
+    /// The rows of a result.
     private enum Source {
         /// Counts of installations, from the roll-up if it has all fields.
         case counts
         case installations
-        /// A row for each topic of an installation. The installations are counted beside it.
+        /// A row for each topic of an installation. Another statement counts the installations.
         case subscriptions
     }
 
-    /// Asks one question of one moment.
+    /// Executes one query in one snapshot.
     ///
     /// - Parameters:
-    ///   - fields: what it is about besides the filter's fields.
+    ///   - fields: the fields of the query, in addition to the filter's.
     ///   - findsUnknownValues: whether one more statement of the same round trip looks up the values of the filter.
     private func answer<Value>(
         _ audience: Audience, by fields: [AudienceField] = [], from wanted: Source = .counts,
@@ -120,7 +120,7 @@ public struct PostgresAudienceStore: AudienceStore {
                 switch wanted {
                 case .counts: .counting(audience, by: Set(fields), at: moment)
                 case .installations: .installations(audience, at: asOf)
-                case .subscriptions: .subscriptions(audience, at: asOf)
+                case .subscriptions: .subscriptions(audience, by: fields, at: moment)
                 }
             let sql = question(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []

@@ -1,9 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// Saved filters in PostgreSQL. Read where they are written, never on a standby that may lag.
+/// Saved filters in PostgreSQL. They are read from the primary, because a standby may lag.
 public struct PostgresSegmentStore: SegmentStore {
-    /// Segments of one app: more than a person can overview.
+    /// The most segments of one app.
     public static let segmentsMax = 1_000
 
     private let postgres: PostgresClient

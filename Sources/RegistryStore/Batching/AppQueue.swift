@@ -1,11 +1,11 @@
 import DequeModule
 import PushRegistry
 
-/// Where reads wait to share a round trip: a value. Apps take turns, so that a flood of one delays that one alone.
+/// A queue of reads that share round trips: a value. Apps take turns, so a flood of one app delays only that app.
 struct AppQueue<Item: Sendable>: Sendable {
     private let countMax: Int
     private let batchMax: Int
-    /// Items of one app that are taken at a time while others wait.
+    /// The most items of one app that are taken at once while other apps wait.
     private let shareMax: Int
     private var waiting: [AppNumber: Deque<Item>] = [:]
     private var turns = Deque<AppNumber>()
@@ -52,7 +52,7 @@ struct AppQueue<Item: Sendable>: Sendable {
         turns.append(app)
     }
 
-    /// Everything of an app whose batch is under way.
+    /// All items of an app whose batch is in progress.
     mutating func removeAll(of app: AppNumber) -> [Item] {
         let items = waiting.removeValue(forKey: app) ?? []
         count -= items.count

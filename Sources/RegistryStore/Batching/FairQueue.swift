@@ -1,12 +1,12 @@
 import DequeModule
 import PushRegistry
 
-/// Where items wait to share a transaction, fairly: a value without a clock or a continuation.
+/// A fair queue of items that share transactions: a value without a clock or a continuation.
 ///
-/// - A batch is of one app, and apps take turns: a flood of one app delays that app alone.
-/// - A batch has each key once. A key that is under way, or that repeats, waits in a queue of its own and delays
-///   no other key; its items are served in the order in which they came.
-/// - An item whose deadline has passed is handed out as expired: its caller waits no longer.
+/// - A batch is of one app, and apps take turns: a flood of one app delays only that app.
+/// - A batch has each key once. Further items of a key in a running batch wait in a separate queue and delay no other
+///   key; the items of a key are served in their order.
+/// - An item whose deadline has passed is returned as expired: its caller does not wait any more.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 

@@ -4,9 +4,9 @@ import PostgresClient
 struct LostRace: Error {}
 
 extension Error {
-    /// Whether two transactions wanted the same and the other one had it: the transaction was rolled back and is tried
-    /// again. A distributed engine reports a duplicate key as an internal error (XX000), and a failed check divides by
-    /// zero (22012, `RegistrationStatements.checkOrder`).
+    /// Whether another transaction won a race: this one was rolled back and is tried again. A distributed engine
+    /// reports a duplicate key as an internal error (XX000), and a failed check divides by zero (22012,
+    /// `RegistrationStatements.checkOrder`).
     var isLostRace: Bool {
         if self is LostRace { return true }
         guard let error = self as? PostgresError else { return false }

@@ -1,6 +1,6 @@
 /// Runs long work on another thread than the event loop's, which serves other requests meanwhile.
 ///
-/// The attribute `@concurrent` does not do that: under a task's preference for the loop its function stays there.
+/// `@concurrent` does not suffice: if the task prefers the loop, such a function stays on it.
 func offLoop<Value: Sendable>(_ body: @Sendable () throws -> Value) async rethrows -> Value {
     try await withTaskExecutorPreference(globalConcurrentExecutor) { try await elsewhere(body) }
 }

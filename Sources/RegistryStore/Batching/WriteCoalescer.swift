@@ -14,14 +14,14 @@ protocol BatchedWrite: Sendable {
 
 /// How long a transaction may wait for a lock.
 enum LockPatience {
-    /// A batch: as long as the session's `lock_timeout`. Neighbours wait with it.
+    /// A batch: as long as the session's `lock_timeout`. All of its writes wait.
     case batch
-    /// One item of a batch that waited too long: just long enough to see whether it is this one.
+    /// One item of a batch that waited too long: just long enough to find out whether this item is blocked.
     case probe
     /// One item that waits for another transaction's lock. No other item waits with it.
     case alone
 
-    /// Nil: the session's own.
+    /// Nil means the session's own timeout.
     var timeout: Duration? {
         switch self {
         case .batch: nil
@@ -46,7 +46,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     static var waitingMax: Int { 16_384 }
     /// Writes in one transaction: enough to share its cost, few enough to hold their locks for milliseconds.
     static var batchMax: Int { 128 }
-    /// How long a write waits for its turn. Its client has gone by then, or soon will.
+    /// How long a write waits for its turn. After this time its client has probably left.
     static var waitMax: Duration { .seconds(10) }
     static var transactionsMax: Int { 2 }
     /// On Citus, where each is of another app: one node that hangs blocks the transactions of its apps alone.
@@ -182,7 +182,7 @@ extension WriteCoalescer {
             for (item, result) in zip(items, results) { item.continuation.resume(with: result) }
             return []
         } catch let error where items.count > 1 && error.mayBeOneItem {
-            // An item does not fail because of its neighbours.
+            // An item does not fail because of others in the batch.
             meters.split()
             return await writeOneByOne(items)
         } catch let error as PostgresError where error.kind == .lockTimeout {

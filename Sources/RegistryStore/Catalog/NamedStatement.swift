@@ -7,7 +7,7 @@ public struct NamedStatement: Sendable {
     public let name: String
     /// The caller of the statement (an endpoint, a job or a command), its rule, and its effect.
     public let purpose: String
-    /// As PostgreSQL gets it, with placeholders.
+    /// The text that PostgreSQL gets, with placeholders.
     public let sql: String
     /// The file that declares it, `RegistryStore/RegistrationStatements.swift`.
     public let file: String

@@ -4,8 +4,8 @@ import PushRegistry
 /// The night job: retires the installations that are due by the apps' policies, purges those that were retired long
 /// ago, and keeps history and its partitions.
 ///
-/// A batch is one transaction. A run that is cut short has committed its batches, and the next run finds the rest due:
-/// nothing has to be resumed.
+/// A batch is one transaction. An interrupted run has committed its finished batches, and the next run finds the rest
+/// due: it need not resume anything.
 public struct CleanUp: Sendable {
     public struct Options: Sendable {
         /// Changes nothing.
@@ -17,7 +17,7 @@ public struct CleanUp: Sendable {
         public var historyRetention = ISO8601Duration.days(400)
         /// Pages that one statement reads: 32 MiB, in some tenths of a second.
         var pagesPerRead: Int64 = 4_096
-        /// Where the run is, for its record: host and process.
+        /// The run's host and process, for its record.
         public var process = ""
 
         public init() {}

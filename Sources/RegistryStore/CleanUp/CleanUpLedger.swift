@@ -15,13 +15,13 @@ struct CleanUpLedger {
         }
     }
 
-    /// Gives the lock back. A session that ends would do so too, but some time after its client has gone.
+    /// Releases the lock. The end of the session would release it too, but some time after the client has disconnected.
     func unlock() {
         _ = try? session.execute(CleanUpLedgerStatements.unlock)
     }
 
-    /// Begins a record. The caller has the lock, so no other run is under way: a record that is still `running` was cut
-    /// short.
+    /// Begins a record. The caller has the lock, so no other run is in progress: a record that is still `running`
+    /// belongs to an interrupted run.
     ///
     /// - Parameter apps: the apps to which the run is limited; empty for all apps and history.
     func begin(
@@ -109,7 +109,7 @@ enum CleanUpLedgerStatements {
         NamedStatement("lock", serving: "Clean-up: takes the lock that admits one run at a time.", lock),
         NamedStatement("unlock", serving: "Clean-up: releases this lock.", unlock),
         NamedStatement("holder", serving: "Clean-up: describes the run that has the lock, for the message.", holder),
-        NamedStatement("interrupt", serving: "Clean-up: ends the records of runs that were cut short.", interrupt),
+        NamedStatement("interrupt", serving: "Clean-up: ends the records of interrupted runs.", interrupt),
     ]
 
     private static let now = RegistryClockStatements.now
@@ -145,7 +145,7 @@ enum CleanUpLedgerStatements {
         """)
 
     static let addResult = PreparedSQL(
-        serving: "Clean-up (R11): records what the plan found in an app.",
+        serving: "Clean-up (R11): records the counts of the plan for an app.",
         "INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused) VALUES ($1, $2, $3, $4, $5)")
 
     /// `$1` is the run, `$2` the app, the rest one number for each step.

@@ -4,7 +4,7 @@ import PostgresClient
 /// The size of the night job's batches, and its rest between them. It works without a rest while no other session is
 /// busy; otherwise it rests at least as long as a batch took.
 struct CleanUpPace {
-    /// Beyond this number of busy sessions the rests grow no longer.
+    /// The number of busy sessions from which on the rests do not grow.
     private static let busyMax = 3
     private static let restMax = Duration.seconds(2)
 

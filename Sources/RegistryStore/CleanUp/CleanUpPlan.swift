@@ -1,11 +1,11 @@
 import PostgresClient
 import PushRegistry
 
-/// The installations that are due and their page ranges, without the apps that the breaker holds back.
+/// The installations that are due and their page ranges, without the apps that the breaker stops.
 ///
-/// It only reads, a range of pages at a time, so it does not see one moment of the table. An installation that moves
-/// between two ranges meanwhile may be overlooked until the next night, or be counted although it registered. A batch
-/// writes only rows that have not changed since they were read.
+/// It only reads, a range of pages at a time, so it does not read one snapshot. An installation whose row moves between
+/// two ranges meanwhile may be missed until the next night, or be counted although it registered. A batch writes only
+/// rows that have not changed since they were read.
 struct CleanUpPlan {
     struct Entry {
         let app: AppNumber
@@ -16,9 +16,9 @@ struct CleanUpPlan {
 
     let asOf: Timestamp
     let entries: [Entry]
-    /// Of all apps with a usable policy, those that the breaker holds back included.
+    /// The bounds of all apps with a usable policy, including those that the breaker stops.
     private let policies: [(app: AppNumber, policy: AppPolicy)]
-    /// Where something is due.
+    /// The page ranges in which installations are due.
     let ranges: [PageRange]
 
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
@@ -99,7 +99,7 @@ struct CleanUpPlan {
             policyFault: app.reason)
     }
 
-    /// The apps that the run is about. One whose policy cannot be used is left alone, and reported.
+    /// The apps of the run. An app whose policy cannot be used is not changed, and is reported.
     private static func apps(
         _ session: PostgresSession, _ options: CleanUp.Options
     ) throws -> (apps: [App], unusable: [UnusableApp]) {

@@ -6,14 +6,14 @@ public struct CleanUpReport: Sendable {
         public let app: String
         /// Active installations before the run, suspect ones among them.
         public let active: Int
-        /// How many of them the run would judge to be gone.
+        /// How many of them the run would retire.
         public let leaving: Int
-        /// The breaker held the app back: nothing of it was touched.
+        /// Whether the breaker stopped the app: then nothing of it was changed.
         public let isRefused: Bool
         public let counts: CleanUpCounts
-        /// The reason why the app's policy cannot be used, if that held the app back.
+        /// The reason why the app's policy cannot be used; then the app was skipped.
         public var policyFault: String?
-        /// The reason why the app's node did not respond, on Citus: the app was left alone from then on.
+        /// The reason why the app's node did not respond, on Citus: the app was skipped from then on.
         public var nodeFault: String?
     }
 
@@ -54,12 +54,12 @@ public enum CleanUpRefusal: Error, CustomStringConvertible {
     case busy(String)
     case unknownRun(Int)
     case unknownApp(String)
-    /// It is an undoing itself.
+    /// The run itself has undone another one.
     case notUndoable(Int)
 
     public var description: String {
         switch self {
-        case .busy(let holder): "Another clean-up is under way: \(holder)."
+        case .busy(let holder): "Another clean-up is in progress: \(holder)."
         case .unknownRun(let id): "There is no run \(id); `cleanup runs` lists them."
         case .unknownApp(let id): "There is no app \(id); `push-registry apps` lists them."
         case .notUndoable(let id): "Run \(id) undid another one; it cannot be undone."

@@ -6,7 +6,7 @@ import PushRegistry
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
-    /// Until when the tombstones of each app are forgotten.
+    /// The time up to which the tombstones of each app are forgotten.
     private let apps: [(app: AppNumber, since: Timestamp)]
     private let asOf: Timestamp
 
@@ -73,9 +73,9 @@ struct CleanUpUpkeep {
         return keys
     }
 
-    /// A row is locked before it is checked again whether it is old: a registration that held it until then may have
-    /// bound an installation under it, which the statement that waits for the lock would not see. A registration that
-    /// comes later finds it gone and adds it again.
+    /// Locks a row, then checks again whether it is old: a registration that held the lock may have bound an
+    /// installation under it, and the statement that waits for the lock would not see that. A later registration does
+    /// not find the row and adds it again.
     private func purge(
         _ rows: OldRows, _ keys: [OldRows.Key], of app: AppNumber, before since: Timestamp
     ) throws -> Int {
@@ -86,7 +86,7 @@ struct CleanUpUpkeep {
         }
     }
 
-    /// Folds the deltas that the run appended, unless a service does.
+    /// Folds the deltas that the run appended and that no service has folded.
     func foldRollUp() throws {
         for row in try session.execute(RollUpStatements.allApps) {
             let app = AppNumber(try row.decode(0))

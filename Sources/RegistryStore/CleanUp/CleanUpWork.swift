@@ -8,7 +8,7 @@ struct CleanUpWork {
     let ledger: CleanUpLedger
     let run: Int32
 
-    /// How often a batch is tried that meets a locked row or loses a race.
+    /// How often a batch is tried if it meets a locked row or loses a race.
     private static let attemptsMax = 5
 
     /// Installations of one app that make the same step, sorted by id: the order in which they are locked.
@@ -47,7 +47,7 @@ struct CleanUpWork {
         }
     }
 
-    /// A batch finds its rows by key, whatever the planner believes of a table that has just grown.
+    /// A batch must find its rows by key, also if the planner's statistics of a growing table are old.
     private static let writeSettings =
         "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
     private static let readSettings = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin"

@@ -15,7 +15,7 @@ struct PageRange: Hashable {
             countPagesOfShard(of: "installation", [NamedStatement.app])),
     ]
 
-    /// How the apps of Citus are read.
+    /// How the apps are read on Citus.
     enum Grouping {
         /// A shard once for each of its apps: for statements that join tables, which Citus routes by one app.
         case byApp

@@ -13,7 +13,7 @@ public final class KeyUseLog: KeyUseRecorder {
         let hour: Int64
     }
 
-    /// Uses that wait to be written. Beyond that a use is forgotten, and the key's next one is tried.
+    /// The most uses that wait to be written. Further uses are dropped, and the key's next use is written instead.
     private static let waitingMax = 1_024
     private static let microsecondsPerHour: Int64 = 3_600_000_000
 
@@ -42,7 +42,8 @@ public final class KeyUseLog: KeyUseRecorder {
         }
     }
 
-    /// Writes until it is cancelled. A use that cannot be written is forgotten, and the key's next one is tried.
+    /// Writes until it is cancelled. If a use cannot be written, it is dropped, and the key's next use is written
+    /// instead.
     public func run(on postgres: PostgresClient) async {
         for await use in waiting {
             let time = Timestamp(microseconds: use.hour * Self.microsecondsPerHour)

@@ -8,7 +8,7 @@ import Synchronization
 /// The cache is validated for each request: after the request has begun, a look-up reads the directory's version. So a
 /// revoked key fails on the next request, on every service. All requests that begin during one look-up share the next.
 public actor PostgresAppDirectory: AppDirectory {
-    /// Requests that wait for a look; more are refused.
+    /// The most requests that wait for a look-up; more are refused.
     static let waitingMax = 16_384
 
     public nonisolated let loop: EventLoop
@@ -114,7 +114,7 @@ public actor PostgresAppDirectory: AppDirectory {
         do {
             let text = try PolicyDocument(policy).text()
             let results = try await postgres.withTransaction { transaction in
-                // Another change of the app may be under way, for longer than a batch of registrations may wait.
+                // Another change of the app may be in progress, for longer than a batch of registrations may wait.
                 try await transaction.commit(
                     after: LockTimeout.statements(.alone) + [statement(id, text, precondition)])
             }
@@ -190,8 +190,8 @@ enum DirectoryStatements {
         serving: "Every request after a change of apps or keys: reads the database's epoch.",
         "SELECT epoch FROM change_epoch")
 
-    /// Runs after a read of an app on Citus: a directory that still has the version by which a call was judged had it
-    /// before.
+    /// Runs after a read of an app on Citus. If the directory still has the version by which the call was authorized,
+    /// it also had it during the read.
     static let moment = PreparedSQL(
         serving: "Registrations and fetches of notifications, on Citus: reads the directory's version and the time.",
         "SELECT version, statement_timestamp() FROM directory_version")

@@ -2,13 +2,13 @@ import EventLoop
 public import PostgresClient
 import PushRegistry
 
-/// Gives every app a new signing key from time to time, and deletes keys whose last signed value has expired. Every
-/// service does, at its start and once an hour.
+/// Creates a new signing key for every app from time to time, and deletes keys whose last signed value has expired.
+/// Every service runs it, at its start and once an hour.
 public struct SigningKeyRotation: Sendable {
     private static let interval = Duration.seconds(60 * 60)
-    /// The newest key of an app signs for so long.
+    /// How long the newest key of an app signs.
     static let signing = ISO8601Duration.days(30)
-    /// A replaced key verifies for so long: the longest `receiptRetention` of a policy.
+    /// How long a replaced key verifies: the longest `receiptRetention` of a policy.
     static let verifying = AppPolicy.receiptRetentionMax
 
     private let postgres: PostgresClient

@@ -17,7 +17,7 @@ public struct CleanUpResult: Sendable {
     /// Seconds since 1970, by PostgreSQL's clock.
     public let startedAt: Double
     public let finishedAt: Double
-    /// The apps in which too large a share would have gone.
+    /// The number of apps in which the run would have retired too large a share.
     public let refusedApps: Int64
     public let counts: [Count]
 

@@ -1,7 +1,7 @@
 public import PostgresClient
 
-/// How many installations are active (R10), by app and provider, out of the roll-up: for a gauge. Sessions that have
-/// expired since still count, as the state does not change by the clock.
+/// The number of active installations (R10) by app and provider, from the roll-up: for a gauge. An installation whose
+/// session has expired still counts, because its state is `active` until the night job.
 public struct InstallationCounts: Sendable {
     static let named = [
         NamedStatement("statement", statement)

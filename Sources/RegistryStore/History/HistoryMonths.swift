@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Drops months of history that are older than it is kept.
+/// Drops months of history that are older than the retention.
 struct HistoryMonths {
     let session: PostgresSession
 
@@ -18,13 +18,13 @@ struct HistoryMonths {
         let partitions: [String]
     }
 
-    /// The oldest first, and in the end the last month, be it that it has no partition.
+    /// The oldest first. The last element is the last month, even if it has no partition.
     func expired(before: Timestamp) throws -> [Expired] {
         try session.execute(PostgresStatement(HistoryPartitionStatements.expired, before.postgres))
             .map { Expired(end: try $0.decode(0), partitions: try $0.decode(1)) }
     }
 
-    /// Runs before they are dropped: a reader of changes that is behind them must get 410.
+    /// Runs before they are dropped: a reader of changes that has not read them must get 410.
     func recordDropped(_ month: Expired) throws {
         let events = HistoryPartitionStatements.events
         for name in month.partitions + [events.defaultName] where name.hasPrefix(events.name) {

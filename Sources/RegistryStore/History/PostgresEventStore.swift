@@ -32,7 +32,7 @@ public struct PostgresEventStore: EventStore {
 
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
         let (position, id) = (after?.position ?? 0, after?.id ?? 0)
-        // In a trip of its own: the events are read in a later snapshot.
+        // In a separate round trip: the events are read in a later snapshot.
         let horizon = try await horizon()
         let statements = [
             PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
@@ -45,7 +45,7 @@ public struct PostgresEventStore: EventStore {
     }
 
     public func latestChange(of app: AppNumber) async throws -> EventCursor {
-        // All events below the horizon are there: the feed goes on with those at it.
+        // All events below the horizon are visible. The feed continues with the events at it and above it.
         let horizon = try await horizon()
         return try await read([PostgresStatement(EventStatements.epoch)], of: app, from: nil) { results in
             EventCursor(epoch: try results[0][0].decode(0), app: app, position: horizon, id: 0)

@@ -8,14 +8,14 @@ struct StateChange: Sendable {
     let userID: UserID?
     let previousUserID: UserID?
     let state: InstallationState
-    /// After the change, which incremented it.
+    /// The generation after the change, which incremented it.
     let generation: Int64
     let at: Timestamp
     /// The cell of the roll-up that counted the installation.
     let cell: Int64
     /// The choices about topics before the change.
     let topics: TopicChoices
-    /// Of the session before the change.
+    /// The expiry of the session before the change.
     let sessionExpiresAt: Timestamp?
     /// Of the token before the change.
     let tokenSHA256: [UInt8]?

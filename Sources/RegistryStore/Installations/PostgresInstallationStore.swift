@@ -3,7 +3,7 @@ import PushRegistry
 
 /// Installations in PostgreSQL. Each event loop has one store.
 public struct PostgresInstallationStore: InstallationStore {
-    /// How often a transaction that loses races is tried: another client may take the installation's token each time.
+    /// How often a transaction is tried if it loses races: another client may take the installation's token each time.
     private static let attemptsMax = 100
 
     private let resources: LoopResources
@@ -66,7 +66,7 @@ public struct PostgresInstallationStore: InstallationStore {
         case .refuse(let refusal): throw refusal
         case .delete(let event):
             guard let stored else { return }
-            // Another token may have come while the installation's lock was waited for.
+            // The installation may have got another token while this transaction waited for its lock.
             let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
             guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
             try await transaction.commit(after: statements(removing: stored, event, at: moment))

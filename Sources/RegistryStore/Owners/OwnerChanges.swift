@@ -40,7 +40,7 @@ enum OwnerStatements {
         NamedStatement("begin", begin), NamedStatement("end", end),
     ]
 
-    /// A user who returns has a row already.
+    /// The row of a returning user exists already.
     static let begin = PreparedSQL(
         serving: "PUT …/installations/{installId} (R4): begins bindings.",
         """
@@ -52,7 +52,7 @@ enum OwnerStatements {
 
     /// `$2` is the time. The row stays: an erasure searches for it.
     static let end = PreparedSQL(
-        serving: "Every call that ends a binding (R4, R6, R7): notes when bindings ended.",
+        serving: "Every call that ends a binding (R4, R6, R7): writes when bindings ended.",
         """
         UPDATE installation_owner o SET left_at = $2
         FROM unnest($3::text[], $4::text[]) AS k (user_id, install_id)

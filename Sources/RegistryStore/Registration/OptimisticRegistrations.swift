@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Registrations that change no other installation, written in one trip and without a lock of their own: new
+/// Registrations that change no other installation, written in one round trip without separate locks: new
 /// installations, and other snapshots under the same binding. Each statement writes only rows that have not changed
 /// since the look-up.
 struct OptimisticRegistrations {
@@ -9,9 +9,9 @@ struct OptimisticRegistrations {
     /// The index of each row's registration in the batch.
     private var changed: [(index: Int, row: ChangedRow)] = []
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
-    /// All by the same actor; those by another one are decided under locks.
+    /// New installations of one actor; those of another actor are decided under locks.
     private var created: [(index: Int, row: CreatedRow)] = []
-    /// The latest time at which one of them was looked up.
+    /// The latest time of their look-ups.
     private var now = Timestamp(microseconds: 0)
 
     /// - Parameter cells: of each registration of the batch.
@@ -46,7 +46,7 @@ struct OptimisticRegistrations {
 
     /// Writes them as one transaction.
     ///
-    /// - Returns: the outcomes by their index in the batch. Missing ones have to be decided under locks.
+    /// - Returns: outcomes by their index in the batch. Registrations without one must be decided under locks.
     /// - Throws: `PostgresError`: nothing was written.
     func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
         let guards = RegistrationGuards(created.map(\.row.pending))
@@ -71,8 +71,8 @@ struct OptimisticRegistrations {
 // MARK: - Statements
 
 extension OptimisticRegistrations {
-    /// A new life begins at its own microsecond, above every generation that one of this id has had: each began at its
-    /// own and grew by one with each change.
+    /// A new installation's generation is its own microsecond, above every generation that a deleted one of this id
+    /// had: each began at its own microsecond and was incremented with each change.
     private var firstGeneration: Int64 { now.microseconds }
 
     private var createStatement: PostgresStatement {

@@ -2,11 +2,11 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// A registration on its way to the database, with the results of look-ups so far. It moves from queue to queue, so it
-/// is one reference and a small value.
+/// A queued registration, with the results of look-ups so far. It moves from queue to queue, so it is one reference and
+/// a small value.
 struct PendingRegistration: BatchedWrite {
     private let content: Content
-    /// The directory's version by which the registration was judged; nil: it was read for the registration.
+    /// The directory's version by which the registration was authorized; nil if the directory was read for it.
     let directoryVersion: Int64?
     /// The result of the look-up.
     var finding: RegistrationFinding = .other
@@ -44,13 +44,13 @@ struct PendingRegistration: BatchedWrite {
 enum RegistrationFinding: Sendable {
     /// The registration changes nothing, and this is the outcome.
     case unchanged(RegistrationOutcome)
-    /// It is as its last registration left it, and has the registration's token, user and session. The registration
-    /// changes no other installation; a write without a lock compares the revision.
+    /// The row has not changed since its last registration, and has this registration's token, user and session. The
+    /// registration changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
     /// The installation did not exist at this time, and no installation had claimed the token.
     case absent(at: Timestamp)
-    /// It holds the registration's token, but is bound otherwise, or has other choices about topics: the rules decide
-    /// under its lock.
+    /// The row has the registration's token, but another user or session, or other choices about topics: the rules
+    /// decide under its lock.
     case holder
     /// Anything else: the rules decide under the locks of tokens too.
     case other
@@ -63,7 +63,7 @@ enum RegistrationFinding: Sendable {
         let sessionExpiresAt: Timestamp?
         /// Whether it has the registration's snapshot.
         let hasSnapshot: Bool
-        /// Whether it says the same as the registration, whose recorded sighting is due to be moved.
+        /// Whether only `lastSeenAt` is due: the registration has the same values.
         let isSame: Bool
         let readAt: Timestamp
     }

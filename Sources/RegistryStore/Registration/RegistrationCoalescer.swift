@@ -46,7 +46,7 @@ extension PendingRegistration: BatchedRead {
 struct RegistrationWriter: Sendable {
     /// How often a batch that lost a race is tried again before its registrations are tried one by one.
     static let batchAttemptsMax = 4
-    /// How often one registration is tried. Each lost race is another registration's success, so this is plenty.
+    /// How often one registration is tried. Each lost race is the success of another registration, so this suffices.
     static let singleAttemptsMax = 40
 
     let postgres: PostgresClient

@@ -3,9 +3,8 @@ import PushRegistry
 
 /// The digest that identifies an unchanged registration (R2): of all its values, in canonical form.
 ///
-/// It is stored beside the installation and compared by a look-up of one index entry. It speaks for the row only while
-/// the row's generation is the registration's: whatever else changes the binding raises the generation, and so retires
-/// the digest.
+/// The installation's row stores it, and a look-up of one index entry compares it. It is valid only while the row has
+/// the generation of that registration: every other change of the binding increments the generation.
 package enum RegistrationDigest {
     package static func make(_ registration: Registration) -> [UInt8] {
         var bytes = CanonicalBytes(version: 1)

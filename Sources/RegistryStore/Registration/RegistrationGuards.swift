@@ -2,8 +2,8 @@ import Crypto
 import PostgresClient
 import PushRegistry
 
-/// The users and sessions under which a batch's registrations may begin bindings (R7), as the rows at which
-/// registrations and logouts meet.
+/// The rows of users and sessions under which a batch's registrations may begin bindings (R7). Registrations and
+/// logouts lock them.
 struct RegistrationGuards {
     private let app: AppNumber
     private let users: [(id: UserID, sha256: [UInt8])]
@@ -30,7 +30,7 @@ struct RegistrationGuards {
         self.bindings = bindings.map { ($0, $1) }
     }
 
-    /// Adds and locks the rows, users first. To be carried out before tokens and installations are locked.
+    /// Adds and locks the rows, users first. Runs before tokens and installations are locked.
     var locks: [PostgresStatement] {
         let digests = users.map(\.sha256)
         var statements = [

@@ -101,13 +101,13 @@ struct CreatedRow: Sendable {
     static var columns: ColumnList { layout.columns }
 }
 
-/// An installation as the rules leave it, with the columns that the rules do not use.
+/// An installation as the rules have decided, with the columns that the rules do not use.
 struct BindingRow: Sendable {
     let installation: Installation
     let pending: PendingRegistration
     let cell: Int64
 
-    /// A token that the same batch moved on is not this row's any more.
+    /// Nil if the same batch has moved the token to another installation afterwards.
     private var token: Token? { installation.tokenSHA256 == nil ? nil : pending.registration.token }
 
     fileprivate static let binding: [BatchColumns<BindingRow>.Column] = [
@@ -168,7 +168,7 @@ enum InsertedRow {
     static var columns: ColumnList { layout.columns }
 }
 
-/// A former holder of a token, as the rules leave it.
+/// A former holder of a token, as the rules have decided.
 enum ReleasedRow {
     static let layout = RowLayout<Installation>(
         keys: [.init("install_id", "text") { $0.key.installID.rawValue }],

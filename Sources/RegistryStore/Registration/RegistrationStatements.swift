@@ -239,8 +239,8 @@ enum RegistrationStatements {
         SELECT install_id, generation, created_at FROM created
         """)
 
-    /// R7: nothing is remembered that could refuse the binding, or that the installation would inherit. A registration
-    /// without an owner passes.
+    /// R7: the condition that no tombstone could refuse the binding, and that the user has no choices. It is true for a
+    /// registration without an owner.
     private static let mayBind: PostgresSQL = """
         (k.user_sha256 IS NULL OR (
                 EXISTS (
@@ -314,11 +314,12 @@ enum RegistrationStatements {
 
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
-    /// An INSERT waits for a transaction that is deleting another life of the same id, and goes on when that life has
-    /// ended. The position and the generation were drawn before, the event's id after. This statement sees the other
-    /// life's last event, which is the one before. If that is above, it divides by zero, which rolls the transaction
-    /// back (`isLostRace`). Both bounds of the time keep it from reading more than a month or two; the order makes it
-    /// read two rows by key, whatever the planner knows of the table.
+    /// An INSERT waits for a transaction that deletes an earlier installation of the same id, and continues when that
+    /// transaction has ended. The position and the generation were drawn before the wait, the event's id after it. This
+    /// statement reads the event before, which may be of the earlier installation. If its position or generation is
+    /// higher, the statement divides by zero, which rolls the transaction back (`isLostRace`). The two bounds of the
+    /// time limit the scan to two months; the order makes it read two rows by key, whatever the planner's statistics
+    /// are.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """

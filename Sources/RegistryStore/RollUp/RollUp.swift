@@ -56,8 +56,9 @@ public struct RollUp: Sendable {
 // MARK: - Subscribers of a topic
 
 extension RollUp {
-    /// As `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others. Who
-    /// has not decided counts by the topic's default; who has decided otherwise moves to the other side.
+    /// Like `relation(by:)`, with a column `subscribed`: whether a row counts subscribers of the topic, or others.
+    /// Installations without a choice count by the topic's default; those with the opposite choice move to the other
+    /// side.
     func relation(by dimensions: RollUpDimensions, splitBy topic: Topic) -> PostgresSQL {
         let columns = names(of: dimensions) + ["count"]
         let moved = names(of: dimensions) + ["count * step"]
@@ -70,12 +71,12 @@ extension RollUp {
             """
     }
 
-    /// The counts of those who have decided against the topic's default.
+    /// The counts of the installations whose choice differs from the topic's default.
     func deciding(against topic: Topic) -> RollUp {
         choosing(topic.content.isInByDefault ? -topic.number.rawValue : topic.number.rawValue)
     }
 
-    /// A FROM item: they leave the side of the default, and come to the other one.
+    /// A FROM item with two rows: these installations leave the side of the default, and join the other side.
     static func sides(of topic: Topic) -> PostgresSQL {
         let isIn = topic.content.isInByDefault
         return "(VALUES (-1::bigint, \(isIn)), (1, \(!isIn))) AS side (step, subscribed)"
@@ -106,34 +107,35 @@ extension RollUp {
 
     /// A SELECT: cells, each with the `count` that the levels do not have yet.
     ///
-    /// Deltas are summed by cell first, and each cell is looked up by its key, whatever the planner knows of the
-    /// tables.
+    /// Deltas are summed by cell first, and each cell is looked up by its key, whatever the planner's statistics are.
     var changes: PostgresSQL {
         let isAdmitted: PostgresSQL = scope == .reachable ? " AND c.is_admitted" : ""
         return """
-            SELECT c.*, p.count FROM (\(sql: pending)) AS p CROSS JOIN LATERAL (\
+            SELECT c.*, p.count FROM (\(sql: pending(of: [choice]))) AS p CROSS JOIN LATERAL (\
             SELECT c.* FROM rollup_cell c \
             WHERE c.app_id = \(app.rawValue) AND c.number = p.cell\(sql: isAdmitted) OFFSET 0) AS c
             """
     }
 
-    private var pending: PostgresSQL {
+    /// A SELECT: the counts of these choices, by cell and `topic`, that the levels do not have yet.
+    func pending(of choices: [Int32]) -> PostgresSQL {
         let delta: PostgresSQL = scope == .all ? "installations" : "active"
         let deltas: PostgresSQL = """
-            SELECT cell, \(sql: delta) AS count FROM rollup_delta \
+            SELECT cell, topic, \(sql: delta) AS count FROM rollup_delta \
             WHERE app_id = \(app.rawValue) AND transaction_id >= (\(sql: RollUpStatements.horizon(of: app))) \
-            AND topic = \(choice)
+            AND topic = ANY (\(choices))
             """
         let all: PostgresSQL =
             scope != .reachable
             ? deltas
             : """
             \(sql: deltas) AND (expires_at IS NULL OR expires_at > \(asOf)) UNION ALL \
-            SELECT cell, -active FROM rollup_expiry \
-            WHERE app_id = \(app.rawValue) AND expires_at <= \(asOf) AND topic = \(choice)
+            SELECT cell, topic, -active FROM rollup_expiry \
+            WHERE app_id = \(app.rawValue) AND expires_at <= \(asOf) AND topic = ANY (\(choices))
             """
         return """
-            SELECT cell, sum_counts(count) AS count FROM (\(sql: all)) AS d GROUP BY cell HAVING sum_counts(count) <> 0
+            SELECT cell, topic, sum_counts(count) AS count FROM (\(sql: all)) AS d \
+            GROUP BY cell, topic HAVING sum_counts(count) <> 0
             """
     }
 }
@@ -163,16 +165,16 @@ extension RollUp {
         Text(dimension: .authorization, column: "authorization_status", value: "c.authorization_status"),
     ]
 
-    private func names(of dimensions: RollUpDimensions) -> [PostgresSQL] {
+    func names(of dimensions: RollUpDimensions) -> [PostgresSQL] {
         Self.texts.filter { dimensions.contains($0.dimension) }.map(\.column)
     }
 
-    private func texts(of dimensions: RollUpDimensions) -> [PostgresSQL] {
+    func texts(of dimensions: RollUpDimensions) -> [PostgresSQL] {
         Self.texts.filter { dimensions.contains($0.dimension) }.map { "\(sql: $0.value) AS \(sql: $0.column)" }
     }
 
     /// Joins of the texts whose numbers rows `c` have.
-    private func joins(for dimensions: RollUpDimensions) -> PostgresSQL {
+    func joins(for dimensions: RollUpDimensions) -> PostgresSQL {
         Self.texts.filter { dimensions.contains($0.dimension) }.compactMap(\.lookup).map {
             """
              \(sql: $0.join) rollup_text \(sql: $0.name) \

@@ -24,7 +24,7 @@ struct RollUpDelta: Sendable {
 
     private(set) var changes: [Key: Change] = [:]
 
-    /// Counts an installation in its cell, or no longer.
+    /// Adds an installation to its cell, or removes it.
     mutating func add(_ installation: Installation, in cell: Int64, step: Int64) {
         let isActive = installation.state == .active
         add(
@@ -123,7 +123,7 @@ struct RollUpDelta: Sendable {
 /// The count of the roll-up that an installation leaves.
 enum LostCount {
     case none
-    /// It was active, and is something else now.
+    /// It was active, and has another state now.
     case active
     /// It was not active, and is deleted.
     case installation

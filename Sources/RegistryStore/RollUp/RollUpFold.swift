@@ -108,7 +108,7 @@ public struct RollUpFold {
 // MARK: - Drivers
 
 extension RollUpFold {
-    /// Deltas of a transaction: the more, the more of them meet in one row.
+    /// The most deltas of a transaction: in a larger batch, more deltas change the same row.
     public static let batchMax = 50_000
 
     /// Folds once.

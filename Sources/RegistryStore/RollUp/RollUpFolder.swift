@@ -3,10 +3,10 @@ import Metrics
 import PostgresClient
 import PushRegistry
 
-/// Folds the roll-up's deltas in the background. Every service process does; the database lets one at a time fold an
-/// app.
+/// Folds the roll-up's deltas in the background. Every service runs it; a lock in the database lets one service fold an
+/// app at a time.
 ///
-/// Counts include deltas that are not folded yet. Folding keeps their number low, so that readers stay fast.
+/// Counts include deltas that are not folded yet. Folding keeps their number low, so readers stay fast.
 public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// How often the folder looks for deltas.
@@ -139,7 +139,7 @@ struct RollUpSchedule {
         self.ageMax = ageMax
     }
 
-    /// The apps to be folded now. A due app counts as folded: if its fold fails, the next look finds it due again.
+    /// The apps to fold now. A due app counts as folded: if its fold fails, the next look-up finds it due again.
     mutating func due(_ waiting: [Waiting], now: ContinuousClock.Instant) -> [AppNumber] {
         var since: [AppNumber: ContinuousClock.Instant] = [:]
         var due: [AppNumber] = []

@@ -1,15 +1,15 @@
 import PostgresClient
 import PushRegistry
 
-/// The preparation of a process before it folds. It finds the deltas of a restored dump again, whose transactions'
-/// numbers mean nothing here. It learns the names of time zones, which an upgrade of PostgreSQL or tzdata may have
-/// changed.
+/// The preparation of a process before it folds. It resets horizons that would hide the deltas of a restored dump,
+/// whose transaction numbers are those of another database. It reads the names of time zones, which an upgrade of
+/// PostgreSQL or tzdata may have changed.
 struct RollUpPreparation {
     static let named = [
         NamedStatement(
-            "resetHorizons", serving: "Service, at start (R13): finds deltas of a restored dump again.", resetHorizons),
+            "resetHorizons", serving: "Service, at start (R13): resets horizons after a restored dump.", resetHorizons),
         NamedStatement(
-            "learnZones", serving: "Service, at start (R13): brings the names of time zones up to date.", learnZones),
+            "learnZones", serving: "Service, at start (R13): updates the names of time zones.", learnZones),
         NamedStatement(
             "apps", serving: "Service, at start (R13): finds apps with installations in such a zone.", apps(with: [])),
     ]

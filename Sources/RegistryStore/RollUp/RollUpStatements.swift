@@ -47,7 +47,7 @@ enum RollUpStatements {
         NamedStatement(
             "setHorizon", serving: "Service, clean-up (R13): stores up to which transaction deltas are folded.",
             setHorizon(NamedStatement.app, 0)),
-        NamedStatement("vacuum", serving: "Service, fold: makes the space of folded deltas usable again.", vacuum),
+        NamedStatement("vacuum", serving: "Service, fold: vacuums the tables of folded deltas.", vacuum),
     ]
 
     /// An expression: deltas of transactions before it are folded. A horizon in the future comes from a database that
@@ -164,7 +164,7 @@ enum RollUpStatements {
         "SELECT EXISTS (SELECT FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time))"
     }
 
-    /// From now on, audiences use no earlier time.
+    /// Afterwards, audiences use no earlier time.
     static func advanceClock(to time: PostgresTimestamp) -> PostgresStatement {
         "UPDATE registry_clock SET latest = \(time) WHERE latest < \(time)"
     }

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of R7: the rows of users and sessions, at which registrations and logouts meet. A transaction that locks
-/// several of them takes users first, each kind in the order of keys, and tokens and installations only after them.
+/// The SQL of R7: the rows of users and sessions, which registrations and logouts lock. A transaction that locks
+/// several of them locks users first, each kind in the order of keys, and tokens and installations only after them.
 /// `$1` is the app.
 enum GuardStatements {
     static let named = [
@@ -17,7 +17,7 @@ enum GuardStatements {
 
     // MARK: Beginning a binding: PUT …/installations/{id}
 
-    /// Waits for a transaction that is adding the same row.
+    /// Waits for a transaction that adds the same row.
     static let addUsers = PreparedSQL(
         serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row.",
         """
@@ -27,7 +27,7 @@ enum GuardStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Returns the position of each user in `$2`.
+    /// Returns the index of each user in `$2`.
     static let shareUsers = PreparedSQL(
         serving: "PUT …/installations/{installId}, cleanup undo (R7): locks users in share mode.",
         """
@@ -50,7 +50,7 @@ enum GuardStatements {
         ON CONFLICT DO NOTHING
         """)
 
-    /// Returns the position of each session in `$2`.
+    /// Returns the index of each session in `$2`.
     static let shareSessions = PreparedSQL(
         serving: "PUT …/installations/{installId}, cleanup undo (R7): locks sessions in share mode.",
         """

@@ -8,7 +8,7 @@ struct LogoutOutcome: Sendable {
     let generation: Int64?
 }
 
-/// A logout on its way to the database.
+/// A queued logout.
 struct PendingLogout: BatchedWrite {
     typealias Outcome = LogoutOutcome
 
@@ -65,10 +65,10 @@ struct BindingEnds {
     let app: AppNumber
     let moment: Moment
     private var changed: [Installation] = []
-    /// Installations that stay as they are, but have a new event.
+    /// Installations that do not change and have a new event.
     private var recorded: [InstallID] = []
     private(set) var events: [TokenEvent] = []
-    /// Of choices that end with their owner's binding.
+    /// The events of choices that end with their owner's binding.
     private(set) var topicsEvents: [TopicsEvent] = []
     private var tombstones: [Tombstones.OnInstallation] = []
     private var owners = OwnerChanges()

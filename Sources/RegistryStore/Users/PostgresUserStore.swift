@@ -5,12 +5,12 @@ import Receipts
 
 /// Users in PostgreSQL. Each event loop has one store.
 public struct PostgresUserStore: UserStore {
-    /// How often a transaction is tried that loses races.
+    /// How often a transaction is tried if it loses races.
     private static let attemptsMax = 20
     /// The same for one installation: another client may take its token each time.
     private static let contendedAttemptsMax = 100
-    /// Installations of one transaction. A user with more of them, such as a kiosk's, takes several: the first one sees
-    /// to it that no further binding begins.
+    /// The most installations of one transaction. A user with more of them, such as the user of kiosks, needs several
+    /// transactions: the first one prevents new bindings.
     static let installationsPerTransaction: Int64 = 1_000
 
     let resources: LoopResources
@@ -89,8 +89,8 @@ extension PostgresUserStore {
     /// The result of one transaction, and the installation after which the next one continues; nil at the end.
     private typealias Batch<Value> = (value: Value, last: String?)
 
-    /// Runs transactions until there is nothing left, while it has the loop's turn. Whatever is thrown leaves as a
-    /// `StoreError`; a repetition of the call goes on where this one ended.
+    /// Runs transactions until there is nothing left, while it has the loop's turn. Every error is thrown as a
+    /// `StoreError`; if the call is repeated, it continues where this one ended.
     private func batches<Value: Sendable>(
         in app: AppNumber, _ body: (_ after: String?) async throws -> Batch<Value>
     ) async throws -> [Value] {
@@ -119,7 +119,7 @@ extension PostgresUserStore {
     }
 
     /// Writes the user's and the session's rows: from then on, no binding can begin under them. Only the first
-    /// transaction writes them; the others need their locks no longer.
+    /// transaction writes them; the others do not need their locks.
     private func guards(_ end: SessionEnd) -> [PostgresStatement] {
         switch end.scope {
         case .session(let id):
@@ -262,7 +262,7 @@ private struct ErasureBatch {
         ]
     }
 
-    /// The receipts of the installations that go, and the targets by the user.
+    /// The receipts of the deleted installations, and the targets of the user.
     private var receipts: [PostgresStatement] {
         let app = erasure.app.rawValue
         let hasher = InstallationHasher(erasure.identityKey)
@@ -273,7 +273,7 @@ private struct ErasureBatch {
         ].compactMap(\.self)
     }
 
-    /// An installation that goes has its present snapshot in its own row.
+    /// A deleted installation has its present snapshot in its own row.
     func receipt(_ results: [PostgresResult]) throws -> Erasure.Receipt {
         let erased = results[receiptsStart..<receiptsStart + receipts.count]
         return Erasure.Receipt(

@@ -49,8 +49,8 @@ enum UserStatements {
         WHERE app_id = $1 AND user_id = $2 AND install_id > $3 ORDER BY install_id LIMIT $4
         """)
 
-    /// Of the locked installations `$4`: those of the user `$2`, and inactive ones without an owner that the user
-    /// (`$3`, the registrant) registered last.
+    /// Returns, of the locked installations `$4`, those of the user `$2`, and inactive ones without an owner that the
+    /// user (`$3`, the registrant) registered last.
     static let leftByUser = PreparedSQL(
         serving: "DELETE …/users/{userId}: selects the installations to delete.",
         """

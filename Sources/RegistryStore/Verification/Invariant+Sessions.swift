@@ -43,7 +43,7 @@ extension Invariant {
                     OR l.session_id = '' AND i.credential_issued_at < date_trunc('second', l.logged_out_at))
             """),
         Invariant(
-            "logout-time", "R7", "no logout is later than the registry's time: it would refuse everybody until then",
+            "logout-time", "R7", "no logout is later than the registry's time: it would refuse all sign-ins until then",
             """
             SELECT 'session ' || app_id || '/' || session_id FROM session
             WHERE greatest(ended_at, kept_at) > \(sql: soon)
@@ -64,7 +64,7 @@ extension Invariant {
             """),
     ]
 
-    /// How long each app remembers a logout, as a definition after WITH.
+    /// How long each app keeps tombstones, as a definition after WITH.
     private static let tombstones: PostgresSQL = """
         policy AS MATERIALIZED (
             SELECT id AS app_id, coalesce(policy ->> 'sessionTombstones', 'P400D')::interval AS tombstones FROM app)

@@ -1,10 +1,10 @@
 import PostgresClient
 
-/// One thing that is so of the data at every moment, and the SQL that finds where it is not.
+/// A condition that the data fulfils at every moment, and the SQL that finds violations.
 public struct Invariant: Sendable {
     /// Stable, kebab-case.
     public let name: String
-    /// The rule of the design that it belongs to.
+    /// The number of its entry on the page Rules.
     public let rule: String
     public let promise: String
     /// Selects a text for each row that breaks the promise; never a token.
@@ -28,7 +28,7 @@ public struct Invariant: Sendable {
 
     static let examplesMax: Int64 = 5
 
-    /// All that holds of the data so far.
+    /// All invariants.
     public static let all =
         installations + history + sessions + topics + notifications + rollUp + cleanUp + messages + schema
 }
@@ -169,7 +169,7 @@ extension Invariant {
             JOIN token_holder h ON h.app_id = w.app_id AND h.token_sha256 = sha256(convert_to(w.text, 'UTF8'))
             """),
         Invariant(
-            "event-position", "27", "no event comes from a transaction that is still to come",
+            "event-position", "27", "no event has the number of a future transaction",
             """
             WITH newest AS MATERIALIZED (
                 SELECT app_id, max(position) AS position FROM token_event GROUP BY app_id
@@ -178,14 +178,14 @@ extension Invariant {
             WHERE n.position >= b.transaction_id
             """),
         Invariant(
-            "snapshot-owner", "20", "there is no settings snapshot of an installation that is gone",
+            "snapshot-owner", "20", "no settings snapshot belongs to a deleted installation",
             """
             SELECT s.app_id || '/' || s.install_id FROM settings_snapshot s
             WHERE NOT EXISTS (SELECT FROM installation i WHERE i.app_id = s.app_id AND i.install_id = s.install_id)
             GROUP BY s.app_id, s.install_id
             """),
         Invariant(
-            "snapshot-times", "R2", "a settings snapshot arrived, was replaced, and the present one is younger",
+            "snapshot-times", "R2", "a settings snapshot was replaced after it arrived, and not after the present one",
             """
             SELECT s.app_id || '/' || s.install_id || ' snapshot ' || s.id
             FROM settings_snapshot s JOIN installation i USING (app_id, install_id)
@@ -199,7 +199,7 @@ extension Invariant {
 extension Invariant {
     private static let schema = [
         Invariant(
-            "token-index", "R1", "a valid unique index keeps tokens apart",
+            "token-index", "R1", "a valid unique index keeps tokens unique",
             """
             SELECT 'token_holder_pkey' WHERE NOT EXISTS (
                 SELECT FROM pg_index

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// Checks every invariant of the data against one moment of the database.
+/// Checks every invariant of the data in one snapshot of the database.
 public struct RegistryVerifier: Sendable {
     static let named =
         [NamedStatement("totals", serving: "verify: counts installations and events.", totals)]
@@ -12,9 +12,9 @@ public struct RegistryVerifier: Sendable {
     /// The findings of one invariant.
     public struct Finding: Sendable {
         public let invariant: Invariant
-        /// At how many places it is broken.
+        /// The number of violations.
         public let broken: Int
-        /// The first of them.
+        /// The first violations.
         public let examples: [String]
     }
 
@@ -36,7 +36,7 @@ public struct RegistryVerifier: Sendable {
 
     /// Reads all tables, several times; the server sorts on its disk if its memory is too small. Changes nothing.
     ///
-    /// - Parameter progress: called before each invariant: its number from 0, of how many, and which.
+    /// - Parameter progress: called before each invariant with its index, the number of invariants, and its name.
     /// - Throws: `PostgresError`.
     public func verify(
         progress: @escaping @Sendable (Int, Int, Invariant) -> Void = { _, _, _ in }

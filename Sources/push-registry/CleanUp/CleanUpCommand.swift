@@ -26,7 +26,7 @@ struct CleanUpCommand: AsyncParsableCommand {
             prints the numbers that a run would print. `cleanup runs` lists the runs, `cleanup undo` reverts one, and \
             `cleanup run --help` shows all options.
 
-            Exit codes: 0 done; 1 the run failed midway, or left out what is on a node of Citus that did not respond: \
+            Exit codes: 0 done; 1 the run failed midway, or left out data on a node of Citus that did not respond: \
             run it again; 2 the database cannot be reached, nothing was changed; 3 at least one app was skipped, \
             because of --max-share or an unusable policy: check it before the next run; 4 another run is in progress; \
             64 invalid arguments or settings.

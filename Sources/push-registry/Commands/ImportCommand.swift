@@ -15,13 +15,13 @@ struct ImportCommand: AsyncParsableCommand {
 
             Exports of other systems are recognised by their columns; --from names the system: onesignal, pinpoint, \
             sns, parse, airship, azure (XML lines), braze. They are read twice: of several rows of one token, and of \
-            one installId, only the newest is imported. What cannot come (e-mail, SMS, tokens of other services, \
-            users who opted out) is counted by kind. Rows without a date were seen at --last-seen, or else at the \
+            one installId, only the newest is imported. Rows that cannot be imported (e-mail, SMS, tokens of other \
+            services, users who opted out) are counted by kind. Rows without a date get --last-seen, or else the \
             newest date of the files. Most systems do not know whether iOS users allow notifications: such \
             installations are reachable only with --assume authorized, or once their app registers. With --topics, \
-            tags and channels (onesignal, parse, airship, azure) become choices of topics on the installations.
+            tags and channels (onesignal, parse, airship, azure) become choices about topics on the installations.
 
-            In files of our own the fields have the names of an export:
+            In files of the registry's own format the fields have the names of an export:
 
               installId token            required; for webPush also keys {p256dh, auth} (in CSV two columns)
               provider                   apns by default
@@ -109,12 +109,12 @@ struct ImportCommand: AsyncParsableCommand {
         }
         if json { try printJSON(summary) } else { print(summary.text(rejects: rejects)) }
         guard endsEarly.isEmpty else {
-            throw ImportFailure("\(endsEarly.joined(separator: ", ")) ends too early. What was whole is imported.")
+            throw ImportFailure("\(endsEarly.joined(separator: ", ")): cut off. The complete rows are imported.")
         }
         if summary.rejected > 0 { throw ExitCode(2) }
     }
 
-    /// Opens the files and finds out what they are, before the database is touched.
+    /// Opens the files and detects their kind, before the database is used.
     private func prepare() throws -> (ImportFiles, ImportSource) {
         var opened: ImportFiles
         do { opened = try ImportFiles(files) } catch let file as ImportFiles.UnreadableFile {

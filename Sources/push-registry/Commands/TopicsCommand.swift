@@ -32,7 +32,7 @@ struct TopicsCommand: AsyncParsableCommand {
         @Option(help: "The name for people.") var name: String
         @Option(help: "Whether installations without a choice are subscribed: in or out.") var `default`: TopicDefault
         @Option(help: "A description for people.") var description: String?
-        @Option(help: "Topics of one category stand together in a settings screen.") var category: String?
+        @Option(help: "A settings screen shows the topics of one category together.") var category: String?
         @Flag(help: "Nobody can leave the topic.") var locked = false
         @Flag(help: "Print JSON.") var json = false
 

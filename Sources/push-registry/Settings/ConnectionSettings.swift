@@ -61,7 +61,9 @@ struct ConnectionOptions: ParsableArguments {
             valueName: "10.0.0.0/8,…"))
     var trustedProxies: String?
 
-    @Option(help: ArgumentHelp("The most open connections; others wait (default: 20000).", valueName: "count"))
+    @Option(
+        help: ArgumentHelp(
+            "The most open connections; then the longest idle one is closed (default: 20000).", valueName: "count"))
     var connectionsMax: String?
 
     @Option(
@@ -81,7 +83,8 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long a client may stop reading its response (default: PT30S).", valueName: "duration"))
+            "In each such interval a client must read 512 bytes a second of its response (default: PT30S).",
+            valueName: "duration"))
     var writeDeadline: String?
 
     @Option(

@@ -212,7 +212,7 @@ struct CleanUpRunTests {
             let result = try await RegistryCommand.run(
                 ["cleanup"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
             #expect(result.status == 4)
-            #expect(result.log.contains("under way") && result.log.contains("session"), "\(result.log)")
+            #expect(result.log.contains("in progress") && result.log.contains("session"), "\(result.log)")
         }
     }
 

@@ -58,7 +58,35 @@ struct DependencyTests {
             print(await push.settled())
             """
         try source.write(to: app.appending(path: "Sources/App/main.swift"), atomically: true, encoding: .utf8)
+        try samples().write(to: app.appending(path: "Sources/App/Samples.swift"), atomically: true, encoding: .utf8)
         return app
+    }
+
+    /// The lines of the README and of the pages, as an app has them.
+    private static func samples() throws -> String {
+        func sample(_ page: String) throws -> String {
+            try #require(try Toolchain.blocks("swift", of: page).first)
+        }
+        func page(_ name: String) throws -> String { try sample("Sources/push-registry/Documentation.docc/\(name).md") }
+        let readme = try sample("README.md").replacing("import PushRegistryClient\n", with: "")
+        return """
+            import Foundation
+            import PushRegistryClient
+
+            struct Auth: Sendable {
+                func accessToken() async throws -> String { "jwt" }
+            }
+            func show(_ state: PushRegistryClient.State) {}
+            func readme(_ auth: Auth, _ token: Data) async throws {
+            \(readme)
+            }
+            func topics(_ push: PushRegistryClient) async throws -> Int {
+            \(try page("Topics"))
+            return rows.count
+            }
+            \(try page("Messages"))
+            \(try page("Notifications"))
+            """
     }
 
     /// A repository with the files of this one, and one tag.

@@ -6,6 +6,14 @@ enum Toolchain {
     static let packageRoot = URL(filePath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "../../..").standardized
 
+    /// The blocks of code in this language.
+    ///
+    /// - Parameter page: its path in the package.
+    static func blocks(_ language: String, of page: String) throws -> [String] {
+        try String(contentsOf: packageRoot.appending(path: page), encoding: .utf8)
+            .components(separatedBy: "```\(language)\n").dropFirst().map { $0.components(separatedBy: "```\n")[0] }
+    }
+
     static var isInstalled: Bool { has("swift") && has("git") }
 
     /// Whether a program is in `PATH`.

@@ -9,7 +9,7 @@ public struct Erasure: Sendable {
     /// The caller's role and key id, never the user.
     public let actor: String
 
-    /// By which the app's receipts name installations.
+    /// The key by which the app's receipts name installations.
     public let identityKey: AppIdentityKey
 
     public init(
@@ -36,9 +36,9 @@ public struct Erasure: Sendable {
         public let events: Int
         /// Choices about topics: the user's, and those on the deleted installations.
         public let topics: Int
-        /// Receipts of the user's installations that lost everything but the fact that they were counted.
+        /// Receipts of the user's installations from which personal data was deleted.
         public let receipts: Int
-        /// Targets of messages that were forgotten.
+        /// Recorded targets of messages that were deleted.
         public let targets: Int
         /// Notifications that waited for the user's installations.
         public let notifications: Int

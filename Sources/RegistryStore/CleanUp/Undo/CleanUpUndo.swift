@@ -47,7 +47,7 @@ extension CleanUp {
 private struct CleanUpUndo {
     let session: PostgresSession
     let run: Int32
-    /// The undoing's own number.
+    /// The number of the run that undoes.
     let own: Int32
 
     private static let batch = 1_000

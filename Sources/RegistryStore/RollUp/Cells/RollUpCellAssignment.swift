@@ -5,7 +5,7 @@ import PushRegistry
 /// time zones that PostgreSQL knows. It goes through an app in the order of its keys; a registration waits for one
 /// batch at most.
 ///
-/// A value, as `RollUpFold` is: it says what to send next. Each unit but the last is a transaction of its own.
+/// A value, like `RollUpFold`: it returns the next statements. Each unit but the last is a separate transaction.
 struct RollUpCellAssignment {
     /// Installations of a batch.
     private static let batch: Int64 = 5_000

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 import Synchronization
 
-/// The numbers of cells (`rollup_cell`), cached. A cell that is missing is created in a unit of its own, ahead of the
-/// transaction that uses it; cells are never deleted, so that a number stays good.
+/// The numbers of cells (`rollup_cell`), cached. A missing cell is created in a separate transaction, before the one
+/// that uses it. Cells are never deleted, so a number stays valid.
 final class RollUpCells: Sendable {
     /// Cells in the cache. A fleet of ten million has some 260,000.
     static let cachedMax = 300_000
@@ -19,7 +19,7 @@ final class RollUpCells: Sendable {
         let isAssumed: Bool
         let locale: String
         let zone: String
-        /// As it was sent. It counts where the zone is not known.
+        /// The offset that was sent. It counts if the zone is unknown.
         let offset: Int32
         let systemName: String
         let systemVersion: String

@@ -1,11 +1,11 @@
 import PostgresClient
 import PushRegistry
 
-/// Brings the roll-up in line with a recount of the installations, while registrations go on.
+/// Corrects the roll-up by a recount of the installations, while registrations continue.
 ///
-/// Nothing is emptied, and no writer waits for more than a batch: counts and installations are compared in one
-/// snapshot, and the differences are appended as deltas, which add up with those that others write meanwhile. A rebuild
-/// that was cut short is simply done again.
+/// It empties no table, and no writer waits for more than a batch. It compares counts and installations in one snapshot
+/// and appends the differences as deltas, which add up with those of concurrent transactions. An interrupted rebuild
+/// can be run again.
 public struct RollUpRebuild: Sendable {
     public enum Step: Sendable {
         /// Levels are compared with the cube; folding of the app waits for it.
