@@ -18,6 +18,9 @@ public struct NotificationHandler: Sendable {
         public init() {}
     }
 
+    /// More than a policy's largest number of waiting notifications has pages, and gaps between them.
+    private static let fetchesMax = 20
+
     private let url: URL
     private let app: String
     private let storage: any PushRegistryClient.Storage
@@ -57,41 +60,41 @@ public struct NotificationHandler: Sendable {
             return outcome
         }
         switch DeliveryPlan(number, last: last) {
-        case .repeated:
-            outcome.isRepeated = true
-            return outcome
-        case .complete: break
-        case .fetch(let position):
-            guard await fetch(after: position, below: number, into: &outcome) else { return outcome }
+        case .repeated: outcome.isRepeated = true
+        case .complete: try? DeliveryAccess.store(number.position, in: storage)
+        case .fetch(let start):
+            let end = await fetch(after: start, below: number, into: &outcome)
+            if end != start { try? DeliveryAccess.store(end, in: storage) }
         }
-        try? DeliveryAccess.store(number.position, in: storage)
         return outcome
     }
 
-    /// - Returns: whether all notifications before the push are fetched. If not, the next push tries again.
+    /// Fetches page by page: the fetch of a page acknowledges the one before.
+    ///
+    /// - Returns: the push's position if all notifications before it are fetched. Else the position of the last one
+    ///   that is; the next push fetches the rest, and this push's notification once more.
     private func fetch(
-        after position: PushRegistryClient.NotificationPosition, below push: PushMark.Number,
-        into outcome: inout Outcome
-    ) async -> Bool {
-        var position = position
-        // One page has all notifications that may wait by default. The second attempt follows a gap.
-        for _ in 0..<2 {
+        after start: PushRegistryClient.NotificationPosition, below push: PushMark.Number, into outcome: inout Outcome
+    ) async -> PushRegistryClient.NotificationPosition {
+        var position = start
+        for _ in 0..<Self.fetchesMax {
             guard let access = try? DeliveryAccess(url: url, app: app, storage: storage),
                 let response = try? await transport.send(access.request(after: position)),
                 let answer = PushRegistryClient.MissedNotifications.Answer(response)
-            else { return false }
+            else { return position }
             switch answer {
             case .page(let page):
-                guard page.epoch == push.epoch else { return false }
-                outcome.missed = page.notifications.filter { $0.number < push.number }
-                return true
-            case .gone(let next):
+                guard page.epoch == push.epoch else { return position }
+                outcome.missed += page.notifications.filter { $0.number < push.number }
+                guard let next = page.next, next.number < push.number else { return push.position }
+                position = next
+            case .gone(let first):
                 outcome.hasGap = true
                 // The push is for a former owner.
-                guard next.epoch == push.epoch else { return false }
-                position = next
+                guard first.epoch == push.epoch else { return position }
+                position = first
             }
         }
-        return false
+        return position
     }
 }

@@ -45,8 +45,6 @@ extension InMemoryRegistry {
             var collapseID: String?
         }
 
-        static let countMax = 100
-
         let epoch = UUID().uuidString.prefix(8).lowercased()
         let key = "prd_\(UUID().uuidString)"
         var last: Int64 = 0

@@ -22,7 +22,7 @@ extension InMemoryRegistry {
             let at = clock.now
             guard
                 let (number, previous) = installations[id]?.inbox.add(
-                    payload, collapseID: collapseID, at: at, until: at + life)
+                    payload, collapseID: collapseID, at: at, until: at + life, atMost: notificationsMax)
             else { return nil }
             let epoch = installations[id]?.inbox.epoch ?? ""
             return Push(installID: id, number: number, previous: previous, epoch: epoch)
@@ -87,10 +87,10 @@ extension InMemoryRegistry {
 extension InMemoryRegistry.Inbox {
     /// - Returns: its number, and the highest lower number that still waits.
     mutating func add(
-        _ payload: PushRegistryClient.JSON, collapseID: String?, at: Date, until: Date
+        _ payload: PushRegistryClient.JSON, collapseID: String?, at: Date, until: Date, atMost countMax: Int
     ) -> (number: Int64, previous: Int64) {
         items.removeAll { $0.expiresAt <= at || collapseID != nil && $0.collapseID == collapseID }
-        if items.count == Self.countMax { dropped = items.removeFirst().number }
+        while items.count >= countMax { dropped = items.removeFirst().number }
         let previous = items.last?.number ?? 0
         last += 1
         items.append(Item(number: last, payload: payload, at: at, expiresAt: until, collapseID: collapseID))

@@ -31,6 +31,9 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
     /// Whether the registry is reachable. If not, no request arrives.
     public private(set) var isReachable = true
 
+    /// The most notifications that wait for an installation, as in the service's policy. One more drops the oldest.
+    public private(set) var notificationsMax = 100
+
     /// The requests that arrived, oldest first.
     public private(set) var requests: [PushRegistryClient.Request] = []
 
@@ -64,6 +67,11 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
 
     public func setReachable(_ isReachable: Bool) {
         self.isReachable = isReachable
+    }
+
+    /// - Parameter count: 1 to 1,000.
+    public func setNotificationsMax(_ count: Int) {
+        notificationsMax = count
     }
 
     /// The next request gets this response and has no effect.

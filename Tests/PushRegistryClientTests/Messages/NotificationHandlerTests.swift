@@ -72,6 +72,23 @@ struct NotificationHandlerTests {
         #expect(outcome.missed.map(\.number) == Array(6...104))
     }
 
+    @Test func missedNotifications_ofAllPages_areFetched() async throws {
+        let phone = Phone()
+        let marks = try await phone.missed(250)
+        let outcome = await phone.handler.handle(try #require(marks.last))
+        #expect(outcome.missed.map(\.number) == Array(1...249))
+        #expect(!outcome.hasGap)
+    }
+
+    /// The fetch of the second page acknowledges the first one.
+    @Test func missedNotifications_ofTheFirstPage_areNotLost_whenTheNetworkFailsAfterIt() async throws {
+        let phone = Phone()
+        let marks = try await phone.missed(250)
+        let failing = phone.handler(by: FailingTransport(registry: phone.registry, requestsMax: 1))
+        #expect(await failing.handle(marks[248]).missed.map(\.number) == Array(1...100))
+        #expect(await phone.handler.handle(marks[249]).missed.map(\.number) == Array(101...249))
+    }
+
     @Test func nothingIsFetched_forAFormerOwner() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
@@ -98,9 +115,38 @@ struct NotificationHandlerTests {
     }
 }
 
+/// A network that fails after some requests.
+private actor FailingTransport: PushRegistryClient.Transport {
+    private let registry: InMemoryRegistry
+    private var requestsLeft: Int
+
+    init(registry: InMemoryRegistry, requestsMax: Int) {
+        self.registry = registry
+        requestsLeft = requestsMax
+    }
+
+    func send(_ request: PushRegistryClient.Request) async throws -> PushRegistryClient.Response {
+        requestsLeft -= 1
+        guard requestsLeft >= 0 else { throw CancellationError() }
+        return try await registry.send(request)
+    }
+}
+
 extension Phone {
-    var handler: NotificationHandler {
-        NotificationHandler(url: registry.url, app: registry.app, storage: storage, transport: registry, clock: clock)
+    var handler: NotificationHandler { handler(by: registry) }
+
+    fileprivate func handler(by transport: any PushRegistryClient.Transport) -> NotificationHandler {
+        NotificationHandler(url: registry.url, app: registry.app, storage: storage, transport: transport, clock: clock)
+    }
+
+    /// The pushes of this many new notifications, none of which has arrived.
+    fileprivate func missed(_ count: Int) async throws -> [PushMark] {
+        _ = await launch(as: "alice")
+        await registry.setNotificationsMax(1_000)
+        var marks: [PushMark] = []
+        for number in 1...count { marks += await push(.integer(Int64(number))) }
+        try #require(marks.count == count)
+        return marks
     }
 
     /// What the push of a new notification for alice carries.
