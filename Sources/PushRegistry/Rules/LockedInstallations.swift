@@ -107,7 +107,7 @@ public struct LockedInstallations: Sendable {
         append(
             taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
             registration, nil, after, previousUserID: taken?.owner?.userID)
-        appendTopics(registration, nil, after, .topicsRegistered)
+        appendTopics(registration, nil, after, .topicsRegistered, taking: taken)
         return RegistrationOutcome(.created, after)
     }
 
@@ -136,7 +136,8 @@ public struct LockedInstallations: Sendable {
         let kept = after.topicChoices
         choose(&after, by: registration, taking: taken)
         if !registration.keepsBinding(of: current) { rebind(&after, from: current, taking: taken, by: registration) }
-        appendTopics(registration, current, after, after.topicChoices == kept ? .topicsReset : .topicsRegistered)
+        appendTopics(
+            registration, current, after, after.topicChoices == kept ? .topicsReset : .topicsRegistered, taking: taken)
         store(after, by: registration)
         if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
         return RegistrationOutcome(.updated, after)
@@ -238,15 +239,17 @@ public struct LockedInstallations: Sendable {
     }
 
     private mutating func appendTopics(
-        _ registration: Registration, _ before: Installation?, _ after: Installation, _ reason: TokenEvent.Reason
+        _ registration: Registration, _ before: Installation?, _ after: Installation, _ reason: TokenEvent.Reason,
+        taking taken: Installation?
     ) {
+        let previous = (before ?? taken)?.owner?.userID
         let topics = after.topicChoices.changed(
             from: before?.topicChoices ?? TopicChoices(), in: registration.catalogue)
         guard !topics.isEmpty else { return }
         topicsEvents.append(
             TopicsEvent(
                 .installation(.init(after)), reason, by: registration.actor, at: before.map(time) ?? now,
-                topics: topics))
+                topics: topics, previousUserID: previous == after.owner?.userID ? nil : previous))
     }
 
     /// An installation's times never go backwards, even if the clock does.

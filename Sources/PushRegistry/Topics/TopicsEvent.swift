@@ -41,8 +41,14 @@ public struct TopicsEvent: Hashable, Sendable {
     public let at: Timestamp
     /// The topics whose choice changed.
     public let topics: [TopicSlug]
+    /// The user whose choices ended. An erasure of that user removes the topics.
+    public let previousUserID: UserID?
 
-    public init(_ subject: Subject, _ reason: TokenEvent.Reason, by actor: String, at: Timestamp, topics: [TopicSlug]) {
+    public init(
+        _ subject: Subject, _ reason: TokenEvent.Reason, by actor: String, at: Timestamp, topics: [TopicSlug],
+        previousUserID: UserID? = nil
+    ) {
+        self.previousUserID = previousUserID
         self.subject = subject
         self.reason = reason
         self.actor = actor
@@ -59,7 +65,9 @@ public struct TopicsEvent: Hashable, Sendable {
     public init?(_ end: TokenEvent, ending choices: TopicChoices, in catalogue: TopicCatalogue) {
         let topics = TopicChoices().changed(from: choices, in: catalogue)
         guard !topics.isEmpty else { return nil }
-        self.init(.installation(Bearer(end)), .topicsReset, by: end.actor, at: end.at, topics: topics)
+        self.init(
+            .installation(Bearer(end)), .topicsReset, by: end.actor, at: end.at, topics: topics,
+            previousUserID: end.previousUserID)
     }
 
     /// Nil for an event of a user.

@@ -33,6 +33,7 @@ extension TopicsEvent {
         .init("provider", "text", cast: "provider") { $0.installation?.provider.rawValue },
         .init("token_sha256", "bytea") { $0.installation?.tokenSHA256 },
         .init("user_id", "text") { $0.userID?.rawValue },
+        .init("previous_user_id", "text") { $0.previousUserID?.rawValue },
         .init("state", "text", cast: "installation_state") { $0.installation?.state.rawValue },
         .init("generation_before", "bigint") { $0.installation?.generation },
         .init("topics", texts: { $0.topics.map(\.rawValue) }),

@@ -64,7 +64,7 @@ enum UserStatements {
     /// The events stay. It removes the user `$2` from the events of the installations `$3`, and from the events of
     /// other installations that name the user as the former owner of the same tokens.
     static let anonymizeEvents = PreparedSQL(
-        serving: "DELETE …/users/{userId} (R12): removes the user from events.",
+        serving: "DELETE …/users/{userId} (R12): removes the user, and the topics of the user's choices, from events.",
         """
         WITH own AS MATERIALIZED (
             SELECT e.id, e.at, e.token_sha256
@@ -77,7 +77,7 @@ enum UserStatements {
         )
         UPDATE token_event e
         SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2),
-            topics = CASE WHEN e.user_id = $2 AND e.topics IS NOT NULL THEN '{}' ELSE e.topics END
+            topics = CASE WHEN e.topics IS NOT NULL THEN '{}' END
         FROM (SELECT id, at FROM own UNION SELECT id, at FROM others) AS k
         WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
         """)

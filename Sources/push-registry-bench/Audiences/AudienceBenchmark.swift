@@ -114,14 +114,17 @@ struct AudienceBenchmark {
             )
         }
         var timings: [AudienceReport.Timing] = []
-        for query in try AudienceQuery.all(topic) { timings.append(try await measure(query, of: app, store, postgres)) }
+        for query in try AudienceQuery.all(topic) {
+            timings.append(try await measure(query, of: app, topic, store, postgres))
+        }
         return timings
     }
 
     private func measure(
-        _ query: AudienceQuery, of app: App, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
+        _ query: AudienceQuery, of app: App, _ topic: Topic, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
     ) async throws -> AudienceReport.Timing {
-        let audience = Audience(app: app.number, filter: query.filter, include: .reachable)
+        let audience = Audience(
+            app: app.number, filter: query.filter, include: .reachable, topics: TopicCatalogue([topic]))
         var milliseconds: [Double] = []
         var cpuBefore = 0.0
         for number in 0..<times + 5 {

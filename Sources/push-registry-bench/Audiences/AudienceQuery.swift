@@ -11,8 +11,8 @@ struct AudienceQuery: Sendable {
     let by: [AudienceField]
     /// The filter as SQL.
     let condition: PostgresSQL
-    /// Whether the filter names the topic, which a tenth of the installations has left.
-    var hasTopic: Bool { filter.fields.contains(.topic) }
+    /// Whether it is about the topic, which a tenth of the installations has left.
+    var hasTopic: Bool { filter.fields.union(by).contains(.topic) }
 
     private init(
         _ title: String, _ dimensions: Int, _ filter: AudienceFilter, by: [AudienceField] = [], _ condition: PostgresSQL
@@ -51,6 +51,8 @@ struct AudienceQuery: Sendable {
             .init("count, topic", 1, subscribers, isSubscribed),
             .init(
                 "count, topic and locale", 2, .all([subscribers, german]), "\(sql: isGerman) AND \(sql: isSubscribed)"),
+            .init("breakdown by topic", 1, .everybody, by: [.topic], "true"),
+            .init("breakdown by topic, one locale", 2, german, by: [.topic], isGerman),
             .init("count, locale", 1, german, isGerman),
             .init("breakdown by time zone", 1, .everybody, by: [.timeZone], "true"),
             .init("breakdown by OS version", 1, .everybody, by: [.osVersion], "true"),

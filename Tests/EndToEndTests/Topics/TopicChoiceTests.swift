@@ -120,8 +120,9 @@ extension EndToEnd {
             let left = try await app.send("GET", "/changes").text.split(separator: "\n").map {
                 try JSON(parsing: $0.utf8)
             }
-            #expect(left.count { $0["event"] == "topicsChanged" } == 3)
-            #expect(left.allSatisfy { $0["userId"] == .null && ($0["topics"] == .null || $0["topics"] == []) })
+            #expect(left.count { $0["event"] == "topicsChanged" } == 4)
+            #expect(left.allSatisfy { $0["userId"] == .null && $0["previousUserId"] == .null })
+            #expect(left.allSatisfy { $0["topics"] == .null || $0["topics"] == [] })
             try await app.expectIntact()
         }
 

@@ -192,6 +192,29 @@ struct ComplaintTests {
         #expect(await client.state { $0.isRegistered } != nil)
     }
 
+    /// BuzzKit-iOS: errors of a registration are only logged. Here one stream has each state.
+    @Test func failedRegistration_isOnlyLogged() async throws {
+        let phone = Phone()
+        await phone.registry.setReachable(false)
+        let client = phone.launch()
+        var states = client.states.makeAsyncIterator()
+        #expect(await states.next() == .notRegistered)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        while let state = await states.next(), state.retryAt == nil {}
+        await phone.registry.setReachable(true)
+        await client.refresh()
+        while let state = await states.next(), !state.isRegistered {}
+        await phone.registry.failNext(status: 409, code: "session-ended")
+        phone.set { $0.device.appVersion = "2" }
+        await client.refresh()
+        while let state = await states.next(), state != .signedOutElsewhere {}
+        await phone.registry.failNext(status: 403, code: "forbidden")
+        await client.signIn { phone.registry.credential(user: "bob") }
+        while let state = await states.next(), state.problem?.code != "forbidden" {}
+        #expect(await client.settled().problem?.status == 403)
+    }
+
     /// BuzzKit-iOS: the unregistration at logout is tried once and then forgotten.
     @Test func logout_isTriedOnce_andForgotten() async throws {
         let phone = Phone()

@@ -71,6 +71,9 @@ struct TopicStoreTests {
             let report = try await stores.cleanUp()
             #expect(report.counts[.sessionEnded] == 1)
             #expect(try await topics.subscriptions(of: "phone") == "t2 t4")
+            let resets = try await stores.sql(
+                "SELECT topics FROM token_event WHERE event = 'topicsChanged' AND reason = 'topicsReset'")
+            #expect(try resets.map { try $0.decode(0, as: [String].self) } == [["t2"]])
             try await stores.expectIntact()
             try await topics.choose("t3", true, user: "alice")
             let undoing = try await CleanUp(stores.configuration).undo(#require(report.runID), process: "test")
