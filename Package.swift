@@ -91,14 +91,17 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "Receipts", "StrictJSON",
-                crypto, cryptoExtras, httpTypes, logging, metrics,
+                "ByteText", "ConsoleFiles", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "Receipts",
+                "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
             ]),
-        // C embeds the file, because the compiler needs minutes for an array literal of Swift of its size.
+        // C embeds files, because the compiler needs minutes for array literals of Swift of their size.
         .target(name: "COpenAPIDocument"),
         .target(
             name: "OpenAPIDocument", dependencies: ["COpenAPIDocument"], exclude: ["openapi.json"],
             swiftSettings: strict),
+        // The page at /console/.
+        .target(name: "CConsoleFiles"),
+        .target(name: "ConsoleFiles", dependencies: ["CConsoleFiles"], exclude: ["Files"], swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
         module("Receipts", ["ByteText", "COpenSSL", "PushRegistry", crypto]),
         module("HTTPFetch", ["CCurl"]),
@@ -118,6 +121,7 @@ let package = Package(
                 .embedInCode("0007_create_topics.sql"),
                 .embedInCode("0008_create_messages.sql"),
                 .embedInCode("0009_create_notifications.sql"),
+                .embedInCode("0010_create_console.sql"),
             ],
             swiftSettings: strict),
 
@@ -126,7 +130,8 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts",
+                "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry",
+                "Receipts",
                 "RegistryAPI",
                 "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
                 argumentParser, coreMetrics, crypto, logging,
@@ -141,11 +146,13 @@ let package = Package(
         module("PushRegistryNotificationService", ["PushRegistryClient"]),
         module("PushRegistryTesting", ["PushRegistryClient"]),
 
-        // Fleets, load and benchmarks; never part of the product.
+        // Fleets, for tests, benchmarks and the demo.
         module("SeededRandom", []),
         module(
             "FleetGenerator",
             ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
+
+        // Load and benchmarks; never part of the product.
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [
@@ -185,8 +192,9 @@ let package = Package(
         tests(
             "RegistryAPITests",
             [
-                "ByteText", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument",
-                "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
+                "ByteText", "ConsoleFiles", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
+                "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto, cryptoExtras,
+                httpTypes, logging,
             ]),
         tests(
             "CommandTests",

@@ -28,7 +28,11 @@ public struct RegistryService: Sendable {
     let apiDescription: APIDescription
     let errorPage: ErrorPage
     let keyUses: any KeyUseRecorder
+    let cleanUpRuns: any CleanUpRunStore
+    let console: Console
     let logger: Logger
+    /// How a call proves who its caller is.
+    var authentication = Authentication.bearer
     let userTokens = UserTokenCache()
     let epochKeys = EpochKeys()
     let audit = Audit()
@@ -39,14 +43,16 @@ public struct RegistryService: Sendable {
     ///   - receiptKeys: shared by all event loops.
     ///   - readiness: for `GET /readyz`.
     ///   - metrics: returns the text of `GET /metrics`.
+    ///   - console: its parts that event loops share.
     public init(
         installations: any InstallationStore, users: any UserStore, notifications: any NotificationStore,
         feedback: any FeedbackStore, events: any EventStore, messages: any MessageStore, audiences: any AudienceStore,
         segments: any SegmentStore, topics: any TopicStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
         bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
-        keyUses: any KeyUseRecorder, readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
-        logger: Logger
+        keyUses: any KeyUseRecorder, cleanUpRuns: any CleanUpRunStore, readiness: ReadinessCheck,
+        metrics: @escaping @Sendable () -> [UInt8],
+        console: Console, logger: Logger
     ) {
         self.installations = installations
         self.users = users
@@ -68,7 +74,9 @@ public struct RegistryService: Sendable {
         self.apiDescription = apiDescription
         self.errorPage = errorPage
         self.keyUses = keyUses
+        self.cleanUpRuns = cleanUpRuns
         self.metrics = metrics
+        self.console = console
         self.logger = logger
     }
 
@@ -78,9 +86,11 @@ public struct RegistryService: Sendable {
             // Receipts need no credential.
             (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: [renderErrors])
         }
-        return Application(
-            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached)), observer: observer,
+        var application = Application(
+            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
             renderProblem: ProblemDocument.response)
+        application.ownFields = ConsoleHeaders.ofOwnResponses
+        return application
     }
 
     /// Accepts the body of a request if its credential is valid, so that strangers' bodies are not read. The handler
@@ -106,24 +116,27 @@ public struct RegistryService: Sendable {
         ])
     }
 
-    var routes: [Route] {
+    var routes: [Route] { Self.table.map { $0(self) } }
+
+    /// The routes outside of the console, each as a property, because the console serves them for the caller of a
+    /// session, too.
+    static var table: [@Sendable (RegistryService) -> Route] {
         [
-            putInstallation, getInstallation, deleteInstallation, listSnapshots,
-            logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
-            postNotification, listNotifications, postFeedback, listHistory, listTokenHistory, listChanges,
-            countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
-            listSegments, putSegment, getSegment, deleteSegment,
-            putMessage, getMessage, listMessages, breakDownMessage, getTimeline, listUndelivered, postAccepted,
-            postReceipts,
-            listTopics, putTopic, getTopic, deleteTopic,
-            getInstallationTopics, patchInstallationTopics, getUserTopics, patchUserTopics,
-            listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
-            health, ready, metricsText, describeAPI, describeErrors,
+            \.putInstallation, \.getInstallation, \.deleteInstallation, \.listSnapshots, \.logOutInstallation,
+            \.endSession, \.logOutUser, \.listUserInstallations, \.eraseUser, \.postNotification, \.listNotifications,
+            \.postFeedback, \.listHistory, \.listTokenHistory, \.listChanges, \.countAudience, \.countAudienceByQuery,
+            \.breakDownAudience, \.listAudience, \.exportAudience, \.planWaves, \.listSegments, \.putSegment,
+            \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
+            \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
+            \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
+            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.listCleanUpRuns,
+            \.health, \.ready,
+            \.metricsText, \.describeAPI, \.describeErrors,
         ]
     }
 
     /// Compresses streams, turns errors into problem documents, and logs errors of the service.
-    private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
+    func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
             return try StreamCompression.apply(to: try await handler(request), for: request)
         } catch {

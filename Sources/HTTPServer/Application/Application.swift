@@ -1,3 +1,6 @@
+public import HTTPTypes
+public import HTTPWire
+
 /// The application of a server. Each event loop has its own, created on that loop, so that handlers may keep state
 /// there, such as a connection pool or a coalescer.
 public struct Application: Sendable {
@@ -5,6 +8,9 @@ public struct Application: Sendable {
 
     /// Renders a problem that the protocol, the router or a handler reports.
     public var renderProblem: @Sendable (Problem, RequestID) -> ServerResponse
+
+    /// Further fields of the responses that the server makes itself: of problems, and to OPTIONS. Nil: none.
+    public var ownFields: (@Sendable (RequestHead) -> HTTPFields)?
 
     /// Notified of every request, for access logs and metrics.
     public var observer: (any RequestObserver)?

@@ -27,7 +27,11 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
     @OptionGroup(title: "Key sets") var keySets: KeySetOptions
 
-    @Flag(help: "Create the app com.example.demo with a key, and print curl commands. Not for production.")
+    @Flag(
+        help: """
+            Create two demo apps, one with 20,000 installations, and print curl commands and a link to the console. \
+            Not for production.
+            """)
     var demo = false
 
     func run() async throws {
@@ -58,8 +62,17 @@ struct ServingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"))
     var tlsKey: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The address at which browsers see /console/, if a proxy ends TLS (default: the service's own).",
+            valueName: "https://host"))
+    var consoleOrigin: String?
+
     /// The values by setting name.
     var flags: [String: String?] {
-        ["listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey]
+        [
+            "listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey,
+            "consoleOrigin": consoleOrigin,
+        ]
     }
 }

@@ -56,11 +56,14 @@ struct RegistryServer {
         let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
         MetricsSystem.bootstrap(metrics)
         let shutdown = ShutdownFlag()
+        let codes = OneTimeCodes()
         let assembly = try LoopAssembly(
             database, try await database.serviceSessions(), settings.audiences, settings.sizes.bodies,
             limits: CallLimits(receipts: settings.receipts.limit), loops: loops, admin: admin,
             keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
-            shutdown: shutdown, metrics: metrics, logger: logger
+            consoleOrigin: ConsoleOrigin(
+                configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
+            codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = try httpConfiguration()
         limitConnections(&configuration, eventLoops: loops.count)
@@ -75,7 +78,7 @@ struct RegistryServer {
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         async let printed: Void =
-            demo ? Demo(database, server, usesTLS: settings.tlsCertificate != nil, logger: logger).prepare() : ()
+            demo ? Demo(database, server, codes: codes, settings, logger: logger).prepare() : ()
         try await withThrowingDiscardingTaskGroup { tasks in
             if let embedded = database.embedded { tasks.addTask { await embedded.keepRunning() } }
             try await group.run()
