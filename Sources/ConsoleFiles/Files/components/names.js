@@ -10,8 +10,3 @@ export function fieldName(name) {
   const key = `field.${sameAs[name] ?? name}`;
   return hasText(key) ? t(key) : name;
 }
-
-export function providerName(provider) {
-  const key = `value.provider.${provider}`;
-  return hasText(key) ? t(key) : provider;
-}

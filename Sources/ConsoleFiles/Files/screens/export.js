@@ -8,7 +8,7 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
 import {toast} from '../core/toast.js';
-import {audienceSummary} from '../components/audience-summary.js';
+import {chosenAudience} from '../components/chosen-audience.js';
 import {fieldName} from '../components/names.js';
 import {section} from '../components/facts.js';
 import {exportFields, standardFields} from './export/fields.js';
@@ -25,7 +25,7 @@ export default class ExportScreen extends Screen {
   start() {
     this.append(
       this.heading(t('nav.export'), t('export.lead')),
-      audienceSummary(this, 'export', (count) => this.#expect(count)),
+      chosenAudience(this, (count) => this.#expect(count)),
       h('form', {onsubmit: (event) => {
         event.preventDefault();
         this.#export();

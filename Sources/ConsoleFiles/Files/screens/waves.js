@@ -8,7 +8,7 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {csv, download, table} from '../core/table.js';
 import {dateTime, list, number, percent, t} from '../core/text.js';
-import {audienceSummary} from '../components/audience-summary.js';
+import {chosenAudience} from '../components/chosen-audience.js';
 import {exactly, field, section} from '../components/facts.js';
 import {schedule} from './waves/schedule.js';
 import {wavesTimeline} from './waves/timeline.js';
@@ -26,7 +26,7 @@ export default class WavesScreen extends Screen {
     const ask = () => this.#ask();
     this.append(
       this.heading(t('nav.waves'), t('waves.lead')),
-      audienceSummary(this, 'waves'),
+      chosenAudience(this),
       h('form', {class: 'row', onsubmit: (event) => event.preventDefault(), oninput: ask},
         field(t('waves.time'), this.#time).node, field(t('waves.date'), this.#date, t('waves.dateHint')).node),
       this.#result);

@@ -7,7 +7,8 @@ import {session} from '../../core/session.js';
 import {table} from '../../core/table.js';
 import {hasText, parts, relative, t} from '../../core/text.js';
 import {tag, facts, section, when} from '../../components/facts.js';
-import {fieldName, providerName} from '../../components/names.js';
+import {fieldName} from '../../components/names.js';
+import {valueLabel} from '../../filter/labels.js';
 import {checklist} from './checklist.js';
 import {person, timeline} from './history.js';
 import {differences, text} from './snapshots.js';
@@ -69,7 +70,7 @@ function identity(screen, record) {
     [t('lookup.user'), record.userId === null ? t('lookup.anonymous') : link('user', record.userId)],
     [t('lookup.session'), record.sessionId && h('code', {}, foreign(record.sessionId))],
     [t('lookup.sessionEnd'), record.sessionExpiresAt && when(record.sessionExpiresAt)],
-    [t('lookup.provider'), providerName(record.provider)],
+    [t('lookup.provider'), valueLabel('provider', record.provider)],
     [t('lookup.model'), foreign([record.device.deviceModel, record.device.systemName, record.device.systemVersion]
       .join(' · '))],
     [t('lookup.replacedBy'), record.probablyReplacedBy && link('installation', record.probablyReplacedBy)],

@@ -6,7 +6,7 @@ import {session} from '../../core/session.js';
 import {table} from '../../core/table.js';
 import {t} from '../../core/text.js';
 import {exactly} from '../../components/facts.js';
-import {providerName} from '../../components/names.js';
+import {valueLabel} from '../../filter/labels.js';
 import {person, sentenceNodes} from './history.js';
 import {bands, holders} from './owners.js';
 
@@ -30,7 +30,7 @@ export function tokenView(screen, {provider, events, others, isPartial}) {
   const rows = [...held].reverse();
   return [
     h('h2', {tabindex: '-1'}, t('lookup.token')),
-    h('p', {}, providerName(provider), ' · ', t('lookup.digest'), ' ',
+    h('p', {}, valueLabel('provider', provider), ' · ', t('lookup.digest'), ' ',
       h('code', {class: 'digest'}, events[0].tokenSha256)),
     h('p', {}, t(held.at(-1)?.to === null ? 'lookup.heldNow' : 'lookup.heldByNobody')),
     isPartial ? h('p', {class: 'hint'}, t('lookup.partial')) : null,

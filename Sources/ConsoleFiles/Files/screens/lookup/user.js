@@ -6,7 +6,7 @@ import {session} from '../../core/session.js';
 import {table} from '../../core/table.js';
 import {t} from '../../core/text.js';
 import {section, when} from '../../components/facts.js';
-import {providerName} from '../../components/names.js';
+import {valueLabel} from '../../filter/labels.js';
 import {loaded, reachability, topicChoices} from './installation.js';
 
 /** @param page the first page of the user's installations, which is not empty */
@@ -20,7 +20,7 @@ export function userView(screen, userId, page) {
         foreign(installId))},
       {title: t('lookup.reachability'), cell: reachability},
       {title: t('lookup.model'), cell: ({device}) => foreign(`${device.deviceModel} · ${device.systemVersion}`)},
-      {title: t('lookup.provider'), cell: ({provider}) => providerName(provider)},
+      {title: t('lookup.provider'), cell: ({provider}) => valueLabel('provider', provider)},
       {title: t('lookup.lastSeen'), cell: ({lastSeenAt}) => when(lastSeenAt)},
     ]}),
     section(t('lookup.topics'), loaded(screen, appPath(session.app, 'users', userId, 'topics'), topicChoices)),

@@ -1,15 +1,6 @@
 // The screen Export.
 export default {
   'export.lead': 'The audience as a file, for a spreadsheet or a program.',
-  'export.audience': 'Audience',
-  'export.audienceEverybody': 'Everybody: no condition is set.',
-  'export.audienceSegment': 'Segment:',
-  'export.audienceCount': {one: 'row', other: 'rows'},
-  'export.audienceChange': 'Change the audience',
-  'export.include': 'Which installations',
-  'export.include.reachable': 'Reachable',
-  'export.include.active': 'All active',
-  'export.include.all': 'All',
   'export.format': 'Format',
   'export.format.csv': 'CSV, for spreadsheets',
   'export.format.ndjson': 'NDJSON, for programs',

@@ -1,15 +1,6 @@
 // The screen Waves.
 export default {
   'waves.lead': 'When to send so that a push arrives at the same local time everywhere.',
-  'waves.audience': 'Audience',
-  'waves.audienceEverybody': 'Everybody: no condition is set.',
-  'waves.audienceSegment': 'Segment:',
-  'waves.audienceCount': {one: 'installation', other: 'installations'},
-  'waves.audienceChange': 'Change the audience',
-  'waves.include': 'Which installations',
-  'waves.include.reachable': 'Reachable',
-  'waves.include.active': 'All active',
-  'waves.include.all': 'All',
   'waves.time': 'Local time',
   'waves.date': 'Local date',
   'waves.dateHint': 'The date in each time zone.',

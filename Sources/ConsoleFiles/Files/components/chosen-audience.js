@@ -9,24 +9,21 @@ import {href} from '../core/router.js';
 import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
 import {choice, exactly} from './facts.js';
+import {filterWords} from './filter-words.js';
 
 const includes = ['reachable', 'active', 'all'];
 
-/**
- * @param texts the section of text with `<texts>.audience…`
- * @param counted called with the count, or null while there is none
- */
-export function audienceSummary(screen, texts, counted = () => {}) {
+/** @param counted called with the count, or null while there is none */
+export function chosenAudience(screen, counted = () => {}) {
   const latest = new Latest(0);
   const count = h('p', {class: 'row', 'aria-live': 'polite'});
   const filter = h('div');
   const update = () => {
     replace(filter, currentAudience.isEverybody
-      ? h('p', {}, t(`${texts}.audienceEverybody`))
+      ? h('p', {}, t('chosen.everybody'))
       : [
-        currentAudience.segment ? h('p', {}, t(`${texts}.audienceSegment`), ' ', h('b', {}, foreign(segmentName()))) : null,
-        h('pre', {class: 'filter', tabindex: '0', 'aria-label': t(`${texts}.audience`)},
-          foreign(JSON.stringify(currentAudience.filter, null, 2))),
+        currentAudience.segment ? h('p', {}, t('field.segment'), ' ', h('b', {}, foreign(segmentName()))) : null,
+        filterWords(currentAudience.filter),
       ]);
     count.classList.add('stale');
     counted(null);
@@ -35,7 +32,7 @@ export function audienceSummary(screen, texts, counted = () => {}) {
       (answer) => {
         count.classList.remove('stale');
         replace(count, h('span', {class: 'number small'}, number(answer.count)), h('span', {},
-          t(`${texts}.audienceCount`, {n: answer.count})), h('span', {class: 'hint'}, exactly(answer.asOf)));
+          t('chosen.count', {n: answer.count})), h('span', {class: 'hint'}, exactly(answer.asOf)));
         counted(answer.count);
       },
       (error) => {
@@ -43,16 +40,16 @@ export function audienceSummary(screen, texts, counted = () => {}) {
         replace(count, h('span', {class: 'fault', role: 'alert'}, failureText(error)));
       }, {now: true});
   };
-  const include = choice(includes.map((name) => [name, t(`${texts}.include.${name}`)]), currentAudience.include,
+  const include = choice(includes.map((name) => [name, t(`include.${name}`)]), currentAudience.include,
     (value) => currentAudience.set({include: value}));
-  include.setAttribute('aria-label', t(`${texts}.include`));
+  include.setAttribute('aria-label', t('chosen.include'));
   currentAudience.addEventListener('change', update, {signal: screen.signal});
   screen.signal.addEventListener('abort', () => latest.cancel());
   update();
   return h(
-    'section', {class: 'card', 'aria-label': t(`${texts}.audience`)},
+    'section', {class: 'card', 'aria-label': t('chosen.audience')},
     filter, count, h('div', {class: 'actions'}, include, h('a', {class: 'button', href: href('audience')},
-      t(`${texts}.audienceChange`))));
+      t('chosen.change'))));
 }
 
 /** A segment is a name, or an object with one. */
