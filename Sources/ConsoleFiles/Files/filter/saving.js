@@ -2,12 +2,12 @@
 // meanwhile is shown, never overwritten.
 
 import {appPath, call, Problem} from '../core/client.js';
-import {dialog, difference} from '../core/dialog.js';
+import {dialog, difference} from '../parts/dialog.js';
 import {foreign, h} from '../core/dom.js';
 import {failureText} from '../core/panels.js';
 import {session} from '../core/session.js';
 import {parts, t} from '../core/text.js';
-import {toast} from '../core/toast.js';
+import {toast} from '../parts/toast.js';
 
 /** All segments of the app, in the order of their names. */
 export async function allSegments(signal) {

@@ -7,11 +7,11 @@
 // stays as it is; every other edit draws the tree again and puts the focus back.
 
 import {h, replace} from '../core/dom.js';
-import {menu} from '../core/menu.js';
+import {menu} from '../parts/menu.js';
 import {number, t} from '../core/text.js';
-import * as edits from './edits.js';
+import * as edits from '../filter/edits.js';
 import {nodeActions, ofField, rowElement} from './rows.js';
-import {group, nodesOf} from './tree.js';
+import {group, nodesOf} from '../filter/tree.js';
 
 export class Builder {
   element = h('div', {class: 'builder'});

@@ -1,11 +1,11 @@
 // One sentence of the builder: field, operator in words, value, and what can be done with it.
 
 import {foreign, h} from '../core/dom.js';
-import {menu} from '../core/menu.js';
+import {menu} from '../parts/menu.js';
 import {t} from '../core/text.js';
-import {fieldGroups, kindOf, operatorsOf} from './fields.js';
-import {fieldLabel} from './labels.js';
-import {row as newRow, segment as newSegment} from './tree.js';
+import {fieldGroups, kindOf, operatorsOf} from '../filter/fields.js';
+import {fieldLabel} from '../filter/labels.js';
+import {row as newRow, segment as newSegment} from '../filter/tree.js';
 import {valueEditor} from './values.js';
 
 /** @param builder the Builder that owns the tree. */

@@ -4,7 +4,7 @@
 //
 // Arrow keys move within the list, Escape closes it. `disabled` actions stay in the list.
 
-import {h, replace, uniqueId} from './dom.js';
+import {h, replace, uniqueId} from '../core/dom.js';
 
 export function menu(label, items, props = {}) {
   const id = uniqueId('menu');

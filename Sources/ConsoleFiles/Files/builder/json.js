@@ -3,8 +3,8 @@
 import {h, replace, uniqueId} from '../core/dom.js';
 import {session} from '../core/session.js';
 import {t} from '../core/text.js';
-import {copy} from '../core/toast.js';
-import {filterOf, InvalidFilter, isComplete, treeOf} from './tree.js';
+import {copy} from '../parts/toast.js';
+import {filterOf, InvalidFilter, isComplete, treeOf} from '../filter/tree.js';
 
 /**
  * @param builder the Builder that shares the history.

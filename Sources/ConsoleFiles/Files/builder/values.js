@@ -4,8 +4,8 @@
 import {h} from '../core/dom.js';
 import {t} from '../core/text.js';
 import {combobox} from './combobox.js';
-import {choicesOf, kindOf} from './fields.js';
-import {fieldLabel, valueLabel, wordsFor} from './labels.js';
+import {choicesOf, kindOf} from '../filter/fields.js';
+import {fieldLabel, valueLabel, wordsFor} from '../filter/labels.js';
 
 /** @param help `{suggest, chooseMissing}` for fields with suggestions. */
 export function valueEditor(row, change, help) {
