@@ -91,9 +91,12 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "ByteText", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "Receipts", "StrictJSON",
-                crypto, cryptoExtras, httpTypes, logging, metrics,
+                "ByteText", "ConsoleFiles", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "Receipts",
+                "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
             ]),
+        // The page at /console/. Files are embedded by C, which the compiler does in no time.
+        .target(name: "CConsoleFiles"),
+        .target(name: "ConsoleFiles", dependencies: ["CConsoleFiles"], exclude: ["Files"], swiftSettings: strict),
         .target(name: "OpenAPIDocument", resources: [.embedInCode("openapi.json")], swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
         module("Receipts", ["ByteText", "PushRegistry", crypto]),
@@ -114,6 +117,7 @@ let package = Package(
                 .embedInCode("0007_create_topics.sql"),
                 .embedInCode("0008_create_messages.sql"),
                 .embedInCode("0009_create_notifications.sql"),
+                .embedInCode("0010_create_console.sql"),
             ],
             swiftSettings: strict),
 

@@ -22,4 +22,5 @@ public let migrationFiles = [
     MigrationFile("0007_create_topics", PackageResources._007_create_topics_sql),
     MigrationFile("0008_create_messages", PackageResources._008_create_messages_sql),
     MigrationFile("0009_create_notifications", PackageResources._009_create_notifications_sql),
+    MigrationFile("0010_create_console", PackageResources._010_create_console_sql),
 ]

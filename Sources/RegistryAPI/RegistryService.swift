@@ -28,7 +28,10 @@ public struct RegistryService: Sendable {
     let apiDescription: APIDescription
     let errorPage: ErrorPage
     let keyUses: any KeyUseRecorder
+    let console: Console
     let logger: Logger
+    /// How a call proves who its caller is.
+    var authentication = Authentication.bearer
     let userTokens = UserTokenCache()
     let epochKeys = EpochKeys()
     let audit = Audit()
@@ -39,6 +42,7 @@ public struct RegistryService: Sendable {
     ///   - receiptKeys: shared by all event loops.
     ///   - readiness: for `GET /readyz`.
     ///   - metrics: returns the text of `GET /metrics`.
+    ///   - console: its parts that event loops share.
     public init(
         installations: any InstallationStore, users: any UserStore, notifications: any NotificationStore,
         feedback: any FeedbackStore, events: any EventStore, messages: any MessageStore, audiences: any AudienceStore,
@@ -46,7 +50,7 @@ public struct RegistryService: Sendable {
         links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
         bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
         keyUses: any KeyUseRecorder, readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
-        logger: Logger
+        console: Console, logger: Logger
     ) {
         self.installations = installations
         self.users = users
@@ -69,6 +73,7 @@ public struct RegistryService: Sendable {
         self.errorPage = errorPage
         self.keyUses = keyUses
         self.metrics = metrics
+        self.console = console
         self.logger = logger
     }
 
@@ -79,8 +84,8 @@ public struct RegistryService: Sendable {
             (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: [renderErrors])
         }
         return Application(
-            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached)), observer: observer,
-            renderProblem: ProblemDocument.response)
+            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
+            ownFields: ConsoleHeaders.ofOwnResponses, renderProblem: ProblemDocument.response)
     }
 
     /// Accepts the body of a request if its credential is valid, so that strangers' bodies are not read. The handler
@@ -106,24 +111,26 @@ public struct RegistryService: Sendable {
         ])
     }
 
-    var routes: [Route] {
+    var routes: [Route] { Self.table.map { $0(self) } }
+
+    /// The routes outside of the console, each as a property, because the console serves them for the caller of a
+    /// session, too.
+    static var table: [@Sendable (RegistryService) -> Route] {
         [
-            putInstallation, getInstallation, deleteInstallation, listSnapshots,
-            logOutInstallation, endSession, logOutUser, listUserInstallations, eraseUser,
-            postNotification, listNotifications, postFeedback, listHistory, listTokenHistory, listChanges,
-            countAudience, countAudienceByQuery, breakDownAudience, listAudience, exportAudience, planWaves,
-            listSegments, putSegment, getSegment, deleteSegment,
-            putMessage, getMessage, listMessages, breakDownMessage, getTimeline, listUndelivered, postAccepted,
-            postReceipts,
-            listTopics, putTopic, getTopic, deleteTopic,
-            getInstallationTopics, patchInstallationTopics, getUserTopics, patchUserTopics,
-            listApps, putApp, patchApp, getApp, createKey, listKeys, revokeKey,
-            health, ready, metricsText, describeAPI, describeErrors,
+            \.putInstallation, \.getInstallation, \.deleteInstallation, \.listSnapshots, \.logOutInstallation,
+            \.endSession, \.logOutUser, \.listUserInstallations, \.eraseUser, \.postNotification, \.listNotifications,
+            \.postFeedback, \.listHistory, \.listTokenHistory, \.listChanges, \.countAudience, \.countAudienceByQuery,
+            \.breakDownAudience, \.listAudience, \.exportAudience, \.planWaves, \.listSegments, \.putSegment,
+            \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
+            \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
+            \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
+            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.health, \.ready,
+            \.metricsText, \.describeAPI, \.describeErrors,
         ]
     }
 
     /// Compresses streams, turns errors into problem documents, and logs errors of the service.
-    private func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
+    func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
         do {
             return try StreamCompression.apply(to: try await handler(request), for: request)
         } catch {

@@ -1,3 +1,6 @@
+public import HTTPTypes
+public import HTTPWire
+
 /// What the server serves. Each event loop has its own, created on that loop, so that handlers may keep state there: a
 /// connection pool, a coalescer.
 public struct Application: Sendable {
@@ -6,15 +9,20 @@ public struct Application: Sendable {
     /// Renders a problem that the protocol, the router or a handler reports.
     public var renderProblem: @Sendable (Problem, RequestID) -> ServerResponse
 
+    /// Further fields of the responses that the server makes itself: of problems, and to OPTIONS. Nil: none.
+    public var ownFields: (@Sendable (RequestHead) -> HTTPFields)?
+
     /// Notified of every request, for access logs and metrics.
     public var observer: (any RequestObserver)?
 
     public init(
         router: Router, observer: (any RequestObserver)? = nil,
+        ownFields: (@Sendable (RequestHead) -> HTTPFields)? = nil,
         renderProblem: @escaping @Sendable (Problem, RequestID) -> ServerResponse = Application.renderPlainly
     ) {
         self.router = router
         self.observer = observer
+        self.ownFields = ownFields
         self.renderProblem = renderProblem
     }
 

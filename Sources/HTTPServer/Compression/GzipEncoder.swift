@@ -25,9 +25,20 @@ struct GzipEncoder: ~Copyable {
         let code: CInt
     }
 
-    /// The fastest level: small pieces are compressed on the loop, and tokens are random, so that a higher level would
-    /// save little.
-    private static let level = Z_BEST_SPEED
+    /// How much work a byte is worth.
+    enum Effort {
+        /// For streams: small pieces are compressed on the loop, and tokens are random, so that more would save little.
+        case least
+        /// For files, which are compressed once.
+        case most
+
+        fileprivate var level: CInt {
+            switch self {
+            case .least: Z_BEST_SPEED
+            case .most: Z_BEST_COMPRESSION
+            }
+        }
+    }
 
     /// zlib's largest window; 16 more selects gzip's header and trailer.
     private static let windowBits: CInt = MAX_WBITS + 16
@@ -40,13 +51,13 @@ struct GzipEncoder: ~Copyable {
     private let stream: UnsafeMutablePointer<z_stream>
     private let outputBuffer: UnsafeMutableBufferPointer<UInt8>
 
-    init() throws(Failure) {
+    init(_ effort: Effort = .least) throws(Failure) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         outputBuffer = .allocate(capacity: Self.outputBufferBytes)
         // deflateInit2 is a macro around this.
         let code = deflateInit2_(
-            stream, Self.level, Z_DEFLATED, Self.windowBits, Self.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+            stream, effort.level, Z_DEFLATED, Self.windowBits, Self.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             CInt(MemoryLayout<z_stream>.size))
         guard code == Z_OK else { throw Failure(code: code) }
     }

@@ -228,8 +228,10 @@ extension HTTPConnection {
     private func run(_ exchange: Exchange) {
         switch exchange.target {
         case .endpoint: context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: false))
-        case .options(let allow): respond(to: exchange, ServerResponse(.noContent, fields: [.allow: allow]))
-        case .problem(let problem): respond(to: exchange, context.render(problem, exchange.requestID))
+        case .options(let allow):
+            let response = ServerResponse(.noContent, fields: [.allow: allow])
+            respond(to: exchange, context.withOwnFields(response, for: exchange))
+        case .problem(let problem): respond(to: exchange, context.render(problem, for: exchange))
         }
     }
 
@@ -241,7 +243,7 @@ extension HTTPConnection {
                 start: context.loop.now)
         state.adoptBuffer(&context.spareOutput)
         state.respondLast(
-            to: exchange, with: context.render(problem, exchange.requestID), date: context.date.value())
+            to: exchange, with: context.render(problem, for: exchange), date: context.date.value())
     }
 
     private func respond(to exchange: Exchange, _ response: ServerResponse) {
@@ -270,13 +272,13 @@ extension HTTPConnection {
         do {
             return try await handler?(request) ?? ServerResponse(.continue)
         } catch let problem as Problem {
-            return context.render(problem, exchange.requestID)
+            return context.render(problem, for: exchange)
         } catch let error as WireError {
-            return context.render(Problem(error), exchange.requestID)
+            return context.render(Problem(error), for: exchange)
         } catch {
             // The error of a cancelled handler is not logged.
             if state.isCurrent(exchange) { context.logFailure(error, of: exchange) }
-            return context.render(.internalError, exchange.requestID)
+            return context.render(.internalError, for: exchange)
         }
     }
 }

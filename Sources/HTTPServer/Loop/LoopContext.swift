@@ -57,6 +57,18 @@ final class LoopContext: @unchecked Sendable {
     func render(_ problem: Problem, _ requestID: RequestID) -> ServerResponse {
         application.renderProblem(problem, requestID)
     }
+
+    func render(_ problem: Problem, for exchange: Exchange) -> ServerResponse {
+        withOwnFields(application.renderProblem(problem, exchange.requestID), for: exchange)
+    }
+
+    /// A response that the server makes itself, with the application's fields.
+    func withOwnFields(_ response: ServerResponse, for exchange: Exchange) -> ServerResponse {
+        guard let ownFields = application.ownFields, let head = exchange.head else { return response }
+        var response = response
+        for field in ownFields(head) { response.fields[field.name] = field.value }
+        return response
+    }
 }
 
 // MARK: - Observing and logging

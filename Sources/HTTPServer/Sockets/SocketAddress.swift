@@ -40,6 +40,9 @@ public struct IPAddress: Hashable, Sendable {
 
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
+    /// Whether it always means this machine: 127.0.0.0/8 and ::1.
+    public var isLoopback: Bool { isIPv4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
+
     /// The unit of per-client limits: one IPv4 address, or the /64 of an IPv6 address, because one host can use all of
     /// it.
     public var network: IPAddress { isIPv4 ? self : IPAddress(high: high, low: 0) }

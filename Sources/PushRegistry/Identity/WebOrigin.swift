@@ -1,6 +1,6 @@
 /// The origin of an https URL, in lower case: `https://host:port` (RFC 3986, sections 3.1 and 3.2).
-struct WebOrigin {
-    let text: String
+public struct WebOrigin: Sendable {
+    public let text: String
 
     /// Nil unless the text begins with `https://` and a host without user information.
     ///
@@ -11,6 +11,14 @@ struct WebOrigin {
         let authority = url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }.lowercased()
         guard Self.isHostAndPort(authority) else { return nil }
         text = scheme + authority
+    }
+
+    /// The whole text is an origin; the default port is left out, as browsers do.
+    public init?(_ text: String) {
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let origin = WebOrigin(prefixOf: text),
+            origin.text.utf8.count == text.utf8.count
+        else { return nil }
+        self.text = origin.text.hasSuffix(":443") ? String(origin.text.dropLast(4)) : origin.text
     }
 
     private static func isHostAndPort(_ authority: String) -> Bool {

@@ -93,13 +93,14 @@ extension RegistryService {
     ///
     /// - Throws: as ``caller(_:on:lateness:)``, before the database is read; `StoreError`.
     func currentDirectory(for request: ServerRequest) async throws -> DirectorySnapshot {
-        _ = try credential(request)
+        if case .bearer = authentication { _ = try credential(request) }
         return try await directory.current()
     }
 
     private func caller(
         _ request: ServerRequest, on appID: AppID?, lateness: ISO8601Duration, in directory: DirectorySnapshot
     ) throws -> Caller {
+        if case .session(let session) = authentication { return try caller(of: session, in: directory).caller }
         let credential = try credential(request)
         if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
             presented.matches(key.secretSHA256)

@@ -20,11 +20,15 @@ public final class CallLimits: Sendable {
         case address(IPAddress)
     }
 
+    /// Sign-ins to the console that fail: an admin key that a person chose might be guessed.
+    private static let failedSignIns = AppPolicy.RateLimit(rate: 0.2, burst: 10)
+
     private let failures: AppPolicy.RateLimit
     private let receipts: AppPolicy.RateLimit?
     private let senders = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let calls = Mutex(TokenBuckets<Name>(countMax: bucketsMax))
     private let failed = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let signIns = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let start = ContinuousClock.now
 
     /// - Parameters:
@@ -79,6 +83,21 @@ public final class CallLimits: Sendable {
     func mayAuthenticate(from address: IPAddress) -> Bool {
         let now = ContinuousClock.now - start
         return failed.withLock { $0.has(address.network, limit: failures, at: now) }
+    }
+
+    /// Counts a sign-in to the console. It is taken before the key is checked, so that guesses at the same moment count.
+    ///
+    /// - Throws: `APIError.tooManySignIns`.
+    func takeSignIn(from address: IPAddress) throws(APIError) {
+        let now = ContinuousClock.now - start
+        let wait = signIns.withLock { $0.take(address.network, limit: Self.failedSignIns, at: now) }
+        if let wait { throw .tooManySignIns(retryAfter: wait) }
+    }
+
+    /// A sign-in that succeeded does not count.
+    func giveBackSignIn(from address: IPAddress) {
+        let now = ContinuousClock.now - start
+        signIns.withLock { $0.giveBack(address.network, limit: Self.failedSignIns, at: now) }
     }
 
     /// Counts a failed authentication.

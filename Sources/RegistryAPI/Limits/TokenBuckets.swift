@@ -49,6 +49,13 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
         return nil
     }
 
+    /// Puts back a call that was taken.
+    mutating func giveBack(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) {
+        var bucket = bucket(name, limit, at: now)
+        bucket.level = min(Double(limit.burst), bucket.level + 1)
+        keep(bucket, name)
+    }
+
     private mutating func keep(_ bucket: Bucket, _ name: Name) {
         if young[name] == nil, young.count >= generationMax {
             old = young

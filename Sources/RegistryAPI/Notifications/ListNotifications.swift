@@ -31,7 +31,7 @@ extension RegistryService {
     private func notificationReader(
         _ request: ServerRequest, in directory: DirectorySnapshot
     ) throws -> NotificationReader {
-        if let presented = DeliveryKey(try credential(request)) {
+        if case .bearer = authentication, let presented = DeliveryKey(try credential(request)) {
             let app = (try? AppID(request.parameters["app"])).flatMap { directory.apps[$0] }
             guard let app, let installID = try? InstallID(request) else { throw APIError.invalidCredential }
             try limits.admit(from: request.clientAddress, to: app)

@@ -13,6 +13,14 @@ enum APIError: Error {
     /// R7: the JWT was issued before a logout of its user, or its session has ended.
     case endedCredential
     case tooManyFailedAuthentications
+    /// Too many sign-ins to the console failed.
+    case tooManySignIns(retryAfter: Duration)
+    /// The console's cookie names no session, or one that has ended.
+    case signedOut
+    /// A call of the console that changes something comes from another site's page.
+    case foreignPage
+    /// The console is called over plain HTTP by another name than this machine's.
+    case foreignHost
     case tooManyRequests(retryAfter: Duration)
     /// The app does not exist, or the credential belongs to another app.
     case unknownApp
@@ -101,6 +109,20 @@ extension APIError {
             Problem(
                 .tooManyRequests, code: "too-many-failed-authentications",
                 detail: "Too many calls from this address had an invalid credential.", fields: [.retryAfter: "1"])
+        case .tooManySignIns(let wait):
+            Problem(
+                .tooManyRequests, code: "too-many-failed-authentications",
+                detail: "Too many sign-ins from this address failed.", fields: [.retryAfter: wait.wholeSecondsUp])
+        case .signedOut:
+            Problem(
+                .unauthorized, code: "signed-out", detail: "Nobody is signed in, or the session has ended.",
+                fields: [.wwwAuthenticate: "Cookie cookie-name=\"\(SessionCookie.name)\""])
+        case .foreignPage:
+            Problem(.forbidden, code: "foreign-page", detail: "Only the console's own page may make this call.")
+        case .foreignHost:
+            Problem(
+                .forbidden, code: "foreign-host",
+                detail: "Over plain HTTP the console works on this machine only, as localhost. Use TLS.")
         case .unknownApp:
             Problem(.notFound, code: "unknown-app", detail: "This app does not exist.")
         case .forbidden(let detail):

@@ -58,8 +58,17 @@ struct ServingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"))
     var tlsKey: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The address at which browsers see /console/, if a proxy ends TLS (default: the service's own).",
+            valueName: "https://host"))
+    var consoleOrigin: String?
+
     /// The values by setting name.
     var flags: [String: String?] {
-        ["listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey]
+        [
+            "listen": listen, "eventLoops": eventLoops, "tlsCert": tlsCert, "tlsKey": tlsKey,
+            "consoleOrigin": consoleOrigin,
+        ]
     }
 }

@@ -71,6 +71,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let shutdown: ShutdownFlag
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
     private let errorPage = ErrorPage()
+    private let consolePage: ConsolePage
+    private let consoleOrigin: ConsoleOrigin
+    private let codes: OneTimeCodes
     private let keyUses = KeyUseLog()
     private let metrics: PrometheusRegistry
     private let makeAccessLog: @Sendable () -> AccessLog
@@ -83,7 +86,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     init(
         _ database: Database, _ sessions: ServiceSessions, _ audiences: AudienceSettings,
         _ bodyLimits: BodyLimits, limits: CallLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
-        shutdown: ShutdownFlag, metrics: PrometheusRegistry, logger: Logger,
+        consoleOrigin: ConsoleOrigin, codes: OneTimeCodes, shutdown: ShutdownFlag, metrics: PrometheusRegistry,
+        logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -118,6 +122,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.metrics = metrics
         self.makeAccessLog = makeAccessLog
         links = try TimeZoneLinks()
+        consolePage = try ConsolePage()
+        self.consoleOrigin = consoleOrigin
+        self.codes = codes
         self.logger = logger
         hasReadDatabase = audiences.readDatabaseURL != nil
         schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
@@ -143,7 +150,11 @@ struct LoopAssembly: Service, CustomStringConvertible {
             receiptKeys: receiptKeys, bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage,
             keyUses: keyUses,
             readiness: readiness(parts),
-            metrics: { [metrics] in metrics.render() }, logger: logger)
+            metrics: { [metrics] in metrics.render() },
+            console: Console(
+                page: consolePage, sessions: PostgresConsoleSessionStore(postgres: parts.postgres),
+                origin: consoleOrigin, codes: codes),
+            logger: logger)
         return service.application(
             observer: CombinedObserver([
                 makeAccessLog(), RequestMetrics(factory: metrics),
@@ -192,6 +203,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await clock.run(on: folding) }
                 group.addTask { await keyUses.run(on: folding) }
                 group.addTask { await SigningKeyRotation(postgres: folding).run() }
+                group.addTask { await ConsoleSessionSweep(postgres: folding).run() }
                 group.addTask { await keySets.run() }
                 group.addTask { await makePartitions() }
             }

@@ -56,11 +56,14 @@ struct RegistryServer {
         let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
         MetricsSystem.bootstrap(metrics)
         let shutdown = ShutdownFlag()
+        let codes = OneTimeCodes()
         let assembly = try LoopAssembly(
             database, try await database.serviceSessions(), settings.audiences, settings.sizes.bodies,
             limits: CallLimits(receipts: settings.receipts.limit), loops: loops, admin: admin,
             keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
-            shutdown: shutdown, metrics: metrics, logger: logger
+            consoleOrigin: ConsoleOrigin(
+                configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
+            codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = try httpConfiguration()
         limitConnections(&configuration, eventLoops: loops.count)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import PushRegistry
 import Telemetry
 
 /// The flags of every subcommand, which also read the settings.
@@ -54,6 +55,8 @@ struct Settings: Sendable {
     var logFormat: LogFormat?
     var tlsCertificate: String?
     var tlsKey: String?
+    /// The origin at which browsers see the console, in lower case; nil if they connect to the service itself.
+    var consoleOrigin: String?
     var connections: ConnectionSettings
     var sizes: SizeSettings
     var audiences: AudienceSettings
@@ -76,6 +79,7 @@ struct Settings: Sendable {
         adminKey = reader.string("adminKey")
         tlsCertificate = reader.string("tlsCert")
         tlsKey = reader.string("tlsKey")
+        consoleOrigin = try reader.string("consoleOrigin").map { try Self.origin($0, reader) }
         logFormat = try reader.string("logFormat").map(Self.format)
         eventLoops = try reader.count("eventLoops", 1...256)
         connections = try ConnectionSettings(reader)
@@ -87,6 +91,15 @@ struct Settings: Sendable {
         accessLogInterval = try reader.count("accessLogInterval", 1...1_000_000) ?? 1
         logLevel = try Self.level(reader.string("logLevel") ?? "info")
         warnings = reader.warnings
+    }
+
+    /// `https://host:port`, as browsers write it: without the port 443, without a path.
+    private static func origin(_ text: String, _ reader: SettingsReader) throws -> String {
+        guard let origin = WebOrigin(text) else {
+            throw reader.refusal(
+                "consoleOrigin", text, "an https origin such as https://push.example.com, without a path")
+        }
+        return origin.text
     }
 
     private static func format(_ text: String) throws -> LogFormat {

@@ -42,6 +42,9 @@ struct DescribedRoutesTests {
             apiDescription: APIDescription(version: "1"), errorPage: ErrorPage(), keyUses: KeyUseLog(),
             readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: { [] },
+            console: Console(
+                page: try ConsolePage(), sessions: PostgresConsoleSessionStore(postgres: postgres),
+                origin: ConsoleOrigin(configured: nil, usesTLS: false), codes: OneTimeCodes()),
             logger: logger)
     }
 

@@ -9,7 +9,7 @@ import {href, route} from './router.js';
 import {screenAt, screens} from './screens.js';
 import {session} from './session.js';
 import {chooseLanguage, language, list, loadText, t} from './text.js';
-import {toast} from './toast.js';
+import {toast} from '../parts/toast.js';
 
 const main = h('main', {id: 'main', tabindex: '-1'});
 const skip = h('button', {type: 'button', class: 'skip', onclick: () => main.focus()});

@@ -52,8 +52,8 @@ export function hasText(key) {
 }
 
 export const number = (value) => numbers.format(value);
-/** @param share 0 to 1 */
-export const percent = (share) => percents.format(share);
+/** @param share 0 to 1. What would round to nothing is "<0.1 %". */
+export const percent = (share) => (share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share));
 export const list = (texts) => lists.format(texts);
 /** Times are RFC 3339 texts or Dates; they are shown in the viewer's time zone. */
 export const dateTime = (time) => dateTimes.format(new Date(time));

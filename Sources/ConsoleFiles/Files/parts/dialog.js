@@ -5,8 +5,8 @@
 // A dialog resolves to the chosen value, or to null if it is dismissed. The focus returns to where it was. The content is in
 // a form that the first action submits: an invalid form stays open.
 
-import {h} from './dom.js';
-import {t} from './text.js';
+import {h} from '../core/dom.js';
+import {t} from '../core/text.js';
 
 export function dialog({title, content, actions, dismiss = t('dialog.cancel')}) {
   return new Promise((resolve) => {

@@ -4,8 +4,8 @@
 //
 // With `onclick` a bar is a button. A share is of `total`. Bars are as long as their count against the largest.
 
-import {h, svg} from './dom.js';
-import {number, percent} from './text.js';
+import {h, svg} from '../core/dom.js';
+import {number, percent} from '../core/text.js';
 
 export function bars(items, {total, label}) {
   const largest = Math.max(1, ...items.map((item) => item.count));

@@ -3,8 +3,8 @@
 //     toast(t('segments.saved'))
 //     toast(failureText(error), 'error')
 
-import {h} from './dom.js';
-import {t} from './text.js';
+import {h} from '../core/dom.js';
+import {t} from '../core/text.js';
 
 const shownMilliseconds = 6_000;
 let region = null;

@@ -8,7 +8,7 @@
 // A cell is a child of h(). The first column heads its row. `captionHidden` keeps the caption for screen readers.
 // The table scrolls sideways inside its own frame, which the keyboard can reach.
 
-import {h} from './dom.js';
+import {h} from '../core/dom.js';
 
 export function table({caption, captionHidden = false, columns, rows, rowProps = () => ({})}) {
   const kind = (column) => (column.numeric ? 'numeric' : null);

@@ -1,0 +1,268 @@
+// Written by .ci/console-files: a test compares it with the folder.
+
+#include "console_files.h"
+
+// An array literal of Swift of 200 KiB takes the compiler half a minute; this takes it a fifth of a second.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const uint8_t file_app_js[] = {
+#embed "../ConsoleFiles/Files/app.js"
+};
+
+static const uint8_t file_builder_builder_js[] = {
+#embed "../ConsoleFiles/Files/builder/builder.js"
+};
+
+static const uint8_t file_builder_combobox_js[] = {
+#embed "../ConsoleFiles/Files/builder/combobox.js"
+};
+
+static const uint8_t file_builder_json_js[] = {
+#embed "../ConsoleFiles/Files/builder/json.js"
+};
+
+static const uint8_t file_builder_rows_js[] = {
+#embed "../ConsoleFiles/Files/builder/rows.js"
+};
+
+static const uint8_t file_builder_values_js[] = {
+#embed "../ConsoleFiles/Files/builder/values.js"
+};
+
+static const uint8_t file_core_audience_js[] = {
+#embed "../ConsoleFiles/Files/core/audience.js"
+};
+
+static const uint8_t file_core_client_js[] = {
+#embed "../ConsoleFiles/Files/core/client.js"
+};
+
+static const uint8_t file_core_dom_js[] = {
+#embed "../ConsoleFiles/Files/core/dom.js"
+};
+
+static const uint8_t file_core_panels_js[] = {
+#embed "../ConsoleFiles/Files/core/panels.js"
+};
+
+static const uint8_t file_core_router_js[] = {
+#embed "../ConsoleFiles/Files/core/router.js"
+};
+
+static const uint8_t file_core_screen_js[] = {
+#embed "../ConsoleFiles/Files/core/screen.js"
+};
+
+static const uint8_t file_core_screens_js[] = {
+#embed "../ConsoleFiles/Files/core/screens.js"
+};
+
+static const uint8_t file_core_session_js[] = {
+#embed "../ConsoleFiles/Files/core/session.js"
+};
+
+static const uint8_t file_core_shell_js[] = {
+#embed "../ConsoleFiles/Files/core/shell.js"
+};
+
+static const uint8_t file_core_text_js[] = {
+#embed "../ConsoleFiles/Files/core/text.js"
+};
+
+static const uint8_t file_filter_counting_js[] = {
+#embed "../ConsoleFiles/Files/filter/counting.js"
+};
+
+static const uint8_t file_filter_edits_js[] = {
+#embed "../ConsoleFiles/Files/filter/edits.js"
+};
+
+static const uint8_t file_filter_fields_js[] = {
+#embed "../ConsoleFiles/Files/filter/fields.js"
+};
+
+static const uint8_t file_filter_labels_js[] = {
+#embed "../ConsoleFiles/Files/filter/labels.js"
+};
+
+static const uint8_t file_filter_saving_js[] = {
+#embed "../ConsoleFiles/Files/filter/saving.js"
+};
+
+static const uint8_t file_filter_suggestions_js[] = {
+#embed "../ConsoleFiles/Files/filter/suggestions.js"
+};
+
+static const uint8_t file_filter_tree_js[] = {
+#embed "../ConsoleFiles/Files/filter/tree.js"
+};
+
+static const uint8_t file_icon_svg[] = {
+#embed "../ConsoleFiles/Files/icon.svg"
+};
+
+static const uint8_t file_index_html[] = {
+#embed "../ConsoleFiles/Files/index.html"
+};
+
+static const uint8_t file_parts_bars_js[] = {
+#embed "../ConsoleFiles/Files/parts/bars.js"
+};
+
+static const uint8_t file_parts_dialog_js[] = {
+#embed "../ConsoleFiles/Files/parts/dialog.js"
+};
+
+static const uint8_t file_parts_menu_js[] = {
+#embed "../ConsoleFiles/Files/parts/menu.js"
+};
+
+static const uint8_t file_parts_table_js[] = {
+#embed "../ConsoleFiles/Files/parts/table.js"
+};
+
+static const uint8_t file_parts_toast_js[] = {
+#embed "../ConsoleFiles/Files/parts/toast.js"
+};
+
+static const uint8_t file_screens_audience_js[] = {
+#embed "../ConsoleFiles/Files/screens/audience.js"
+};
+
+static const uint8_t file_screens_segments_js[] = {
+#embed "../ConsoleFiles/Files/screens/segments.js"
+};
+
+static const uint8_t file_screens_signin_js[] = {
+#embed "../ConsoleFiles/Files/screens/signin.js"
+};
+
+static const uint8_t file_style_css[] = {
+#embed "../ConsoleFiles/Files/style.css"
+};
+
+static const uint8_t file_style_audiences_css[] = {
+#embed "../ConsoleFiles/Files/style/audiences.css"
+};
+
+static const uint8_t file_style_parts_css[] = {
+#embed "../ConsoleFiles/Files/style/parts.css"
+};
+
+static const uint8_t file_style_views_css[] = {
+#embed "../ConsoleFiles/Files/style/views.css"
+};
+
+static const uint8_t file_text_de_audience_js[] = {
+#embed "../ConsoleFiles/Files/text/de/audience.js"
+};
+
+static const uint8_t file_text_de_breakdown_js[] = {
+#embed "../ConsoleFiles/Files/text/de/breakdown.js"
+};
+
+static const uint8_t file_text_de_core_js[] = {
+#embed "../ConsoleFiles/Files/text/de/core.js"
+};
+
+static const uint8_t file_text_de_fields_js[] = {
+#embed "../ConsoleFiles/Files/text/de/fields.js"
+};
+
+static const uint8_t file_text_de_segments_js[] = {
+#embed "../ConsoleFiles/Files/text/de/segments.js"
+};
+
+static const uint8_t file_text_de_world_js[] = {
+#embed "../ConsoleFiles/Files/text/de/world.js"
+};
+
+static const uint8_t file_text_en_audience_js[] = {
+#embed "../ConsoleFiles/Files/text/en/audience.js"
+};
+
+static const uint8_t file_text_en_breakdown_js[] = {
+#embed "../ConsoleFiles/Files/text/en/breakdown.js"
+};
+
+static const uint8_t file_text_en_core_js[] = {
+#embed "../ConsoleFiles/Files/text/en/core.js"
+};
+
+static const uint8_t file_text_en_fields_js[] = {
+#embed "../ConsoleFiles/Files/text/en/fields.js"
+};
+
+static const uint8_t file_text_en_segments_js[] = {
+#embed "../ConsoleFiles/Files/text/en/segments.js"
+};
+
+static const uint8_t file_text_en_world_js[] = {
+#embed "../ConsoleFiles/Files/text/en/world.js"
+};
+
+static const uint8_t file_world_coast_js[] = {
+#embed "../ConsoleFiles/Files/world/coast.js"
+};
+
+static const uint8_t file_world_zones_js[] = {
+#embed "../ConsoleFiles/Files/world/zones.js"
+};
+
+static const struct console_file files[] = {
+    {"app.js", file_app_js, sizeof file_app_js},
+    {"builder/builder.js", file_builder_builder_js, sizeof file_builder_builder_js},
+    {"builder/combobox.js", file_builder_combobox_js, sizeof file_builder_combobox_js},
+    {"builder/json.js", file_builder_json_js, sizeof file_builder_json_js},
+    {"builder/rows.js", file_builder_rows_js, sizeof file_builder_rows_js},
+    {"builder/values.js", file_builder_values_js, sizeof file_builder_values_js},
+    {"core/audience.js", file_core_audience_js, sizeof file_core_audience_js},
+    {"core/client.js", file_core_client_js, sizeof file_core_client_js},
+    {"core/dom.js", file_core_dom_js, sizeof file_core_dom_js},
+    {"core/panels.js", file_core_panels_js, sizeof file_core_panels_js},
+    {"core/router.js", file_core_router_js, sizeof file_core_router_js},
+    {"core/screen.js", file_core_screen_js, sizeof file_core_screen_js},
+    {"core/screens.js", file_core_screens_js, sizeof file_core_screens_js},
+    {"core/session.js", file_core_session_js, sizeof file_core_session_js},
+    {"core/shell.js", file_core_shell_js, sizeof file_core_shell_js},
+    {"core/text.js", file_core_text_js, sizeof file_core_text_js},
+    {"filter/counting.js", file_filter_counting_js, sizeof file_filter_counting_js},
+    {"filter/edits.js", file_filter_edits_js, sizeof file_filter_edits_js},
+    {"filter/fields.js", file_filter_fields_js, sizeof file_filter_fields_js},
+    {"filter/labels.js", file_filter_labels_js, sizeof file_filter_labels_js},
+    {"filter/saving.js", file_filter_saving_js, sizeof file_filter_saving_js},
+    {"filter/suggestions.js", file_filter_suggestions_js, sizeof file_filter_suggestions_js},
+    {"filter/tree.js", file_filter_tree_js, sizeof file_filter_tree_js},
+    {"icon.svg", file_icon_svg, sizeof file_icon_svg},
+    {"index.html", file_index_html, sizeof file_index_html},
+    {"parts/bars.js", file_parts_bars_js, sizeof file_parts_bars_js},
+    {"parts/dialog.js", file_parts_dialog_js, sizeof file_parts_dialog_js},
+    {"parts/menu.js", file_parts_menu_js, sizeof file_parts_menu_js},
+    {"parts/table.js", file_parts_table_js, sizeof file_parts_table_js},
+    {"parts/toast.js", file_parts_toast_js, sizeof file_parts_toast_js},
+    {"screens/audience.js", file_screens_audience_js, sizeof file_screens_audience_js},
+    {"screens/segments.js", file_screens_segments_js, sizeof file_screens_segments_js},
+    {"screens/signin.js", file_screens_signin_js, sizeof file_screens_signin_js},
+    {"style.css", file_style_css, sizeof file_style_css},
+    {"style/audiences.css", file_style_audiences_css, sizeof file_style_audiences_css},
+    {"style/parts.css", file_style_parts_css, sizeof file_style_parts_css},
+    {"style/views.css", file_style_views_css, sizeof file_style_views_css},
+    {"text/de/audience.js", file_text_de_audience_js, sizeof file_text_de_audience_js},
+    {"text/de/breakdown.js", file_text_de_breakdown_js, sizeof file_text_de_breakdown_js},
+    {"text/de/core.js", file_text_de_core_js, sizeof file_text_de_core_js},
+    {"text/de/fields.js", file_text_de_fields_js, sizeof file_text_de_fields_js},
+    {"text/de/segments.js", file_text_de_segments_js, sizeof file_text_de_segments_js},
+    {"text/de/world.js", file_text_de_world_js, sizeof file_text_de_world_js},
+    {"text/en/audience.js", file_text_en_audience_js, sizeof file_text_en_audience_js},
+    {"text/en/breakdown.js", file_text_en_breakdown_js, sizeof file_text_en_breakdown_js},
+    {"text/en/core.js", file_text_en_core_js, sizeof file_text_en_core_js},
+    {"text/en/fields.js", file_text_en_fields_js, sizeof file_text_en_fields_js},
+    {"text/en/segments.js", file_text_en_segments_js, sizeof file_text_en_segments_js},
+    {"text/en/world.js", file_text_en_world_js, sizeof file_text_en_world_js},
+    {"world/coast.js", file_world_coast_js, sizeof file_world_coast_js},
+    {"world/zones.js", file_world_zones_js, sizeof file_world_zones_js},
+};
+
+size_t console_files_count(void) { return sizeof files / sizeof *files; }
+
+struct console_file console_file_at(size_t index) { return files[index]; }

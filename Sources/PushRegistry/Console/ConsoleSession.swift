@@ -1,0 +1,58 @@
+/// A person who is signed in to the console, in one browser.
+///
+/// It ends when nobody has used it for `idleMax`, and at the latest `ageMax` after the sign-in.
+public struct ConsoleSession: Hashable, Sendable {
+    public static let idleMax = ISO8601Duration(seconds: 30 * 60)
+    public static let ageMax = ISO8601Duration.hours(12)
+    /// A use is recorded only if the recorded one is older.
+    public static let useInterval = ISO8601Duration(seconds: 60)
+
+    /// What the person signed in with. The session ends when it is no longer valid.
+    public enum Credential: Hashable, Sendable {
+        /// The id of an API key.
+        case key(String)
+        /// The admin key. The proof shows that it is the configured one.
+        case adminKey(proof: [UInt8])
+    }
+
+    public let credential: Credential
+    public let createdAt: Timestamp
+    /// To the minute.
+    public let lastUsedAt: Timestamp
+
+    public init(_ credential: Credential, createdAt: Timestamp, lastUsedAt: Timestamp) {
+        self.credential = credential
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+    }
+
+    /// A session that begins now.
+    public init(_ credential: Credential, at now: Timestamp) {
+        self.init(credential, createdAt: now, lastUsedAt: now)
+    }
+
+    public var expiresAt: Timestamp { createdAt.advanced(by: Self.ageMax) }
+
+    /// The end of the session if it is not used again.
+    public var idleUntil: Timestamp { min(lastUsedAt.advanced(by: Self.idleMax), expiresAt) }
+
+    public func isAlive(at now: Timestamp) -> Bool { now < idleUntil }
+
+    /// Whether a use is to be recorded.
+    public func needsRecord(ofUseAt now: Timestamp) -> Bool { lastUsedAt.advanced(by: Self.useInterval) <= now }
+}
+
+/// Stores sessions of the console by the SHA-256 of the cookie's value.
+///
+/// - Throws: every call throws `StoreError`.
+public protocol ConsoleSessionStore: Sendable {
+    /// Adds a session. Of the sessions of its key, only the `sessionsMax` that were used last stay.
+    func add(_ session: ConsoleSession, sha256: [UInt8]) async throws
+
+    /// The stored session, which may have ended.
+    func session(_ sha256: [UInt8]) async throws -> ConsoleSession?
+
+    func recordUse(of sha256: [UInt8], at time: Timestamp) async throws
+
+    func remove(_ sha256: [UInt8]) async throws
+}

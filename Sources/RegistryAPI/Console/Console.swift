@@ -1,0 +1,84 @@
+import HTTPServer
+import HTTPTypes
+import PushRegistry
+
+/// The parts of the console of one event loop.
+public struct Console: Sendable {
+    let page: ConsolePage
+    let sessions: any ConsoleSessionStore
+    let origin: ConsoleOrigin
+    let codes: OneTimeCodes
+    let now: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - page: shared by all event loops.
+    ///   - codes: shared by all event loops.
+    ///   - now: the clock of sessions.
+    public init(
+        page: ConsolePage, sessions: any ConsoleSessionStore, origin: ConsoleOrigin, codes: OneTimeCodes,
+        now: @escaping @Sendable () -> Timestamp = { .now() }
+    ) {
+        self.page = page
+        self.sessions = sessions
+        self.origin = origin
+        self.codes = codes
+        self.now = now
+    }
+}
+
+extension RegistryService {
+    static let consolePattern = "/console"
+
+    /// The routes of the console: its page, sign-in, and every call of `/v1` that takes a credential once more, for the
+    /// caller of a session. None has CORS.
+    var consoleRoutes: [Route] {
+        let calls = consoleCalls.map { route in
+            route.wrapped(in: [ConsoleHeaders.uncached, renderErrors, checkOrigin])
+        }
+        let pages = console.page.routes.map { route in
+            route.wrapped(in: [ConsoleHeaders.add, renderErrors, checkOrigin])
+        }
+        return calls + pages
+    }
+
+    var consoleCalls: [Route] { ownConsoleCalls + Self.table.compactMap(forSession) }
+
+    var ownConsoleCalls: [Route] { [getSession, signIn, signOut] }
+
+    /// The route of `/v1` for the caller of a session: the same handler, of a service that authenticates by the
+    /// session. Nil for a route that takes no credential.
+    private func forSession(_ property: @escaping @Sendable (RegistryService) -> Route) -> Route? {
+        let route = property(self)
+        guard route.pattern.hasPrefix("/v1/"), route.pattern != Self.receiptsPattern else { return nil }
+        let admit: Handler = { request in
+            _ = try await acting(for: request)
+            return ServerResponse(.continue)
+        }
+        return Route(
+            route.method, Self.consolePattern + route.pattern, bodyBytesMax: route.bodyBytesMax,
+            admit: route.bodyBytesMax > 0 ? admit : nil
+        ) { request in
+            try await property(acting(for: request)).handler(request)
+        }
+    }
+
+    /// The service for the caller of the request's session. It records that the session is in use.
+    ///
+    /// - Throws: `APIError.signedOut`, `.tooManyFailedAuthentications`; `StoreError`.
+    func acting(for request: ServerRequest) async throws -> RegistryService {
+        guard let (presented, session) = try await session(of: request) else { throw APIError.signedOut }
+        let now = console.now()
+        if session.needsRecord(ofUseAt: now) { try await console.sessions.recordUse(of: presented.sha256, at: now) }
+        var service = self
+        service.authentication = .session(session)
+        return service
+    }
+
+    private func checkOrigin(_ request: ServerRequest, _ next: Handler) async throws -> ServerResponse {
+        switch console.origin.refusal(of: request.head) {
+        case nil: return try await next(request)
+        case .foreignHost: throw APIError.foreignHost
+        case .foreignPage: throw APIError.foreignPage
+        }
+    }
+}
