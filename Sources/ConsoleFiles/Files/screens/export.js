@@ -7,10 +7,10 @@ import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
-import {toast} from '../core/toast.js';
-import {chosenAudience} from '../components/chosen-audience.js';
-import {fieldName} from '../components/names.js';
-import {section} from '../components/facts.js';
+import {toast} from '../parts/toast.js';
+import {chosenAudience} from '../filter/chosen.js';
+import {fieldName} from '../parts/names.js';
+import {section} from '../parts/facts.js';
 import {exportFields, standardFields} from './export/fields.js';
 
 const formats = ['csv', 'ndjson'];

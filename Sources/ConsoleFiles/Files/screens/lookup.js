@@ -6,7 +6,7 @@ import {emptyPanel, failurePanel, loadingPanel} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {list, parts, t} from '../core/text.js';
-import {choice} from '../components/facts.js';
+import {choice} from '../parts/facts.js';
 import {installationView} from './lookup/installation.js';
 import {digestOf, kindsOf, providersOf} from './lookup/subject.js';
 import {holderEvents, tokenView} from './lookup/token.js';

@@ -7,8 +7,8 @@ import {href} from '../core/router.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {t} from '../core/text.js';
-import {tag, when} from '../components/facts.js';
-import {pages} from '../components/pages.js';
+import {tag, when} from '../parts/facts.js';
+import {pages} from '../parts/pages.js';
 import {messageView} from './messages/message.js';
 
 export default class MessagesScreen extends Screen {

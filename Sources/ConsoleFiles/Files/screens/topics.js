@@ -1,15 +1,15 @@
 // Topics: what the app sends pushes about, and how many are subscribed.
 
 import {appPath, audiencePath, call} from '../core/client.js';
-import {confirmed} from '../core/dialog.js';
+import {confirmed} from '../parts/dialog.js';
 import {foreign, h, replace} from '../core/dom.js';
 import {emptyPanel, failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {table} from '../core/table.js';
+import {table} from '../parts/table.js';
 import {number, t, timeOfDay} from '../core/text.js';
-import {toast} from '../core/toast.js';
-import {section, tag} from '../components/facts.js';
+import {toast} from '../parts/toast.js';
+import {section, tag} from '../parts/facts.js';
 import {editTopic} from './topics/topic.js';
 
 export default class TopicsScreen extends Screen {
@@ -18,15 +18,15 @@ export default class TopicsScreen extends Screen {
 
   start() {
     this.append(
-      this.heading(t('nav.topics'), t('topics.lead'), this.#mayWrite ? h('button', {
-        type: 'button', class: 'primary', onclick: () => this.#edit(null),
-      }, t('topics.create')) : null),
-      this.#mayWrite ? null : h('p', {class: 'hint'}, t('topics.readOnly')), this.#place);
+      this.heading(t('nav.topics'), this.#mayWrite ? t('topics.lead') : `${t('topics.lead')} ${t('topics.readOnly')}`,
+        this.#createButton()),
+      this.#place);
     this.#load();
   }
 
-  append(...nodes) {
-    super.append(...nodes.filter(Boolean));
+  #createButton() {
+    return this.#mayWrite
+      ? h('button', {type: 'button', class: 'primary', onclick: () => this.#edit(null)}, t('topics.create')) : null;
   }
 
   get #mayWrite() {
@@ -37,7 +37,7 @@ export default class TopicsScreen extends Screen {
     this.load(this.#place, async (signal) => (await call('GET', appPath(session.app, 'topics'), {signal})).data,
       ({topics}) => {
         this.#topics = topics;
-        if (topics.length === 0) return emptyPanel(t('topics.empty'), t('topics.emptyText'));
+        if (topics.length === 0) return emptyPanel(t('topics.empty'), t('topics.emptyText'), this.#createButton());
         const cells = new Map(topics.map((topic) => [topic.topic, h('span')]));
         if (session.may(['marketing', 'sender'])) this.#count(cells);
         const groups = Map.groupBy(topics, (topic) => topic.category);

@@ -6,10 +6,10 @@ import {foreign, h, replace} from '../core/dom.js';
 import {emptyPanel, failurePanel} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {csv, download, table} from '../core/table.js';
+import {csv, download, table} from '../parts/table.js';
 import {dateTime, list, number, percent, t} from '../core/text.js';
-import {chosenAudience} from '../components/chosen-audience.js';
-import {exactly, field, section} from '../components/facts.js';
+import {chosenAudience} from '../filter/chosen.js';
+import {exactly, field, section} from '../parts/facts.js';
 import {schedule} from './waves/schedule.js';
 import {wavesTimeline} from './waves/timeline.js';
 

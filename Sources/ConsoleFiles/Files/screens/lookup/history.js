@@ -4,8 +4,8 @@ import {call} from '../../core/client.js';
 import {foreign, h} from '../../core/dom.js';
 import {emptyPanel, roleName} from '../../core/panels.js';
 import {hasText, list, parts, t} from '../../core/text.js';
-import {exactly} from '../../components/facts.js';
-import {pages} from '../../components/pages.js';
+import {exactly} from '../../parts/facts.js';
+import {pages} from '../../parts/pages.js';
 import {actor, sentence} from './sentences.js';
 
 /** @param path of the history; @param page its first page */

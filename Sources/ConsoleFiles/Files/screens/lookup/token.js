@@ -3,9 +3,9 @@
 import {appPath, call} from '../../core/client.js';
 import {foreign, h, svg} from '../../core/dom.js';
 import {session} from '../../core/session.js';
-import {table} from '../../core/table.js';
+import {table} from '../../parts/table.js';
 import {t} from '../../core/text.js';
-import {exactly} from '../../components/facts.js';
+import {exactly} from '../../parts/facts.js';
 import {valueLabel} from '../../filter/labels.js';
 import {person, sentenceNodes} from './history.js';
 import {bands, holders} from './owners.js';

@@ -3,9 +3,9 @@
 import {appPath} from '../../core/client.js';
 import {foreign, h} from '../../core/dom.js';
 import {session} from '../../core/session.js';
-import {table} from '../../core/table.js';
+import {table} from '../../parts/table.js';
 import {t} from '../../core/text.js';
-import {section, when} from '../../components/facts.js';
+import {section, when} from '../../parts/facts.js';
 import {valueLabel} from '../../filter/labels.js';
 import {loaded, reachability, topicChoices} from './installation.js';
 

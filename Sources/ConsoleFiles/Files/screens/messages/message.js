@@ -1,15 +1,15 @@
 // One message: its funnel, the same by platform or another field, and over time.
 
 import {appPath, call} from '../../core/client.js';
-import {bars} from '../../core/bars.js';
+import {bars} from '../../parts/bars.js';
 import {foreign, h, svg} from '../../core/dom.js';
 import {emptyPanel} from '../../core/panels.js';
 import {href} from '../../core/router.js';
 import {session} from '../../core/session.js';
-import {csv, download, table} from '../../core/table.js';
+import {csv, download, table} from '../../parts/table.js';
 import {dateTime, number, percent, relative, t} from '../../core/text.js';
-import {choice, exactly, facts, section, tag, when} from '../../components/facts.js';
-import {fieldName} from '../../components/names.js';
+import {choice, exactly, facts, section, tag, when} from '../../parts/facts.js';
+import {fieldName} from '../../parts/names.js';
 import {valueLabel} from '../../filter/labels.js';
 import {ends, funnel, intervalOf, share, steps} from './funnel.js';
 import {messageTimeline} from './timeline.js';

@@ -1,14 +1,14 @@
 // All apps, for the admin key: which there are, which have a policy that cannot be used, and a new one.
 
 import {appPath, call} from '../../core/client.js';
-import {dialog} from '../../core/dialog.js';
+import {dialog} from '../../parts/dialog.js';
 import {foreign, h} from '../../core/dom.js';
 import {emptyPanel, failureText} from '../../core/panels.js';
 import {session} from '../../core/session.js';
-import {table} from '../../core/table.js';
+import {table} from '../../parts/table.js';
 import {t} from '../../core/text.js';
-import {toast} from '../../core/toast.js';
-import {field, section, tag} from '../../components/facts.js';
+import {toast} from '../../parts/toast.js';
+import {field, section, tag} from '../../parts/facts.js';
 import {valueText} from './editors.js';
 
 export function appsPage(screen) {

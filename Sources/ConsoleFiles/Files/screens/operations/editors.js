@@ -5,8 +5,8 @@
 
 import {h} from '../../core/dom.js';
 import {number, t} from '../../core/text.js';
-import {choice} from '../../components/facts.js';
-import {amountOf, durationOf, units} from '../../components/durations.js';
+import {choice} from '../../parts/facts.js';
+import {amountOf, durationOf, units} from '../../parts/durations.js';
 
 export class Unreadable extends Error {}
 

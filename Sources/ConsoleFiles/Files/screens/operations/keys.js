@@ -1,14 +1,14 @@
 // The keys of the app. A new key's secret is shown once, in the dialog that follows its creation.
 
 import {appPath, call} from '../../core/client.js';
-import {confirmed, dialog} from '../../core/dialog.js';
+import {confirmed, dialog} from '../../parts/dialog.js';
 import {foreign, h} from '../../core/dom.js';
 import {emptyPanel, failureText, roleName} from '../../core/panels.js';
 import {session} from '../../core/session.js';
-import {table} from '../../core/table.js';
+import {table} from '../../parts/table.js';
 import {list, relative, t} from '../../core/text.js';
-import {copy, toast} from '../../core/toast.js';
-import {field, section, when} from '../../components/facts.js';
+import {copy, toast} from '../../parts/toast.js';
+import {field, section, when} from '../../parts/facts.js';
 
 const roles = ['client', 'service', 'sender', 'marketing', 'support', 'admin'];
 

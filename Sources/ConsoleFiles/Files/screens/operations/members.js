@@ -3,7 +3,7 @@
 // A member is named by its path (`staleAfter.apns`). `kind` decides how it is edited and compared: `duration`, `flag`,
 // `count`, `text`, `lines`, `json` or `limit`.
 
-import {secondsOf} from '../../components/durations.js';
+import {secondsOf} from '../../parts/durations.js';
 
 const providers = ['apns', 'apnsSandbox', 'fcm', 'huawei', 'webPush'];
 

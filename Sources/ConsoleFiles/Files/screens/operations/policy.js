@@ -2,14 +2,14 @@
 // overwritten unseen.
 
 import {Problem, appPath, call} from '../../core/client.js';
-import {dialog} from '../../core/dialog.js';
+import {changeTable, conflictTable} from '../../parts/changes.js';
+import {dialog} from '../../parts/dialog.js';
 import {foreign, h, replace} from '../../core/dom.js';
 import {failureText} from '../../core/panels.js';
 import {session} from '../../core/session.js';
-import {table} from '../../core/table.js';
 import {t} from '../../core/text.js';
-import {toast} from '../../core/toast.js';
-import {field, section} from '../../components/facts.js';
+import {toast} from '../../parts/toast.js';
+import {field, section} from '../../parts/facts.js';
 import {Unreadable, editor, valueText} from './editors.js';
 import {applied, differing, memberAt, memberGroups, patchOf, valueAt} from './members.js';
 
@@ -79,7 +79,7 @@ class PolicyForm {
     if (changes.length === 0) return toast(t('operations.nothingToSave'));
     const goesOn = await dialog({
       title: t('operations.reviewTitle'),
-      content: [h('p', {}, t('operations.reviewText', {app: session.app})), changeTable(changes)],
+      content: [h('p', {}, t('operations.reviewText', {app: session.app})), changeTable(rowsOf(changes))],
       actions: [{label: t('operations.save'), value: true, kind: 'primary'}],
     });
     if (!goesOn) return;
@@ -120,7 +120,7 @@ class PolicyForm {
       title: t('operations.conflict'),
       content: [
         h('p', {}, t('operations.conflictText')),
-        conflictTable(theirs, mine),
+        conflictTable(conflictRows(theirs, mine)),
       ],
       actions: [
         {label: t('operations.keepMine'), value: 'mine', kind: 'primary'},
@@ -140,27 +140,21 @@ class PolicyForm {
   }
 }
 
-function changeTable(changes) {
-  return table({caption: t('operations.difference'), captionHidden: true, rows: changes, columns: [
-    {title: t('operations.member'), cell: ({member}) => t(`operations.member.${member.path}`)},
-    {title: t('operations.now'), cell: ({member, before}) => h('del', {}, foreign(valueText(member, before)))},
-    {title: t('operations.new'), cell: ({member, after}) => h('ins', {}, foreign(valueText(member, after)))},
-  ]});
+const name = (member) => t(`operations.member.${member.path}`);
+
+function rowsOf(changes) {
+  return changes.map(({member, before, after}) => ({
+    name: name(member), before: foreign(valueText(member, before)), after: foreign(valueText(member, after)),
+  }));
 }
 
 /** The members that either side changed. */
-function conflictTable(theirs, mine) {
+function conflictRows(theirs, mine) {
   const own = new Map(mine.map((change) => [change.member.path, change]));
   const other = new Map(theirs.map((change) => [change.member.path, change]));
-  const rows = [...new Set([...other.keys(), ...own.keys()])].map((path) => {
+  return [...new Set([...other.keys(), ...own.keys()])].map((path) => {
     const {member, before} = other.get(path) ?? own.get(path);
-    return {member, before, theirs: other.get(path)?.after, mine: own.get(path)?.after};
+    const after = (changes) => (changes.has(path) ? foreign(valueText(member, changes.get(path).after)) : null);
+    return {name: name(member), before: foreign(valueText(member, before)), theirs: after(other), mine: after(own)};
   });
-  const cell = (member, value) => (value === undefined ? '–' : foreign(valueText(member, value)));
-  return table({caption: t('operations.difference'), captionHidden: true, rows, columns: [
-    {title: t('operations.member'), cell: ({member}) => t(`operations.member.${member.path}`)},
-    {title: t('operations.was'), cell: ({member, before}) => cell(member, before)},
-    {title: t('operations.theirs'), cell: ({member, theirs}) => cell(member, theirs)},
-    {title: t('operations.mine'), cell: ({member, mine}) => cell(member, mine)},
-  ]});
 }

@@ -2,13 +2,14 @@
 // and not overwritten: the catalogue has no ETags, so the topic is read again before it is written.
 
 import {Problem, appPath, call} from '../../core/client.js';
-import {dialog, difference} from '../../core/dialog.js';
-import {h} from '../../core/dom.js';
+import {foreign, h} from '../../core/dom.js';
 import {failureText} from '../../core/panels.js';
 import {session} from '../../core/session.js';
 import {t} from '../../core/text.js';
-import {toast} from '../../core/toast.js';
-import {choice, field} from '../../components/facts.js';
+import {changeTable} from '../../parts/changes.js';
+import {dialog} from '../../parts/dialog.js';
+import {toast} from '../../parts/toast.js';
+import {choice, field} from '../../parts/facts.js';
 
 /** @param topic null for a new one @param others the slugs that exist @param done called after a change */
 export async function editTopic(topic, others, done) {
@@ -73,9 +74,9 @@ async function isAgreed(topic, slug, body) {
   return await dialog({
     title: t(isConflict ? 'topics.conflict' : 'topics.difference'),
     content: [
-      isConflict ? [h('p', {class: 'note'}, t('topics.conflictText')), difference(before, present),
+      isConflict ? [h('p', {class: 'note'}, t('topics.conflictText')), changeTable(rowsOf(before, present)),
         h('p', {}, t('topics.yourChange'))] : null,
-      difference(present, body),
+      changeTable(rowsOf(present, body)),
     ],
     actions: [{label: t('topics.save'), value: true, kind: 'primary'}],
   }) === true;
@@ -84,4 +85,19 @@ async function isAgreed(topic, slug, body) {
 /** The members that a PUT has, in its order. */
 function bodyOf({name, description, category, default: standard, locked}) {
   return {name, description, category, default: standard, locked};
+}
+
+function rowsOf(before, after) {
+  return Object.keys(before).filter((name) => before[name] !== after[name]).map((name) => ({
+    name: t(`topics.${name}`), before: valueNode(name, before[name]), after: valueNode(name, after[name]),
+  }));
+}
+
+function valueNode(name, value) {
+  if (value === null) return t('changes.none');
+  switch (name) {
+    case 'default': return t(`topics.default.${value}`);
+    case 'locked': return t(value ? 'value.true' : 'value.false');
+    default: return foreign(value);
+  }
 }

@@ -2,18 +2,18 @@
 
 import {foreign, h} from '../core/dom.js';
 import {hasText, number, t} from '../core/text.js';
-import {kindOf} from '../filter/fields.js';
-import {fieldLabel, valueLabel} from '../filter/labels.js';
-import {treeOf} from '../filter/tree.js';
-import {amountOf} from './durations.js';
+import {kindOf} from './fields.js';
+import {fieldLabel, valueLabel} from './labels.js';
+import {treeOf} from './tree.js';
+import {amountOf} from '../parts/durations.js';
 
 export function filterWords(filter) {
-  return h('ul', {class: 'words', 'aria-label': t('chosen.audience')}, treeOf(filter).children.map(item));
+  return h('ul', {class: 'filter-words', 'aria-label': t('chosen.audience')}, treeOf(filter).children.map(item));
 }
 
 function item(node) {
   if (node.kind === 'group') {
-    return h('li', {}, t(`chosen.${node.mode}`), h('ul', {class: 'words'}, node.children.map(item)));
+    return h('li', {}, t(`chosen.${node.mode}`), h('ul', {class: 'filter-words'}, node.children.map(item)));
   }
   const content = node.kind === 'segment'
     ? [t('field.segment'), ' ', h('b', {}, foreign(node.name))]

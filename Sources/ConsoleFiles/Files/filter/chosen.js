@@ -8,8 +8,8 @@ import {failureText} from '../core/panels.js';
 import {href} from '../core/router.js';
 import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
-import {choice, exactly} from './facts.js';
-import {filterWords} from './filter-words.js';
+import {choice, exactly} from '../parts/facts.js';
+import {filterWords} from './words.js';
 
 const includes = ['reachable', 'active', 'all'];
 

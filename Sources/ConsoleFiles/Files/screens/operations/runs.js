@@ -1,0 +1,2 @@
+import {emptyPanel} from '../../core/panels.js';
+export function runsPage() { return emptyPanel('', ''); }
