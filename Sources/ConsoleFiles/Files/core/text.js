@@ -53,6 +53,8 @@ export function hasText(key) {
 }
 
 export const number = (value) => numbers.format(value);
+/** With one decimal, for rates. */
+export const decimal = (value) => decimals.format(value);
 /** @param share 0 to 1. What would round to nothing is "<0.1 %". */
 export const percent = (share) => (share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share));
 export const list = (texts) => lists.format(texts);
