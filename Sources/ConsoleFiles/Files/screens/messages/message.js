@@ -58,7 +58,7 @@ function groups(screen, message) {
     (answer) => groupTable(by, answer, message.message));
   show('provider');
   const by = choice(dimensions.map((name) => [name, fieldName(name)]), 'provider', show);
-  return section(t('messages.groups'), h('p', {class: 'row'}, h('label', {}, t('messages.by'), by)), place);
+  return section(t('messages.groups'), h('p', {class: 'row'}, h('label', {class: 'nowrap'}, t('messages.by'), by)), place);
 }
 
 function groupTable(by, {asOf, groups, rest}, name) {

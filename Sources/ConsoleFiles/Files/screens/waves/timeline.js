@@ -1,6 +1,6 @@
 // The waves as a picture: a bar for each instant, over the hours of UTC.
 
-import {svg} from '../../core/dom.js';
+import {h, svg} from '../../core/dom.js';
 import {dateTime, number} from '../../core/text.js';
 
 const width = 960, height = 180, foot = 24, inset = 20;
@@ -16,7 +16,7 @@ export function wavesTimeline(waves, {now, label}) {
   const x = (instant) => inset + ((instant - first) / (last - first)) * (width - 2 * inset);
   const largest = Math.max(1, ...waves.map((wave) => wave.count));
   const base = height - foot;
-  return svg(
+  return h('div', {class: 'chart-frame', tabindex: '0', role: 'region', 'aria-label': label}, svg(
     'svg', {class: 'chart', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label},
     ticks(first, last).map((tick) => [
       svg('line', {class: 'chart-grid', x1: x(tick), x2: x(tick), y1: 0, y2: base}),
@@ -30,7 +30,7 @@ export function wavesTimeline(waves, {now, label}) {
         'rect', {class: wave.isPast ? 'bar-fill past' : 'bar-fill', x: x(Date.parse(wave.at)) - 4, y: base - size, width: 8,
           height: size, rx: 2},
         svg('title', {}, `${dateTime(wave.at)}: ${number(wave.count)}`));
-    }));
+    })));
 }
 
 /** Full hours of UTC, at most some ten of them. */
