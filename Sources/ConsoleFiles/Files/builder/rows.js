@@ -3,8 +3,9 @@
 import {foreign, h} from '../core/dom.js';
 import {menu} from '../parts/menu.js';
 import {t} from '../core/text.js';
-import {fieldGroups, kindOf, operatorsOf} from '../filter/fields.js';
+import {fieldGroups, operatorsOf} from '../filter/fields.js';
 import {fieldLabel} from '../filter/labels.js';
+import {operatorWords} from '../filter/summary.js';
 import {row as newRow, segment as newSegment} from '../filter/tree.js';
 import {valueEditor} from './values.js';
 
@@ -55,21 +56,11 @@ export function ofField(field) {
 }
 
 function operatorSelect(node, builder) {
-  const word = (operator) => {
-    const special = `operator.${operator}.${kindOf(node.field)}`;
-    return t(specials.has(special) ? special : `operator.${operator}`);
-  };
   return h('select', {
     'data-part': 'operator', 'aria-label': t('builder.operator'), value: node.operator,
     onchange: (event) => builder.changeOperator(node, event.target.value),
-  }, operatorsOf(node.field).map((operator) => h('option', {value: operator}, word(operator))));
+  }, operatorsOf(node.field).map((operator) => h('option', {value: operator}, operatorWords(node.field, operator))));
 }
-/** Operators that sound better in other words for a kind of field. */
-const specials = new Set([
-  'operator.gte.time', 'operator.gt.time', 'operator.lte.time', 'operator.lt.time', 'operator.known.presence',
-  'operator.unknown.presence', 'operator.is.topic', 'operator.isNot.topic',
-]);
-
 function values(node, builder) {
   return valueEditor(node, (values, isTyping) => builder.changeValues(node.id, values, isTyping), {
     suggest: () => builder.suggest(node),

@@ -13,7 +13,7 @@ export const screens = [
   {path: 'audience', roles: audiences, group: 'audiences', sections: ['audience']},
   {path: 'breakdown', roles: audiences, group: 'audiences', sections: ['breakdown']},
   {path: 'world', roles: audiences, group: 'audiences', sections: ['world']},
-  {path: 'segments', roles: audiences, group: 'audiences', sections: ['segments']},
+  {path: 'segments', roles: audiences, group: 'audiences', sections: ['audience', 'segments']},
   {path: 'export', roles: audiences, group: 'audiences', sections: ['chosen', 'export']},
   {path: 'waves', roles: audiences, group: 'audiences', sections: ['chosen', 'waves']},
   {path: 'topics', roles: ['marketing', 'sender', 'service', 'support'], group: 'messages', sections: ['changes', 'topics']},

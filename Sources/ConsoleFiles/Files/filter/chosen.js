@@ -9,7 +9,8 @@ import {href} from '../core/router.js';
 import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
 import {choice, exactly} from '../parts/facts.js';
-import {filterWords} from './words.js';
+import {inWords} from './summary.js';
+import {treeOf} from './tree.js';
 
 const includes = ['reachable', 'active', 'all'];
 
@@ -23,7 +24,7 @@ export function chosenAudience(screen, counted = () => {}) {
       ? h('p', {}, t('chosen.everybody'))
       : [
         currentAudience.segment ? h('p', {}, t('field.segment'), ' ', h('b', {}, foreign(segmentName()))) : null,
-        filterWords(currentAudience.filter),
+        h('p', {}, inWords(treeOf(currentAudience.filter))),
       ]);
     count.classList.add('stale');
     counted(null);

@@ -1,12 +1,106 @@
-import {emptyPanel} from '../core/panels.js';
-import {Screen} from '../core/screen.js';
-import {t} from '../core/text.js';
+// Segments: the saved filters of the app.
 
-/** The saved filters of the app. */
+import {currentAudience} from '../core/audience.js';
+import {appPath, audiencePath, call} from '../core/client.js';
+import {foreign, h, replace} from '../core/dom.js';
+import {emptyPanel, failureText} from '../core/panels.js';
+import {go, href} from '../core/router.js';
+import {Screen} from '../core/screen.js';
+import {session} from '../core/session.js';
+import {dateTime, number, relative, t} from '../core/text.js';
+import {allSegments, segmentNamed} from '../filter/saving.js';
+import {inWords} from '../filter/summary.js';
+import {nodesOf, treeOf} from '../filter/tree.js';
+import {confirmed} from '../parts/dialog.js';
+import {table} from '../parts/table.js';
+import {toast} from '../parts/toast.js';
+
 export default class SegmentsScreen extends Screen {
   start() {
-    this.append(this.heading(), emptyPanel(t('nav.segments'), ''));
+    this.place = h('div', {});
+    this.append(this.heading(t('nav.segments'), t('segments.lead'), h('a', {class: 'button', href: href('audience')}, t('segments.new'))), this.place);
+    this.#list();
   }
+
+  async #list() {
+    const counts = new Map();
+    await this.load(this.place, (signal) => allSegments(signal), (segments) => {
+      if (segments.length === 0) {
+        return emptyPanel(t('segments.empty'), t('segments.emptyText'), h('a', {class: 'button primary', href: href('audience')}, t('segments.new')));
+      }
+      const users = usersOf(segments);
+      for (const {name} of segments) counts.set(name, h('span', {}, '…'));
+      return table({caption: t('nav.segments'), captionHidden: true, rows: segments, columns: this.#columns(users, counts)});
+    });
+    await this.#count(counts);
+  }
+
+  #columns(users, counts) {
+    return [
+      {title: t('segments.name'), cell: (segment) => [
+        h('button', {type: 'button', class: 'link', onclick: () => this.#open(segment.name)}, foreign(segment.name)),
+        segment.description ? h('div', {}, foreign(segment.description)) : null,
+        h('div', {class: 'hint'}, inWords(treeOf(segment.filter))),
+      ]},
+      {title: t('segments.count'), numeric: true, cell: (segment) => counts.get(segment.name)},
+      {title: t('segments.updated'), cell: (segment) => h(
+        'time', {datetime: segment.updatedAt, title: dateTime(segment.updatedAt)}, relative(segment.updatedAt))},
+      {title: t('segments.usedIn'), cell: (segment) => (users.get(segment.name) ?? []).map((name, index) => [index ? ', ' : '', foreign(name)])},
+      ...(session.may(['marketing']) ? [{title: '', cell: (segment) => h('button', {
+        type: 'button', class: 'quiet', 'aria-label': t('segments.deleteNamed', {name: segment.name}), onclick: () => this.#delete(segment.name),
+      }, t('segments.delete'))}] : []),
+    ];
+  }
+
+  /** One request after the other: the list shows at once, and the counts follow. */
+  async #count(counts) {
+    for (const [name, place] of counts) {
+      if (this.signal.aborted) return;
+      try {
+        const body = {filter: {segment: name}, include: 'reachable'};
+        const {data} = await call('POST', audiencePath(session.app, 'count'), {body, signal: this.signal});
+        place.title = t('segments.asOf', {time: dateTime(data.asOf)});
+        replace(place, number(data.count));
+      } catch (error) {
+        if (!this.signal.aborted) replace(place, h('span', {class: 'fault'}, failureText(error)));
+      }
+    }
+  }
+
+  async #open(name) {
+    try {
+      const found = await segmentNamed(name);
+      if (!found) return this.#list();
+      const {filter, description} = found.data;
+      currentAudience.set({filter, include: 'reachable', segment: {name, etag: found.etag, description: description ?? ''}});
+      go('audience');
+    } catch (error) {
+      toast(failureText(error), 'error');
+    }
+  }
+
+  async #delete(name) {
+    if (!(await confirmed({title: t('segments.deleteTitle', {name}), text: t('segments.deleteText'), action: t('segments.delete')}))) return;
+    try {
+      await call('DELETE', appPath(session.app, 'segments', name));
+      if (currentAudience.segment?.name === name) currentAudience.set({segment: null});
+      toast(t('segments.deleted', {name}));
+    } catch (error) {
+      toast(failureText(error), 'error');
+    }
+    this.#list();
+  }
+}
+
+/** The segments that name each segment: `{name: [names]}`. */
+function usersOf(segments) {
+  const users = new Map();
+  for (const {name, filter} of segments) {
+    for (const node of nodesOf(treeOf(filter))) {
+      if (node.kind === 'segment') users.set(node.name, [...(users.get(node.name) ?? []), name]);
+    }
+  }
+  return users;
 }
 
 customElements.define('segments-screen', SegmentsScreen);

@@ -19,7 +19,6 @@ export default {
   'builder.condition': 'Bedingung',
   'builder.field': 'Feld',
   'builder.operator': 'Vergleich',
-  'builder.not': 'nicht',
   'builder.valueOf': 'Wert von {field}',
   'builder.removeValue': '{value} entfernen',
   'builder.anyValue': 'ein Wert',

@@ -1,1 +1,27 @@
-export default {};
+// Aufteilung.
+export default {
+  'breakdown.lead': 'Wie sich die Zielgruppe aufteilt. Ein Klick auf einen Balken oder eine Zelle grenzt sie ein.',
+  'breakdown.by': 'Felder',
+  'breakdown.by0': 'Nach',
+  'breakdown.by1': 'und',
+  'breakdown.by2': 'und',
+  'breakdown.nothing': 'nichts weiter',
+  'breakdown.byField': 'Nach {field}',
+  'breakdown.total': {one: '{n} Installation', other: '{n} Installationen'},
+  'breakdown.asOf': 'Genau, Stand {time}',
+  'breakdown.overlapping': 'Gruppen überschneiden sich: Eine Installation kann in mehreren sein.',
+  'breakdown.others': {one: 'andere ({n} Gruppe)', other: 'andere ({n} Gruppen)'},
+  'breakdown.showAll': {one: 'Alle {n} Gruppen zeigen', other: 'Alle {n} Gruppen zeigen'},
+  'breakdown.add': 'Als Bedingung hinzufügen',
+  'breakdown.added': 'Hinzugefügt: {values}',
+  'breakdown.table': 'Datentabelle',
+  'breakdown.count': 'Anzahl',
+  'breakdown.share': 'Anteil',
+  'breakdown.print': 'Drucken',
+  'breakdown.hidden': {
+    one: '{n} Installation ist in kleineren Gruppen: siehe Datentabelle.',
+    other: '{n} Installationen sind in kleineren Gruppen: siehe Datentabelle.',
+  },
+  'breakdown.empty': 'Niemand ist in dieser Zielgruppe',
+  'breakdown.emptyText': 'Ändern Sie den Filter unter Zielgruppe.',
+};

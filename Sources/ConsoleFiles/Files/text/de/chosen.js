@@ -5,10 +5,4 @@ export default {
   'chosen.count': {one: 'Installation', other: 'Installationen'},
   'chosen.change': 'Zielgruppe ändern',
   'chosen.include': 'Welche Installationen',
-  'chosen.all': 'Alles davon:',
-  'chosen.any': 'Mindestens eines davon:',
-  'chosen.none': 'Nichts davon:',
-  'chosen.not': 'nicht:',
-  'chosen.or': 'oder',
-  'chosen.near': '{radius} km um {place}',
 };

@@ -84,4 +84,13 @@ export default {
   'include.reachable': 'Erreichbar',
   'include.active': 'Aktiv',
   'include.all': 'Alle',
+  'builder.not': 'nicht',
+  'summary.everybody': 'alle',
+  'summary.nobody': 'niemand',
+  'summary.and': 'und',
+  'summary.or': 'oder',
+  'summary.more': {one: 'oder {n} weiterer', other: 'oder {n} weitere'},
+  'summary.between': '{from} und {to}',
+  'summary.circle': '{radius} km um {latitude}, {longitude}',
+  'summary.change': 'Ändern',
 };

@@ -19,7 +19,6 @@ export default {
   'builder.condition': 'Condition',
   'builder.field': 'Field',
   'builder.operator': 'Comparison',
-  'builder.not': 'not',
   'builder.valueOf': 'Value of {field}',
   'builder.removeValue': 'Remove {value}',
   'builder.anyValue': 'any value',

@@ -1,1 +1,27 @@
-export default {};
+// Breakdown.
+export default {
+  'breakdown.lead': 'How the audience divides. A click on a bar or a cell narrows it.',
+  'breakdown.by': 'Fields',
+  'breakdown.by0': 'By',
+  'breakdown.by1': 'and',
+  'breakdown.by2': 'and',
+  'breakdown.nothing': 'nothing more',
+  'breakdown.byField': 'By {field}',
+  'breakdown.total': {one: '{n} installation', other: '{n} installations'},
+  'breakdown.asOf': 'Exact, as of {time}',
+  'breakdown.overlapping': 'Groups overlap: an installation may be in several.',
+  'breakdown.others': {one: 'others ({n} group)', other: 'others ({n} groups)'},
+  'breakdown.showAll': {one: 'Show all {n} groups', other: 'Show all {n} groups'},
+  'breakdown.add': 'Add as a condition',
+  'breakdown.added': 'Added: {values}',
+  'breakdown.table': 'Data table',
+  'breakdown.count': 'Count',
+  'breakdown.share': 'Share',
+  'breakdown.print': 'Print',
+  'breakdown.hidden': {
+    one: '{n} installation is in smaller groups: see the data table.',
+    other: '{n} installations are in smaller groups: see the data table.',
+  },
+  'breakdown.empty': 'Nobody is in this audience',
+  'breakdown.emptyText': 'Change the filter on Audience.',
+};

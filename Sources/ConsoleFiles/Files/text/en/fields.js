@@ -84,4 +84,13 @@ export default {
   'include.reachable': 'Reachable',
   'include.active': 'Active',
   'include.all': 'All',
+  'builder.not': 'not',
+  'summary.everybody': 'everybody',
+  'summary.nobody': 'nobody',
+  'summary.and': 'and',
+  'summary.or': 'or',
+  'summary.more': {one: 'or {n} more', other: 'or {n} more'},
+  'summary.between': '{from} and {to}',
+  'summary.circle': '{radius} km around {latitude}, {longitude}',
+  'summary.change': 'Change',
 };
