@@ -126,7 +126,8 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry", "Receipts",
+                "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry",
+                "Receipts",
                 "RegistryAPI",
                 "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
                 argumentParser, coreMetrics, crypto, logging,
@@ -141,11 +142,13 @@ let package = Package(
         module("PushRegistryNotificationService", ["PushRegistryClient"]),
         module("PushRegistryTesting", ["PushRegistryClient"]),
 
-        // Fleets, load and benchmarks; never part of the product.
+        // Fleets, for tests, benchmarks and the demo.
         module("SeededRandom", []),
         module(
             "FleetGenerator",
             ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
+
+        // Load and benchmarks; never part of the product.
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [

@@ -28,6 +28,7 @@ public struct RegistryService: Sendable {
     let apiDescription: APIDescription
     let errorPage: ErrorPage
     let keyUses: any KeyUseRecorder
+    let cleanUpRuns: any CleanUpRunStore
     let console: Console
     let logger: Logger
     /// How a call proves who its caller is.
@@ -49,7 +50,8 @@ public struct RegistryService: Sendable {
         segments: any SegmentStore, topics: any TopicStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
         bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
-        keyUses: any KeyUseRecorder, readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
+        keyUses: any KeyUseRecorder, cleanUpRuns: any CleanUpRunStore, readiness: ReadinessCheck,
+        metrics: @escaping @Sendable () -> [UInt8],
         console: Console, logger: Logger
     ) {
         self.installations = installations
@@ -72,6 +74,7 @@ public struct RegistryService: Sendable {
         self.apiDescription = apiDescription
         self.errorPage = errorPage
         self.keyUses = keyUses
+        self.cleanUpRuns = cleanUpRuns
         self.metrics = metrics
         self.console = console
         self.logger = logger
@@ -124,7 +127,8 @@ public struct RegistryService: Sendable {
             \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
-            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.health, \.ready,
+            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.listCleanUpRuns,
+            \.health, \.ready,
             \.metricsText, \.describeAPI, \.describeErrors,
         ]
     }

@@ -12,13 +12,26 @@ extension RegistryService {
         Route(.post, Self.audiencePattern + "/count", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
-            let body = try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain"]) { _ in () }
+            let body = try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain", "sample"]) {
+                SampleOption($0)
+            }
             let audience = try await audience(body, of: call.app)
             let count = try await audiences.count(audience, explains: body.explains)
+            let sample = try await sample(of: audience, body.options, in: call.app)
             let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: body.hasInclude) {
                 FilterLocations(bytes, $0, in: vocabulary(of: call.app))
             }
-            return .json(JSONWriter(count, notes))
+            return .json(JSONWriter(count, notes, sample: sample))
+        }
+    }
+
+    /// The opaque ids of the first installations of the audience, in the order of an export; nil if none are wanted.
+    private func sample(of audience: Audience, _ option: SampleOption, in app: App) async throws -> [String]? {
+        guard let limit = option.limit else { return nil }
+        let names = try await opaqueNames(in: app)
+        let page = try await audiences.page(audience, after: nil, limit: limit, explains: false)
+        return page.items.map { item in
+            String(decoding: names.id(Array(item.installID.rawValue.utf8)), as: UTF8.self)
         }
     }
 
@@ -38,13 +51,32 @@ extension RegistryService {
     }
 }
 
+/// The member `sample`.
+private struct SampleOption: Sendable {
+    private static let allowed: ClosedRange<Int64> = 1...20
+
+    /// Nil if no sample is wanted.
+    let limit: Int?
+
+    /// Nil after a fault.
+    init?(_ root: JSONObject) {
+        guard root.value("sample") != nil else {
+            limit = nil
+            return
+        }
+        guard let number = root.integer("sample", in: Self.allowed) else { return nil }
+        limit = Int(number)
+    }
+}
+
 extension JSONWriter {
-    /// `{count, asOf, notes?}`.
-    fileprivate init(_ count: AudienceCount, _ notes: [AudienceNote]) {
+    /// `{count, asOf, sample?, notes?}`.
+    fileprivate init(_ count: AudienceCount, _ notes: [AudienceNote], sample: [String]? = nil) {
         self.init()
         object { writer in
             writer.member("count", count.count)
             writer.member("asOf", count.asOf.description)
+            if let sample { writer.member("sample", sample) }
             writer.member(notes)
             writer.member(count.plan)
         }

@@ -7,19 +7,28 @@ struct PageRequest<Cursor> {
     let limit: Int
     let after: Cursor?
 
-    /// - Parameter cursor: parses a cursor of the list; returns nil for an invalid one.
+    /// - Parameters:
+    ///   - sizes: the page sizes that the list allows.
+    ///   - standard: the page size by default.
+    ///   - cursor: parses a cursor of the list; returns nil for an invalid one.
     /// - Throws: `APIError.invalidParameters`. An unknown parameter is a fault.
-    init(_ request: ServerRequest, cursor: (String) -> Cursor?) throws {
+    init(
+        _ request: ServerRequest, sizes: ClosedRange<Int> = PageLimits.allowed, standard: Int = PageLimits.standard,
+        cursor: (String) -> Cursor?
+    ) throws {
         var faults: [ParameterFault] = []
-        var limit = PageLimits.standard
+        var limit = standard
         var after: Cursor?
         for item in try request.head.queryItems() {
             switch item.name {
             case "limit":
-                if let number = Int(item.value), PageLimits.allowed.contains(number) {
+                if let number = Int(item.value), sizes.contains(number) {
                     limit = number
                 } else {
-                    faults.append(.query("limit", "out-of-range", "This must be a number from 1 to 1000."))
+                    faults.append(
+                        .query(
+                            "limit", "out-of-range",
+                            "This must be a number from \(sizes.lowerBound) to \(sizes.upperBound)."))
                 }
             case "after":
                 after = cursor(item.value)

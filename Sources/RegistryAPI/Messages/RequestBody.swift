@@ -1,6 +1,7 @@
 import HTTPServer
 import HTTPTypes
 import HTTPWire
+import StrictJSON
 
 extension ServerRequest {
     /// The body of a JSON call.
@@ -28,6 +29,21 @@ extension ServerRequest {
             throw APIError.unsupportedMediaType("application/json, application/x-ndjson")
         }
         return (body, .lines)
+    }
+
+    /// A field of a form; nil if the body is not a form.
+    ///
+    /// - Throws: 413 as `Problem`; 400 as `APIError` if the field is missing, or as `WireError` if it is not encoded.
+    func formField(_ name: String) throws -> String? {
+        guard mediaType?.equalsIgnoringCase("application/x-www-form-urlencoded") == true else { return nil }
+        for pair in try body.split(separator: UInt8(ascii: "&")) {
+            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard try PercentEncoding.decode(pair[..<end], plusIsSpace: true) == name else { continue }
+            return try PercentEncoding.decode(pair[end...].dropFirst(), plusIsSpace: true)
+        }
+        throw APIError.invalidBody([
+            JSONFault(pointer: "/\(name)", code: .required, detail: "The form needs this field.")
+        ])
     }
 
     /// `Content-Type` without its parameters.

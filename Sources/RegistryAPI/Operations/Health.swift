@@ -39,13 +39,7 @@ extension RegistryService {
     var ready: Route {
         Route(.get, "/readyz") { _ in
             let finding = await readiness.check()
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.member("status", finding.obstacles.isEmpty ? "ready" : "unavailable")
-                writer.member("obstacles", finding.obstacles)
-                writer.member("degraded", finding.degraded)
-            }
-            return .json(writer, status: finding.obstacles.isEmpty ? .ok : .serviceUnavailable)
+            return .json(JSONWriter(finding), status: finding.obstacles.isEmpty ? .ok : .serviceUnavailable)
         }
     }
 
@@ -54,6 +48,18 @@ extension RegistryService {
             let text = await offLoop { [metrics] in metrics() }
             return ServerResponse(
                 .ok, fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8"], body: .bytes(text))
+        }
+    }
+}
+
+extension JSONWriter {
+    /// `{status, obstacles, degraded}`.
+    init(_ finding: ReadinessCheck.Finding) {
+        self.init()
+        object { writer in
+            writer.member("status", finding.obstacles.isEmpty ? "ready" : "unavailable")
+            writer.member("obstacles", finding.obstacles)
+            writer.member("degraded", finding.degraded)
         }
     }
 }

@@ -29,7 +29,9 @@ public enum StatementCatalog {
         StatementTopic(
             "messages", "Messages, receipts and their sums",
             [MessageStatements.named, ReceiptStatements.named, MessageDelta.named, MessageSumStatements.named]),
-        StatementTopic("console", "Sessions of the console", [ConsoleSessionStatements.named]),
+        StatementTopic(
+            "console", "Sessions of the console, and runs of the night job",
+            [ConsoleSessionStatements.named, CleanUpRunStatements.named]),
         StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
     ]
 

@@ -18,6 +18,9 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
         fractional.add(amount)
     }
 
+    /// The sum of whole amounts.
+    var count: Int64 { whole.load(ordering: .relaxed) }
+
     func reset() {
         whole.store(0, ordering: .relaxed)
         fractional.store(0, ordering: .relaxed)

@@ -37,6 +37,14 @@ public final class PrometheusRegistry: @unchecked Sendable {
         return text.bytes
     }
 
+    /// The whole counts of the series of a counter, each with the text of its labels.
+    func counters(of name: String) -> [(labels: String, count: Int64)] {
+        let family = lock.withLock { table.families[name] }
+        return family?.series.compactMap { labels, series in
+            (series as? CounterSeries).map { (labels, $0.count) }
+        } ?? []
+    }
+
     private var droppedFamily: MetricFamily {
         MetricFamily(
             name: Self.droppedName, kind: .counter,

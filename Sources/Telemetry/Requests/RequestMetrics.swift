@@ -66,7 +66,7 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
 }
 
 extension RequestMetrics {
-    private static let countLabel = "http_requests_total"
+    public static let countLabel = "http_requests_total"
     private static let durationLabel = "http_request_duration_seconds"
 
     /// Help texts and buckets of these metrics.

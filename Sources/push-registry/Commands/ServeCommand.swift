@@ -27,7 +27,11 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
     @OptionGroup(title: "Key sets") var keySets: KeySetOptions
 
-    @Flag(help: "Create the app com.example.demo with a key, and print curl commands. Not for production.")
+    @Flag(
+        help: """
+            Create two demo apps, one with 20,000 installations, and print curl commands and a link to the console. \
+            Not for production.
+            """)
     var demo = false
 
     func run() async throws {

@@ -74,6 +74,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let consolePage: ConsolePage
     private let consoleOrigin: ConsoleOrigin
     private let codes: OneTimeCodes
+    private let process = ServingProcess()
     private let keyUses = KeyUseLog()
     private let metrics: PrometheusRegistry
     private let makeAccessLog: @Sendable () -> AccessLog
@@ -148,12 +149,12 @@ struct LoopAssembly: Service, CustomStringConvertible {
             segments: PostgresSegmentStore(postgres: parts.postgres), topics: parts.topics,
             directory: parts.directory, admin: admin, links: links, keySets: keySets, limits: limits,
             receiptKeys: receiptKeys, bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage,
-            keyUses: keyUses,
+            keyUses: keyUses, cleanUpRuns: PostgresCleanUpRunStore(postgres: parts.postgres),
             readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() },
             console: Console(
                 page: consolePage, sessions: PostgresConsoleSessionStore(postgres: parts.postgres),
-                origin: consoleOrigin, codes: codes),
+                origin: consoleOrigin, codes: codes, rates: { [metrics, process] in process.rates(metrics) }),
             logger: logger)
         return service.application(
             observer: CombinedObserver([

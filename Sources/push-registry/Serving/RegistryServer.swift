@@ -78,7 +78,7 @@ struct RegistryServer {
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         async let printed: Void =
-            demo ? Demo(database, server, usesTLS: settings.tlsCertificate != nil, logger: logger).prepare() : ()
+            demo ? Demo(database, server, codes: codes, settings, logger: logger).prepare() : ()
         try await withThrowingDiscardingTaskGroup { tasks in
             if let embedded = database.embedded { tasks.addTask { await embedded.keepRunning() } }
             try await group.run()

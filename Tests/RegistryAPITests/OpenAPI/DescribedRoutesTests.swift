@@ -40,11 +40,13 @@ struct DescribedRoutesTests {
             keySets: ProviderKeySets(NoKeySets(), logger: logger), limits: CallLimits(),
             receiptKeys: ReceiptKeys(),
             apiDescription: APIDescription(version: "1"), errorPage: ErrorPage(), keyUses: KeyUseLog(),
+            cleanUpRuns: PostgresCleanUpRunStore(postgres: postgres),
             readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: { [] },
             console: Console(
                 page: try ConsolePage(), sessions: PostgresConsoleSessionStore(postgres: postgres),
-                origin: ConsoleOrigin(configured: nil, usesTLS: false), codes: OneTimeCodes()),
+                origin: ConsoleOrigin(configured: nil, usesTLS: false), codes: OneTimeCodes(),
+                rates: { .init(process: "", startedAt: .now(), requests: [:], registrations: [:]) }),
             logger: logger)
     }
 

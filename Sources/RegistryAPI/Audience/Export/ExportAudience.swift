@@ -12,7 +12,7 @@ extension RegistryService {
     var exportAudience: Route {
         Route(.post, Self.audiencePattern + "/export", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
-            let bytes = try request.jsonBody()
+            let bytes = try exportBody(of: request)
             let names = try await names(for: call)
             let body = try AudienceBody.parse(
                 bytes, in: vocabulary(of: call.app),
@@ -42,6 +42,15 @@ extension RegistryService {
                     audit.read("audience export ended", ["rows": "\(rows)"], by: call, in: request)
                 })
         }
+    }
+
+    /// The JSON of an export. The console's page also sends it as the field `body` of a form, because a browser
+    /// downloads the response to a form without keeping it in memory.
+    private func exportBody(of request: ServerRequest) throws -> [UInt8] {
+        guard case .session = authentication, let text = try request.formField("body") else {
+            return try request.jsonBody()
+        }
+        return Array(text.utf8)
     }
 
     /// - Returns: the number of rows.

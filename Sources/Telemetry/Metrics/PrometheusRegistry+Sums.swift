@@ -1,0 +1,17 @@
+extension PrometheusRegistry {
+    /// The sums of a counter by the value of one of its labels.
+    ///
+    /// - Parameters:
+    ///   - label: series without it are left out.
+    ///   - dimensions: only series with all of these are summed. Their values contain no comma.
+    public func sums(of name: String, by label: String, where dimensions: [(String, String)] = []) -> [String: Int64] {
+        let wanted = dimensions.map { ExpositionText.labels([$0]) }
+        return counters(of: name).reduce(into: [:]) { sums, series in
+            let labels = series.labels.split(separator: ",")
+            guard wanted.allSatisfy({ one in labels.contains { $0 == one } }),
+                let found = labels.first(where: { $0.hasPrefix("\(label)=\"") })
+            else { return }
+            sums[String(found.dropFirst(label.count + 2).dropLast()), default: 0] += series.count
+        }
+    }
+}
