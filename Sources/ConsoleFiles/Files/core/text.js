@@ -15,6 +15,7 @@ export const language = chosen() ?? languages[0];
 
 const regional = navigator.languages.find((name) => name.toLowerCase().split('-')[0] === language) ?? language;
 const numbers = new Intl.NumberFormat(regional);
+const decimals = new Intl.NumberFormat(regional, {minimumFractionDigits: 1, maximumFractionDigits: 1});
 const percents = new Intl.NumberFormat(regional, {style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1});
 const plurals = new Intl.PluralRules(regional);
 const dateTimes = new Intl.DateTimeFormat(regional, {dateStyle: 'medium', timeStyle: 'short'});
@@ -52,6 +53,8 @@ export function hasText(key) {
 }
 
 export const number = (value) => numbers.format(value);
+/** With one decimal, for rates. */
+export const decimal = (value) => decimals.format(value);
 /** @param share 0 to 1. What would round to nothing is "<0.1 %". */
 export const percent = (share) => (share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share));
 export const list = (texts) => lists.format(texts);
