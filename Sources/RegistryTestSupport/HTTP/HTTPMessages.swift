@@ -7,6 +7,8 @@ public struct HTTPRequest: Sendable {
     /// In the order of sending.
     public var fields: [(name: String, value: String)]
     public var body: [UInt8]?
+    /// The field `Host`. Over plain HTTP, the console is served only by a name of this machine.
+    public var host = "localhost"
 
     public init(_ method: String, _ path: String, fields: [(String, String)] = [], body: [UInt8]? = nil) {
         self.method = method
@@ -17,7 +19,7 @@ public struct HTTPRequest: Sendable {
 
     /// The request on the wire, with `Host` and `Content-Length`.
     public var bytes: [UInt8] {
-        var head = "\(method) \(path) HTTP/1.1\r\nHost: registry\r\n"
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
         if let body { head += "Content-Length: \(body.count)\r\n" }
         return Array((head + "\r\n").utf8) + (body ?? [])

@@ -7,12 +7,15 @@ import {fieldLabel, valueLabel} from '../../filter/labels.js';
 const rowsMax = 20;
 const columnsMax = 10;
 const tablesMax = 9;
+/** Rows and columns of one table among several. */
+const smallMax = 5;
 const shades = 9;
 
 /** @param context `{total, add(values), rest: {groups, count}}` */
 export function pivot(fields, groups, {total, add, rest}, caption = null) {
   const [rowField, columnField] = fields;
-  const rows = largest(groups, rowField, rowsMax), columns = largest(groups, columnField, columnsMax);
+  const rows = largest(groups, rowField, caption ? smallMax : rowsMax);
+  const columns = largest(groups, columnField, caption ? smallMax : columnsMax);
   const cells = new Map(groups.map((group) => [key(group[rowField], group[columnField]), group.count]));
   const most = Math.max(1, ...groups.map((group) => group.count));
   const cell = (row, column) => {
