@@ -69,10 +69,6 @@ static const uint8_t file_core_text_js[] = {
 #embed "../ConsoleFiles/Files/core/text.js"
 };
 
-static const uint8_t file_filter_chosen_js[] = {
-#embed "../ConsoleFiles/Files/filter/chosen.js"
-};
-
 static const uint8_t file_filter_counting_js[] = {
 #embed "../ConsoleFiles/Files/filter/counting.js"
 };
@@ -117,16 +113,8 @@ static const uint8_t file_parts_bars_js[] = {
 #embed "../ConsoleFiles/Files/parts/bars.js"
 };
 
-static const uint8_t file_parts_changes_js[] = {
-#embed "../ConsoleFiles/Files/parts/changes.js"
-};
-
 static const uint8_t file_parts_dialog_js[] = {
 #embed "../ConsoleFiles/Files/parts/dialog.js"
-};
-
-static const uint8_t file_parts_durations_js[] = {
-#embed "../ConsoleFiles/Files/parts/durations.js"
 };
 
 static const uint8_t file_parts_facts_js[] = {
@@ -135,14 +123,6 @@ static const uint8_t file_parts_facts_js[] = {
 
 static const uint8_t file_parts_menu_js[] = {
 #embed "../ConsoleFiles/Files/parts/menu.js"
-};
-
-static const uint8_t file_parts_names_js[] = {
-#embed "../ConsoleFiles/Files/parts/names.js"
-};
-
-static const uint8_t file_parts_pages_js[] = {
-#embed "../ConsoleFiles/Files/parts/pages.js"
 };
 
 static const uint8_t file_parts_table_js[] = {
@@ -173,100 +153,32 @@ static const uint8_t file_screens_export_js[] = {
 #embed "../ConsoleFiles/Files/screens/export.js"
 };
 
-static const uint8_t file_screens_export_fields_js[] = {
-#embed "../ConsoleFiles/Files/screens/export/fields.js"
-};
-
 static const uint8_t file_screens_lookup_js[] = {
 #embed "../ConsoleFiles/Files/screens/lookup.js"
 };
 
-static const uint8_t file_screens_lookup_checklist_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/checklist.js"
+static const uint8_t file_screens_lookup_rules_js[] = {
+#embed "../ConsoleFiles/Files/screens/lookup/rules.js"
 };
 
-static const uint8_t file_screens_lookup_history_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/history.js"
-};
-
-static const uint8_t file_screens_lookup_installation_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/installation.js"
-};
-
-static const uint8_t file_screens_lookup_owners_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/owners.js"
-};
-
-static const uint8_t file_screens_lookup_sentences_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/sentences.js"
-};
-
-static const uint8_t file_screens_lookup_snapshots_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/snapshots.js"
-};
-
-static const uint8_t file_screens_lookup_subject_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/subject.js"
-};
-
-static const uint8_t file_screens_lookup_token_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/token.js"
-};
-
-static const uint8_t file_screens_lookup_user_js[] = {
-#embed "../ConsoleFiles/Files/screens/lookup/user.js"
+static const uint8_t file_screens_lookup_views_js[] = {
+#embed "../ConsoleFiles/Files/screens/lookup/views.js"
 };
 
 static const uint8_t file_screens_messages_js[] = {
 #embed "../ConsoleFiles/Files/screens/messages.js"
 };
 
-static const uint8_t file_screens_messages_funnel_js[] = {
-#embed "../ConsoleFiles/Files/screens/messages/funnel.js"
-};
-
-static const uint8_t file_screens_messages_message_js[] = {
-#embed "../ConsoleFiles/Files/screens/messages/message.js"
-};
-
-static const uint8_t file_screens_messages_timeline_js[] = {
-#embed "../ConsoleFiles/Files/screens/messages/timeline.js"
-};
-
 static const uint8_t file_screens_operations_js[] = {
 #embed "../ConsoleFiles/Files/screens/operations.js"
-};
-
-static const uint8_t file_screens_operations_apps_js[] = {
-#embed "../ConsoleFiles/Files/screens/operations/apps.js"
-};
-
-static const uint8_t file_screens_operations_editors_js[] = {
-#embed "../ConsoleFiles/Files/screens/operations/editors.js"
-};
-
-static const uint8_t file_screens_operations_health_js[] = {
-#embed "../ConsoleFiles/Files/screens/operations/health.js"
 };
 
 static const uint8_t file_screens_operations_keys_js[] = {
 #embed "../ConsoleFiles/Files/screens/operations/keys.js"
 };
 
-static const uint8_t file_screens_operations_members_js[] = {
-#embed "../ConsoleFiles/Files/screens/operations/members.js"
-};
-
 static const uint8_t file_screens_operations_policy_js[] = {
 #embed "../ConsoleFiles/Files/screens/operations/policy.js"
-};
-
-static const uint8_t file_screens_operations_rates_js[] = {
-#embed "../ConsoleFiles/Files/screens/operations/rates.js"
-};
-
-static const uint8_t file_screens_operations_runs_js[] = {
-#embed "../ConsoleFiles/Files/screens/operations/runs.js"
 };
 
 static const uint8_t file_screens_segments_js[] = {
@@ -281,20 +193,8 @@ static const uint8_t file_screens_topics_js[] = {
 #embed "../ConsoleFiles/Files/screens/topics.js"
 };
 
-static const uint8_t file_screens_topics_topic_js[] = {
-#embed "../ConsoleFiles/Files/screens/topics/topic.js"
-};
-
 static const uint8_t file_screens_waves_js[] = {
 #embed "../ConsoleFiles/Files/screens/waves.js"
-};
-
-static const uint8_t file_screens_waves_schedule_js[] = {
-#embed "../ConsoleFiles/Files/screens/waves/schedule.js"
-};
-
-static const uint8_t file_screens_waves_timeline_js[] = {
-#embed "../ConsoleFiles/Files/screens/waves/timeline.js"
 };
 
 static const uint8_t file_screens_world_js[] = {
@@ -337,48 +237,20 @@ static const uint8_t file_text_de_breakdown_js[] = {
 #embed "../ConsoleFiles/Files/text/de/breakdown.js"
 };
 
-static const uint8_t file_text_de_changes_js[] = {
-#embed "../ConsoleFiles/Files/text/de/changes.js"
-};
-
-static const uint8_t file_text_de_chosen_js[] = {
-#embed "../ConsoleFiles/Files/text/de/chosen.js"
-};
-
 static const uint8_t file_text_de_core_js[] = {
 #embed "../ConsoleFiles/Files/text/de/core.js"
-};
-
-static const uint8_t file_text_de_export_js[] = {
-#embed "../ConsoleFiles/Files/text/de/export.js"
 };
 
 static const uint8_t file_text_de_fields_js[] = {
 #embed "../ConsoleFiles/Files/text/de/fields.js"
 };
 
-static const uint8_t file_text_de_lookup_js[] = {
-#embed "../ConsoleFiles/Files/text/de/lookup.js"
-};
-
-static const uint8_t file_text_de_messages_js[] = {
-#embed "../ConsoleFiles/Files/text/de/messages.js"
-};
-
-static const uint8_t file_text_de_operations_js[] = {
-#embed "../ConsoleFiles/Files/text/de/operations.js"
-};
-
 static const uint8_t file_text_de_segments_js[] = {
 #embed "../ConsoleFiles/Files/text/de/segments.js"
 };
 
-static const uint8_t file_text_de_topics_js[] = {
-#embed "../ConsoleFiles/Files/text/de/topics.js"
-};
-
-static const uint8_t file_text_de_waves_js[] = {
-#embed "../ConsoleFiles/Files/text/de/waves.js"
+static const uint8_t file_text_de_views_js[] = {
+#embed "../ConsoleFiles/Files/text/de/views.js"
 };
 
 static const uint8_t file_text_de_world_js[] = {
@@ -393,48 +265,20 @@ static const uint8_t file_text_en_breakdown_js[] = {
 #embed "../ConsoleFiles/Files/text/en/breakdown.js"
 };
 
-static const uint8_t file_text_en_changes_js[] = {
-#embed "../ConsoleFiles/Files/text/en/changes.js"
-};
-
-static const uint8_t file_text_en_chosen_js[] = {
-#embed "../ConsoleFiles/Files/text/en/chosen.js"
-};
-
 static const uint8_t file_text_en_core_js[] = {
 #embed "../ConsoleFiles/Files/text/en/core.js"
-};
-
-static const uint8_t file_text_en_export_js[] = {
-#embed "../ConsoleFiles/Files/text/en/export.js"
 };
 
 static const uint8_t file_text_en_fields_js[] = {
 #embed "../ConsoleFiles/Files/text/en/fields.js"
 };
 
-static const uint8_t file_text_en_lookup_js[] = {
-#embed "../ConsoleFiles/Files/text/en/lookup.js"
-};
-
-static const uint8_t file_text_en_messages_js[] = {
-#embed "../ConsoleFiles/Files/text/en/messages.js"
-};
-
-static const uint8_t file_text_en_operations_js[] = {
-#embed "../ConsoleFiles/Files/text/en/operations.js"
-};
-
 static const uint8_t file_text_en_segments_js[] = {
 #embed "../ConsoleFiles/Files/text/en/segments.js"
 };
 
-static const uint8_t file_text_en_topics_js[] = {
-#embed "../ConsoleFiles/Files/text/en/topics.js"
-};
-
-static const uint8_t file_text_en_waves_js[] = {
-#embed "../ConsoleFiles/Files/text/en/waves.js"
+static const uint8_t file_text_en_views_js[] = {
+#embed "../ConsoleFiles/Files/text/en/views.js"
 };
 
 static const uint8_t file_text_en_world_js[] = {
@@ -458,7 +302,6 @@ static const struct console_file files[] = {
     {"core/session.js", file_core_session_js, sizeof file_core_session_js},
     {"core/shell.js", file_core_shell_js, sizeof file_core_shell_js},
     {"core/text.js", file_core_text_js, sizeof file_core_text_js},
-    {"filter/chosen.js", file_filter_chosen_js, sizeof file_filter_chosen_js},
     {"filter/counting.js", file_filter_counting_js, sizeof file_filter_counting_js},
     {"filter/edits.js", file_filter_edits_js, sizeof file_filter_edits_js},
     {"filter/fields.js", file_filter_fields_js, sizeof file_filter_fields_js},
@@ -470,13 +313,9 @@ static const struct console_file files[] = {
     {"icon.svg", file_icon_svg, sizeof file_icon_svg},
     {"index.html", file_index_html, sizeof file_index_html},
     {"parts/bars.js", file_parts_bars_js, sizeof file_parts_bars_js},
-    {"parts/changes.js", file_parts_changes_js, sizeof file_parts_changes_js},
     {"parts/dialog.js", file_parts_dialog_js, sizeof file_parts_dialog_js},
-    {"parts/durations.js", file_parts_durations_js, sizeof file_parts_durations_js},
     {"parts/facts.js", file_parts_facts_js, sizeof file_parts_facts_js},
     {"parts/menu.js", file_parts_menu_js, sizeof file_parts_menu_js},
-    {"parts/names.js", file_parts_names_js, sizeof file_parts_names_js},
-    {"parts/pages.js", file_parts_pages_js, sizeof file_parts_pages_js},
     {"parts/table.js", file_parts_table_js, sizeof file_parts_table_js},
     {"parts/toast.js", file_parts_toast_js, sizeof file_parts_toast_js},
     {"screens/audience.js", file_screens_audience_js, sizeof file_screens_audience_js},
@@ -484,37 +323,17 @@ static const struct console_file files[] = {
     {"screens/breakdown/picture.js", file_screens_breakdown_picture_js, sizeof file_screens_breakdown_picture_js},
     {"screens/breakdown/pivot.js", file_screens_breakdown_pivot_js, sizeof file_screens_breakdown_pivot_js},
     {"screens/export.js", file_screens_export_js, sizeof file_screens_export_js},
-    {"screens/export/fields.js", file_screens_export_fields_js, sizeof file_screens_export_fields_js},
     {"screens/lookup.js", file_screens_lookup_js, sizeof file_screens_lookup_js},
-    {"screens/lookup/checklist.js", file_screens_lookup_checklist_js, sizeof file_screens_lookup_checklist_js},
-    {"screens/lookup/history.js", file_screens_lookup_history_js, sizeof file_screens_lookup_history_js},
-    {"screens/lookup/installation.js", file_screens_lookup_installation_js, sizeof file_screens_lookup_installation_js},
-    {"screens/lookup/owners.js", file_screens_lookup_owners_js, sizeof file_screens_lookup_owners_js},
-    {"screens/lookup/sentences.js", file_screens_lookup_sentences_js, sizeof file_screens_lookup_sentences_js},
-    {"screens/lookup/snapshots.js", file_screens_lookup_snapshots_js, sizeof file_screens_lookup_snapshots_js},
-    {"screens/lookup/subject.js", file_screens_lookup_subject_js, sizeof file_screens_lookup_subject_js},
-    {"screens/lookup/token.js", file_screens_lookup_token_js, sizeof file_screens_lookup_token_js},
-    {"screens/lookup/user.js", file_screens_lookup_user_js, sizeof file_screens_lookup_user_js},
+    {"screens/lookup/rules.js", file_screens_lookup_rules_js, sizeof file_screens_lookup_rules_js},
+    {"screens/lookup/views.js", file_screens_lookup_views_js, sizeof file_screens_lookup_views_js},
     {"screens/messages.js", file_screens_messages_js, sizeof file_screens_messages_js},
-    {"screens/messages/funnel.js", file_screens_messages_funnel_js, sizeof file_screens_messages_funnel_js},
-    {"screens/messages/message.js", file_screens_messages_message_js, sizeof file_screens_messages_message_js},
-    {"screens/messages/timeline.js", file_screens_messages_timeline_js, sizeof file_screens_messages_timeline_js},
     {"screens/operations.js", file_screens_operations_js, sizeof file_screens_operations_js},
-    {"screens/operations/apps.js", file_screens_operations_apps_js, sizeof file_screens_operations_apps_js},
-    {"screens/operations/editors.js", file_screens_operations_editors_js, sizeof file_screens_operations_editors_js},
-    {"screens/operations/health.js", file_screens_operations_health_js, sizeof file_screens_operations_health_js},
     {"screens/operations/keys.js", file_screens_operations_keys_js, sizeof file_screens_operations_keys_js},
-    {"screens/operations/members.js", file_screens_operations_members_js, sizeof file_screens_operations_members_js},
     {"screens/operations/policy.js", file_screens_operations_policy_js, sizeof file_screens_operations_policy_js},
-    {"screens/operations/rates.js", file_screens_operations_rates_js, sizeof file_screens_operations_rates_js},
-    {"screens/operations/runs.js", file_screens_operations_runs_js, sizeof file_screens_operations_runs_js},
     {"screens/segments.js", file_screens_segments_js, sizeof file_screens_segments_js},
     {"screens/signin.js", file_screens_signin_js, sizeof file_screens_signin_js},
     {"screens/topics.js", file_screens_topics_js, sizeof file_screens_topics_js},
-    {"screens/topics/topic.js", file_screens_topics_topic_js, sizeof file_screens_topics_topic_js},
     {"screens/waves.js", file_screens_waves_js, sizeof file_screens_waves_js},
-    {"screens/waves/schedule.js", file_screens_waves_schedule_js, sizeof file_screens_waves_schedule_js},
-    {"screens/waves/timeline.js", file_screens_waves_timeline_js, sizeof file_screens_waves_timeline_js},
     {"screens/world.js", file_screens_world_js, sizeof file_screens_world_js},
     {"screens/world/coast.js", file_screens_world_coast_js, sizeof file_screens_world_coast_js},
     {"screens/world/offsets.js", file_screens_world_offsets_js, sizeof file_screens_world_offsets_js},
@@ -525,31 +344,17 @@ static const struct console_file files[] = {
     {"style/views.css", file_style_views_css, sizeof file_style_views_css},
     {"text/de/audience.js", file_text_de_audience_js, sizeof file_text_de_audience_js},
     {"text/de/breakdown.js", file_text_de_breakdown_js, sizeof file_text_de_breakdown_js},
-    {"text/de/changes.js", file_text_de_changes_js, sizeof file_text_de_changes_js},
-    {"text/de/chosen.js", file_text_de_chosen_js, sizeof file_text_de_chosen_js},
     {"text/de/core.js", file_text_de_core_js, sizeof file_text_de_core_js},
-    {"text/de/export.js", file_text_de_export_js, sizeof file_text_de_export_js},
     {"text/de/fields.js", file_text_de_fields_js, sizeof file_text_de_fields_js},
-    {"text/de/lookup.js", file_text_de_lookup_js, sizeof file_text_de_lookup_js},
-    {"text/de/messages.js", file_text_de_messages_js, sizeof file_text_de_messages_js},
-    {"text/de/operations.js", file_text_de_operations_js, sizeof file_text_de_operations_js},
     {"text/de/segments.js", file_text_de_segments_js, sizeof file_text_de_segments_js},
-    {"text/de/topics.js", file_text_de_topics_js, sizeof file_text_de_topics_js},
-    {"text/de/waves.js", file_text_de_waves_js, sizeof file_text_de_waves_js},
+    {"text/de/views.js", file_text_de_views_js, sizeof file_text_de_views_js},
     {"text/de/world.js", file_text_de_world_js, sizeof file_text_de_world_js},
     {"text/en/audience.js", file_text_en_audience_js, sizeof file_text_en_audience_js},
     {"text/en/breakdown.js", file_text_en_breakdown_js, sizeof file_text_en_breakdown_js},
-    {"text/en/changes.js", file_text_en_changes_js, sizeof file_text_en_changes_js},
-    {"text/en/chosen.js", file_text_en_chosen_js, sizeof file_text_en_chosen_js},
     {"text/en/core.js", file_text_en_core_js, sizeof file_text_en_core_js},
-    {"text/en/export.js", file_text_en_export_js, sizeof file_text_en_export_js},
     {"text/en/fields.js", file_text_en_fields_js, sizeof file_text_en_fields_js},
-    {"text/en/lookup.js", file_text_en_lookup_js, sizeof file_text_en_lookup_js},
-    {"text/en/messages.js", file_text_en_messages_js, sizeof file_text_en_messages_js},
-    {"text/en/operations.js", file_text_en_operations_js, sizeof file_text_en_operations_js},
     {"text/en/segments.js", file_text_en_segments_js, sizeof file_text_en_segments_js},
-    {"text/en/topics.js", file_text_en_topics_js, sizeof file_text_en_topics_js},
-    {"text/en/waves.js", file_text_en_waves_js, sizeof file_text_en_waves_js},
+    {"text/en/views.js", file_text_en_views_js, sizeof file_text_en_views_js},
     {"text/en/world.js", file_text_en_world_js, sizeof file_text_en_world_js},
 };
 

@@ -18,7 +18,7 @@ extension ConsoleTests {
                 #expect(conditions == ["good", "good", "bad"])
                 #expect(try await browser.text(".checklist .bad").contains("The user does not allow notifications."))
                 try await browser.wait(forText: "Permission to notify: authorized → denied")
-                try await browser.wait(forText: "It registered for the first time. User: alice.")
+                try await browser.wait(forText: "First registration. User: alice.")
                 try await browser.expectNoViolations("an installation")
                 #expect(try await !Self.page(of: browser).contains(RegistrationBody.token("a-phone")))
             }
@@ -31,7 +31,7 @@ extension ConsoleTests {
             try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "gone", in: browser)
                 try await browser.wait(forText: "This installation was deleted. Its history is left.")
-                try await browser.wait(forText: "It was deleted by a call.")
+                try await browser.wait(forText: "A call deleted it.")
             }
         }
 
@@ -65,12 +65,12 @@ extension ConsoleTests {
             for phone in ["one", "two"] { _ = try await app.put(phone, as: "alice") }
             try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "alice", in: browser)
-                try await browser.wait(forText: "2 installations are bound to this user.")
+                try await browser.wait(forText: "The user has 2 installations.")
                 try await browser.expectNoViolations("a user")
                 try await browser.click("two")
                 try await browser.wait(for: "document.querySelector('.found h2 code')?.textContent === 'two'")
                 try await browser.click("← Back")
-                try await browser.wait(forText: "2 installations are bound to this user.")
+                try await browser.wait(forText: "The user has 2 installations.")
             }
         }
 
@@ -78,11 +78,10 @@ extension ConsoleTests {
             let token = String(repeating: "ab", count: 32)
             try await Self.visit(Console.shared.filled, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "no-such-thing", in: browser)
-                try await browser.wait(forText: "Looked for as installation and user in")
-                try await browser.wait(forText: "no-such-thing")
+                try await browser.wait(forText: "for: Installation and User no-such-thing.")
                 try await browser.expectNoViolations("nothing found")
                 try await Self.look(up: token, in: browser)
-                try await browser.wait(forText: "Looked for as token in")
+                try await browser.wait(forText: "for: Token SHA-256 ")
                 #expect(try await !Self.page(of: browser).contains(token))
                 try await Self.look(up: "two words", in: browser)
                 try await browser.wait(forText: "This cannot be an id or a token")
@@ -121,7 +120,7 @@ extension ConsoleTests {
             _ = try await app.put("hostile", RegistrationBody.make("hostile", device: device), as: "<b>'\"")
             try await Self.visit(app, as: .support) { browser in
                 try await Self.look(up: "hostile", in: browser)
-                try await browser.wait(forText: "It registered for the first time.")
+                try await browser.wait(forText: "First registration.")
                 try await browser.run("document.querySelectorAll('details').forEach((each) => each.open = true)")
                 #expect(try await browser.run("return document.querySelectorAll('main img, main dd b').length") == 0)
                 let page = try await Self.page(of: browser)

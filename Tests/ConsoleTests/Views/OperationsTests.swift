@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -39,7 +40,7 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('dialog')")
                 try await browser.expectNoViolations("the question before a revocation")
                 try await browser.click("Revoke")
-                try await browser.wait(forText: "The key is revoked.")
+                try await browser.wait(forText: "1 revoked key")
                 #expect(try await app.send("GET", "/audience/count", by: .text(secret)).status == 401)
             }
         }

@@ -33,8 +33,10 @@ extension ConsoleTests {
                     """
                     const send = window.fetch;
                     window.fetch = async (url, options) => (String(url).includes('/topics')
-                      ? new Response(JSON.stringify({title: 'Internal Server Error', status: 500, code: 'internal-error',
-                          detail: 'Something failed.', requestId: 'abc123'}), {status: 500})
+                      ? new Response(JSON.stringify({
+                          title: 'Internal Server Error', code: 'internal-error', detail: 'Something failed.',
+                          requestId: 'abc123',
+                        }), {status: 500})
                       : send(url, options));
                     """)
                 try await browser.show(page: "topics")

@@ -14,12 +14,12 @@ export const screens = [
   {path: 'breakdown', roles: audiences, group: 'audiences', sections: ['breakdown']},
   {path: 'world', roles: audiences, group: 'audiences', sections: ['world']},
   {path: 'segments', roles: audiences, group: 'audiences', sections: ['audience', 'segments']},
-  {path: 'export', roles: audiences, group: 'audiences', sections: ['chosen', 'export']},
-  {path: 'waves', roles: audiences, group: 'audiences', sections: ['chosen', 'waves']},
-  {path: 'topics', roles: ['marketing', 'sender', 'service', 'support'], group: 'messages', sections: ['changes', 'topics']},
-  {path: 'messages', roles: ['marketing', 'sender', 'service'], group: 'messages', sections: ['messages']},
-  {path: 'lookup', roles: people, group: 'people', sections: ['lookup']},
-  {path: 'operations', roles: ['admin'], group: 'operations', sections: ['changes', 'operations'], global: true},
+  {path: 'export', roles: audiences, group: 'audiences', sections: ['views']},
+  {path: 'waves', roles: audiences, group: 'audiences', sections: ['views']},
+  {path: 'topics', roles: ['marketing', 'sender', 'service', 'support'], group: 'messages', sections: ['views']},
+  {path: 'messages', roles: ['marketing', 'sender', 'service'], group: 'messages', sections: ['views']},
+  {path: 'lookup', roles: people, group: 'people', sections: ['views']},
+  {path: 'operations', roles: ['admin'], group: 'operations', sections: ['views'], global: true},
 ];
 
 /** The screen of a path; undefined if there is none. */

@@ -7,56 +7,57 @@ import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
+import {fieldGroups} from '../filter/fields.js';
+import {audienceLine} from '../filter/summary.js';
+import {asOf, fieldName, section} from '../parts/facts.js';
 import {toast} from '../parts/toast.js';
-import {chosenAudience} from '../filter/chosen.js';
-import {fieldName} from '../parts/names.js';
-import {section} from '../parts/facts.js';
-import {exportFields, standardFields} from './export/fields.js';
-
-const formats = ['csv', 'ndjson'];
 
 export default class ExportScreen extends Screen {
   #format = 'csv';
+  #rows = 0;
   #safe = h('input', {type: 'checkbox', checked: true});
+  #safeChoice = h('label', {}, this.#safe, h('span', {}, t('export.safe'), h('small', {}, ' ', t('export.safeHint'))));
   #fields = h('div');
-  #button = h('button', {class: 'primary', disabled: true}, t('export.download'));
-  #rows = null;
+  #button = h('button', {class: 'primary', disabled: true}, t('export.download', {n: 0}));
 
   start() {
+    const rows = h('div');
     this.append(
-      this.heading(t('nav.export'), t('export.lead')),
-      chosenAudience(this, (count) => this.#expect(count)),
+      this.heading(t('nav.export'), t('export.lead')), audienceLine(), rows,
       h('form', {onsubmit: (event) => {
         event.preventDefault();
         this.#export();
       }},
-      section(t('export.format'), h('div', {class: 'row', role: 'radiogroup', 'aria-label': t('export.format')},
-        formats.map((format) => h('label', {}, h('input', {
+      section(t('export.format'), h('p', {class: 'row', role: 'radiogroup', 'aria-label': t('export.format')},
+        ['csv', 'ndjson'].map((format) => h('label', {}, h('input', {
           type: 'radio', name: 'format', checked: format === this.#format, onchange: () => this.#choose(format),
-        }), t(`export.format.${format}`)))), this.#safeChoice()),
+        }), format.toUpperCase()))), this.#safeChoice),
       section(t('export.fields'), this.#fields),
       h('p', {class: 'actions'}, this.#button)));
     this.#showFields(standardFields(session.roles, this.#format));
+    this.load(rows, (signal) => this.#count(signal), ({count, asOf: time}) => {
+      this.#rows = count;
+      this.#update();
+      return h('p', {}, h('span', {class: 'number small'}, number(count)), ' ', t('export.rows', {n: count}), ' ', asOf(time));
+    });
   }
 
-  #safeChoice() {
-    return h('div', {class: 'safe'}, h('label', {}, this.#safe, t('export.safe')), h('p', {class: 'hint'},
-      t('export.safeHint')));
+  async #count(signal) {
+    return (await call('POST', audiencePath(session.app, 'count'), {body: currentAudience.body(), signal})).data;
   }
 
   #choose(format) {
     const chosen = this.#chosen();
     this.#format = format;
-    this.querySelector('.safe').hidden = format !== 'csv';
+    this.#safeChoice.hidden = format !== 'csv';
     this.#showFields(chosen);
   }
 
   #showFields(chosen) {
-    const groups = Object.entries(exportFields(session.roles, this.#format));
-    replace(this.#fields, groups.map(([group, names]) => h(
-      'fieldset', {}, h('legend', {}, t(`export.group.${group}`)),
+    replace(this.#fields, Object.entries(exportFields(session.roles, this.#format)).map(([group, names]) => h(
+      'fieldset', {}, h('legend', {}, t(group === 'identity' ? 'views.installation' : `fields.${group}`)),
       names.map((name) => h('label', {}, h('input', {
-        type: 'checkbox', name: 'field', value: name, checked: chosen.includes(name), onchange: () => this.#update(),
+        type: 'checkbox', value: name, checked: chosen.includes(name), onchange: () => this.#update(),
       }), fieldName(name))))));
     this.#update();
   }
@@ -65,41 +66,55 @@ export default class ExportScreen extends Screen {
     return Array.from(this.#fields.querySelectorAll('input:checked'), (input) => input.value);
   }
 
-  #expect(count) {
-    this.#rows = count;
-    this.#update();
-  }
-
   #update() {
-    this.#button.disabled = !this.#rows || this.#chosen().length === 0;
-    this.#button.textContent = this.#rows === null ? t('export.download')
-      : t('export.downloadRows', {n: this.#rows});
+    this.#button.disabled = this.#rows === 0 || this.#chosen().length === 0;
+    this.#button.textContent = t('export.download', {n: this.#rows});
   }
 
   /** Asks for the count once more, so that a fault is shown here and not as the answer to the download. */
   async #export() {
-    const body = currentAudience.body({
-      format: this.#format, fields: this.#chosen(),
-      ...(this.#format === 'csv' ? {spreadsheetSafe: this.#safe.checked} : {}),
-    });
+    const body = currentAudience.body({format: this.#format, fields: this.#chosen()});
+    if (this.#format === 'csv') body.spreadsheetSafe = this.#safe.checked;
     try {
-      await call('POST', audiencePath(session.app, 'count'), {body: currentAudience.body(), signal: this.signal});
+      await this.#count(this.signal);
     } catch (error) {
       if (!this.signal.aborted) toast(failureText(error), 'error');
       return;
     }
-    post(`/console${audiencePath(session.app, 'export')}`, body);
-    toast(t('export.started', {rows: number(this.#rows)}));
+    // Only a native form lets the browser save a stream with the session's cookie.
+    const form = h('form', {method: 'post', action: `/console${audiencePath(session.app, 'export')}`, hidden: true},
+      h('input', {type: 'hidden', name: 'body', value: JSON.stringify(body)}));
+    document.body.append(form);
+    form.submit();
+    form.remove();
+    toast(t('export.started'));
   }
 }
 
-/** A native form, because only it lets the browser save a stream, with the session's cookie. */
-function post(action, body) {
-  const form = h('form', {method: 'post', action, hidden: true}, h(
-    'input', {type: 'hidden', name: 'body', value: JSON.stringify(body)}));
-  document.body.append(form);
-  form.submit();
-  form.remove();
+/** Of an installation itself; only senders see them. */
+const identity = [
+  'installId', 'provider', 'token', 'keys', 'p256dh', 'auth', 'generation', 'userId', 'sessionId', 'sessionExpiresAt',
+  'keychainId', 'vendorId', 'preferredLanguages',
+];
+const notExported = ['topic', 'userId', 'provider'];
+const isSender = (roles) => roles.includes('sender') || roles.includes('admin');
+
+/** Which fields a key may export: `{group: [names]}`, in the order of the columns. CSV has no lists. */
+export function exportFields(roles, format) {
+  const own = isSender(roles) ? identity.filter((name) => format === 'ndjson' || name !== 'keys') : ['provider'];
+  const id = isSender(roles) && !roles.includes('admin') ? [] : ['id'];
+  return {
+    identity: [...id, ...own, 'cursor'],
+    ...Object.fromEntries(Object.entries(fieldGroups).map(
+      ([group, names]) => [group, names.filter((name) => !notExported.includes(name))])),
+  };
+}
+
+/** What is exported unless chosen otherwise. */
+function standardFields(roles, format) {
+  if (!isSender(roles)) return ['id', 'cursor'];
+  return ['installId', 'provider', 'token', 'keys', 'generation', 'cursor'].filter(
+    (name) => format === 'ndjson' || name !== 'keys');
 }
 
 customElements.define('export-screen', ExportScreen);

@@ -6,20 +6,20 @@ import {emptyPanel, failurePanel, loadingPanel} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {list, parts, t} from '../core/text.js';
-import {choice} from '../parts/facts.js';
-import {installationView} from './lookup/installation.js';
-import {digestOf, kindsOf, providersOf} from './lookup/subject.js';
-import {holderEvents, tokenView} from './lookup/token.js';
-import {userView} from './lookup/user.js';
+import {button, choice} from '../parts/facts.js';
+import {digestOf, holders, kindsOf, providersOf} from './lookup/rules.js';
+import {installationView, tokenView, userView} from './lookup/views.js';
 
-const kinds = ['any', 'installation', 'user', 'token'];
+/** The histories of this many holders of a token say when they gave it up. */
+const holdersMax = 5;
+const path = (...parts) => appPath(session.app, ...parts);
 
 export default class LookupScreen extends Screen {
   #input = h('input', {
     type: 'search', 'aria-label': t('lookup.box'), placeholder: t('lookup.box'), autocomplete: 'off', spellcheck: 'false',
     required: true, maxlength: '4096',
   });
-  #kind = choice(kinds.map((kind) => [kind, t(`lookup.kind.${kind}`)]), 'any');
+  #kind = choice(['any', 'installation', 'user', 'token'].map((kind) => [kind, kindName(kind)]), 'any');
   #result = h('div', {'aria-live': 'polite'});
   /** What was looked up before, for the way back. */
   #trail = [];
@@ -38,11 +38,11 @@ export default class LookupScreen extends Screen {
   }
 
   /** Looks a text up and shows what it is. Older look-ups that are still under way show nothing any more. */
-  async look(kind, text, {isReturn = false} = {}) {
+  async look(kind, text, isReturn = false) {
     if (!text) return;
     this.#controller?.abort();
-    const controller = (this.#controller = new AbortController());
-    const signal = AbortSignal.any([this.signal, controller.signal]);
+    this.#controller = new AbortController();
+    const signal = AbortSignal.any([this.signal, this.#controller.signal]);
     if (!isReturn) this.#trail.push([kind, text]);
     replace(this.#result, loadingPanel());
     // A token does not stay on the screen.
@@ -50,71 +50,66 @@ export default class LookupScreen extends Screen {
     try {
       const nodes = await this.#find(kind, text, signal);
       if (signal.aborted) return;
-      replace(this.#result, this.#wayBack(), nodes ?? await notFound(kind, text));
+      replace(this.#result, this.#wayBack(), nodes.length > 0 ? nodes : await notFound(kind, text));
       this.#result.querySelector('h2')?.focus();
     } catch (error) {
-      if (!signal.aborted) replace(this.#result, failurePanel(error, () => this.look(kind, text, {isReturn: true})));
+      if (!signal.aborted) replace(this.#result, failurePanel(error, () => this.look(kind, text, true)));
     }
   }
 
-  /** Nodes, or null if nothing was found. A token is asked for first, and alone. */
+  /** The nodes of all that was found. A token is asked for first, and if it is known, alone. */
   async #find(kind, text, signal) {
     const wanted = kindsOf(text, kind);
-    if (wanted.includes('token')) {
-      const found = await token(this, text, signal);
-      if (found) return found;
-    }
+    const found = wanted.includes('token') ? await token(this, text, signal) : [];
+    if (found.length > 0) return found;
     const finders = {installation, user};
-    const found = await Promise.all(
-      wanted.filter((kind) => kind !== 'token').map((kind) => finders[kind](this, text, signal)));
-    const nodes = found.filter(Boolean);
-    return nodes.length > 0 ? nodes : null;
+    return (await Promise.all(wanted.filter((kind) => finders[kind]).map((kind) => finders[kind](this, text, signal)))).flat();
   }
 
   #wayBack() {
-    if (this.#trail.length < 2) return null;
-    return h('p', {}, h('button', {type: 'button', class: 'quiet', onclick: () => {
+    return this.#trail.length > 1 && h('p', {}, button(`← ${t('lookup.back')}`, () => {
       this.#trail.pop();
-      this.look(...this.#trail.at(-1), {isReturn: true});
-    }}, `← ${t('lookup.back')}`));
+      this.look(...this.#trail.at(-1), true);
+    }, 'quiet'));
   }
 }
 
+function kindName(kind) {
+  return t(kind === 'installation' ? 'views.installation' : `lookup.kind.${kind}`);
+}
+
 async function installation(screen, id, signal) {
-  const record = await orNull(call('GET', appPath(session.app, 'installations', id), {signal}));
-  if (record) return installationView(screen, id, record.data, null);
-  const history = await orNull(call('GET', appPath(session.app, 'installations', id, 'history'), {signal}));
-  return history && installationView(screen, id, null, history.data);
+  const record = await known(call('GET', path('installations', id), {signal}));
+  const history = record ? null : await known(call('GET', path('installations', id, 'history'), {signal}));
+  return record || history ? installationView(screen, id, record, history) : [];
 }
 
 async function user(screen, id, signal) {
-  const {data} = await call('GET', appPath(session.app, 'users', id, 'installations'), {signal});
-  return data.installations.length > 0 ? userView(screen, id, data) : null;
+  const {data} = await call('GET', path('users', id, 'installations'), {signal});
+  return data.installations.length > 0 ? userView(screen, id, data) : [];
 }
 
 /** The token goes in the body, never in the URL, once for each provider that could have issued it. */
 async function token(screen, token, signal) {
-  const answers = await Promise.all(providersOf(token).map(async (provider) => {
-    try {
-      const {data} = await call('POST', appPath(session.app, 'tokens', 'history'), {body: {token, provider}, signal});
-      return {provider, ...data};
-    } catch (error) {
-      // The provider has no tokens of this form.
-      if (error instanceof Problem && error.status === 400) return {provider, events: []};
-      throw error;
-    }
-  }));
-  const found = answers.filter(({events}) => events.length > 0);
-  if (found.length === 0) return null;
-  return Promise.all(found.map(async ({provider, events, next}) => tokenView(
-    screen, {provider, events, others: await holderEvents(events, signal), isPartial: next !== null})));
+  const answers = await Promise.all(providersOf(token).map(async (provider) => ({
+    provider, ...await known(call('POST', path('tokens', 'history'), {body: {token, provider}, signal}), 400),
+  })));
+  const found = answers.filter(({events}) => events?.length > 0);
+  return Promise.all(found.map(async (history) => tokenView(screen, history, await holderEvents(history.events, signal))));
 }
 
-async function orNull(response) {
+async function holderEvents(events, signal) {
+  const histories = await Promise.all(holders(events).slice(0, holdersMax).map(
+    (id) => known(call('GET', path('installations', id, 'history'), {signal}))));
+  return histories.flatMap((history) => history?.events ?? []);
+}
+
+/** The data of a response, or null if it has the status of what does not exist: 400 is a token of another form. */
+async function known(response, unknown = 404) {
   try {
-    return await response;
+    return (await response).data;
   } catch (error) {
-    if (error instanceof Problem && error.status === 404) return null;
+    if (error instanceof Problem && error.status === unknown) return null;
     throw error;
   }
 }
@@ -123,19 +118,14 @@ async function orNull(response) {
 async function notFound(kind, text) {
   const wanted = kindsOf(text, kind);
   if (wanted.length === 0) return emptyPanel(t('lookup.impossible'), t('lookup.impossibleText'));
-  const [what, hint] = wanted.includes('token')
-    ? [await digestNode(text), t(kind === 'any' ? 'lookup.notFoundTokenHint' : 'lookup.notFoundHint')]
-    : [h('code', {}, foreign(text)), t('lookup.notFoundHint')];
-  const panel = emptyPanel(t('lookup.notFound'), hint);
+  const isToken = wanted.includes('token');
+  const panel = emptyPanel(t('lookup.notFound'), isToken && kind === 'any' ? t('lookup.notFoundToken') : null);
+  const digest = isToken && await digestOf(text, providersOf(text)[0]);
   panel.querySelector('h2').after(h('p', {}, parts('lookup.notFoundText', {
-    kinds: list(wanted.map((kind) => t(`lookup.kind.${kind}`))), text: what, app: h('code', {}, session.app),
+    kinds: list(wanted.map(kindName)), app: h('code', {}, session.app),
+    text: isToken ? digest && ['SHA-256 ', h('code', {}, digest)] : h('code', {}, foreign(text)),
   })));
   return panel;
-}
-
-async function digestNode(token) {
-  const digest = await digestOf(token, providersOf(token)[0]);
-  return digest ? h('span', {}, t('lookup.digest'), ' ', h('code', {class: 'digest'}, digest)) : t('lookup.hidden');
 }
 
 customElements.define('lookup-screen', LookupScreen);

@@ -1,67 +1,65 @@
-// The keys of the app. A new key's secret is shown once, in the dialog that follows its creation.
+// The keys of the app, and for the admin key all apps. A new key's secret is shown once, in the dialog that follows.
 
 import {appPath, call} from '../../core/client.js';
-import {confirmed, dialog} from '../../parts/dialog.js';
 import {foreign, h} from '../../core/dom.js';
 import {emptyPanel, failureText, roleName} from '../../core/panels.js';
 import {session} from '../../core/session.js';
-import {table} from '../../parts/table.js';
 import {list, relative, t} from '../../core/text.js';
+import {confirmed, dialog} from '../../parts/dialog.js';
+import {button, field, section, tag, when} from '../../parts/facts.js';
+import {table} from '../../parts/table.js';
 import {copy, toast} from '../../parts/toast.js';
-import {field, section, when} from '../../parts/facts.js';
 
 const roles = ['client', 'service', 'sender', 'marketing', 'support', 'admin'];
+const text = (props) => h('input', {type: 'text', required: true, class: 'wide', ...props});
 
 export function keysPage(screen) {
   const place = h('div');
   const reload = () => screen.load(
-    place, async (signal) => (await call('GET', appPath(session.app, 'keys'), {signal})).data,
-    ({keys}) => keyTables(keys, reload));
+    place, async (signal) => (await call('GET', appPath(session.app, 'keys'), {signal})).data, ({keys}) => {
+      const valid = keys.filter((key) => !key.revokedAt), revoked = keys.filter((key) => key.revokedAt);
+      const summary = t('ops.revokedKeys', {n: revoked.length});
+      return [
+        valid.length === 0 ? emptyPanel(t('ops.noKeys')) : keyTable(valid, t('ops.page.keys'), [
+          {title: t('views.action'), cell: (key) => button(t('ops.revoke'), () => revoke(key, reload), 'danger', foreign(key.name))},
+        ]),
+        revoked.length > 0 && h('details', {class: 'spaced'}, h('summary', {}, summary), keyTable(revoked, summary, [
+          {title: t('ops.revokedAt'), cell: (key) => when(key.revokedAt)}])),
+      ];
+    });
   reload();
   return section(
-    t('operations.keys'),
-    h('div', {class: 'actions spaced'}, h(
-      'button', {type: 'button', class: 'primary', onclick: () => create(reload)}, t('operations.createKey'))), place);
+    t('ops.page.keys'), h('p', {class: 'actions spaced'}, button(t('ops.createKey'), () => createKey(reload), 'primary')), place);
 }
 
-function keyTables(keys, reload) {
-  const valid = keys.filter((key) => !key.revokedAt), revoked = keys.filter((key) => key.revokedAt);
-  return [
-    valid.length > 0 ? keyTable(valid, t('operations.validKeys'), [{title: t('operations.action'), cell: (key) => h(
-      'button', {type: 'button', class: 'danger', onclick: () => revoke(key, reload)}, t('operations.revoke'),
-      h('span', {class: 'sr-only'}, ' ', foreign(key.name)))}])
-      : emptyPanel(t('operations.noKeys'), t('operations.noKeysText')),
-    revoked.length > 0 ? h('details', {class: 'spaced'}, h('summary', {}, t('operations.revokedKeys', {n: revoked.length})),
-      keyTable(revoked, t('operations.revokedKeys', {n: revoked.length}), [
-        {title: t('operations.revokedAt'), cell: (key) => when(key.revokedAt)}])) : null,
-  ];
-}
-
-function keyTable(keys, caption, more) {
-  return table({caption, captionHidden: true, rows: keys, columns: [
-    {title: t('operations.keyName'), cell: (key) => [foreign(key.name), ' ', h('code', {class: 'hint'}, key.id)]},
-    {title: t('operations.roles'), cell: (key) => list(key.roles.map(roleName))},
-    {title: t('operations.created'), cell: (key) => when(key.createdAt)},
-    {title: t('operations.lastUsed'), cell: (key) => (key.lastUsedAt ? relative(key.lastUsedAt) : t('operations.never'))},
+function keyTable(rows, caption, more) {
+  return table({caption, captionHidden: true, rows, columns: [
+    {title: t('views.name'), cell: (key) => [foreign(key.name), ' ', h('code', {class: 'hint'}, key.id)]},
+    {title: t('ops.roles'), cell: (key) => list(key.roles.map(roleName))},
+    {title: t('views.created'), cell: (key) => when(key.createdAt)},
+    {title: t('ops.lastUsed'), cell: (key) => lastUse(key)},
     ...more,
   ]});
 }
 
-async function create(reload) {
-  const name = h('input', {type: 'text', maxlength: 256, required: true, class: 'wide'});
-  const boxes = roles.map((role) => h('input', {type: 'checkbox', value: role}));
+function lastUse({lastUsedAt}) {
+  return lastUsedAt ? relative(lastUsedAt) : t('ops.never');
+}
+
+async function createKey(reload) {
+  const name = text({maxlength: 256});
+  const boxes = roles.map((role) => h('input', {type: 'checkbox', value: role, onchange: () => check()}));
   const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
-  const check = () => boxes[0].setCustomValidity(chosen().length > 0 ? '' : t('operations.chooseRole'));
-  boxes.forEach((box) => box.addEventListener('change', check));
+  const check = () => boxes[0].setCustomValidity(chosen().length > 0 ? '' : t('ops.chooseRole'));
   check();
   const answer = await dialog({
-    title: t('operations.createKey'),
+    title: t('ops.createKey'),
     content: [
-      field(t('operations.keyName'), name, t('operations.keyNameHint')).node,
-      h('fieldset', {class: 'roles'}, h('legend', {}, t('operations.roles')), boxes.map((box) => h(
-        'label', {}, box, h('span', {}, roleName(box.value), h('small', {}, t(`operations.role.${box.value}`)))))),
+      field(t('views.name'), name, t('ops.keyNameHint')).node,
+      h('fieldset', {class: 'roles'}, h('legend', {}, t('ops.roles')), boxes.map((box) => h(
+        'label', {}, box, h('span', {}, roleName(box.value), h('small', {}, t(`ops.role.${box.value}`)))))),
     ],
-    actions: [{label: t('operations.createKey'), value: true, kind: 'primary'}],
+    actions: [{label: t('views.create'), value: true, kind: 'primary'}],
   });
   if (!answer) return;
   try {
@@ -74,32 +72,56 @@ async function create(reload) {
 }
 
 async function showSecret(secret) {
-  const input = h('input', {type: 'text', readonly: true, value: secret, class: 'wide secret', onfocus: () => input.select()});
+  const input = text({readonly: true, value: secret, class: 'secret', onfocus: () => input.select()});
   await dialog({
-    title: t('operations.newKey'),
-    content: [
-      h('p', {class: 'note'}, t('operations.onceOnly')),
-      field(t('operations.secret'), h('div', {class: 'row'}, input, h(
-        'button', {type: 'button', onclick: () => copy(secret)}, t('operations.copy')))).node,
-    ],
-    actions: [], dismiss: t('operations.stored'),
+    title: t('ops.newKey'), actions: [], dismiss: t('ops.stored'),
+    content: [h('p', {class: 'note'}, t('ops.onceOnly')), field(
+      t('ops.secret'), h('div', {class: 'row'}, input, button(t('ops.copy'), () => copy(secret)))).node],
   });
   input.value = '';
 }
 
 async function revoke(key, reload) {
-  const isSure = await confirmed({
-    title: t('operations.revoke'),
-    text: t('operations.revokeText', {
-      name: key.name, used: key.lastUsedAt ? relative(key.lastUsedAt) : t('operations.never'),
-    }),
-    action: t('operations.revoke'),
-  });
-  if (!isSure) return;
+  const question = t('ops.revokeText', {name: key.name, used: lastUse(key)});
+  if (!await confirmed({title: t('ops.revoke'), text: question, action: t('ops.revoke')})) return;
   try {
     await call('DELETE', appPath(session.app, 'keys', key.id));
-    toast(t('operations.revoked'));
     reload();
+  } catch (error) {
+    toast(failureText(error), 'error');
+  }
+}
+
+// MARK: Apps
+
+export function appsPage(screen) {
+  const place = h('div');
+  screen.load(place, async (signal) => (await call('GET', '/v1/apps', {signal})).data, ({apps, unusable}) => [
+    unusable.map(({app, reason}) => h('p', {class: 'note'}, h('b', {}, app), ' ', t('ops.unusable'), ' ', foreign(reason))),
+    apps.length === 0 ? emptyPanel(t('app.none')) : table({caption: t('ops.page.apps'), captionHidden: true, rows: apps, columns: [
+      {title: t('app.choose'), cell: ({app}) => app},
+      {title: t('views.action'), cell: ({app}) => (app === session.app ? tag('good', t('ops.shown'))
+        : button(t('ops.show'), () => session.choose(app), null, app))},
+    ]}),
+  ]);
+  return section(
+    t('ops.page.apps'), h('p', {class: 'actions spaced'}, button(t('ops.createApp'), createApp, 'primary')), place);
+}
+
+/** A PUT would replace the policy of an app that exists, so the list is read first. */
+async function createApp() {
+  const id = text({maxlength: 128, pattern: '[A-Za-z0-9._\\-]+', placeholder: 'com.example.mail'});
+  const actions = [{label: t('views.create'), value: true, kind: 'primary'}];
+  if (!await dialog({title: t('ops.createApp'), content: field(t('app.choose'), id).node, actions})) return;
+  const app = id.value.trim();
+  try {
+    const {data} = await call('GET', '/v1/apps');
+    if ([...data.apps, ...data.unusable].some((other) => other.app === app)) {
+      return toast(t('ops.appExists', {app}), 'error');
+    }
+    await call('PUT', appPath(app), {body: {}});
+    await session.loadApps();
+    session.choose(app);
   } catch (error) {
     toast(failureText(error), 'error');
   }
