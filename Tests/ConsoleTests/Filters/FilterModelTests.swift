@@ -107,7 +107,8 @@ extension ConsoleTests {
             let topics = try RandomFilter.topics.enumerated().map { index, slug in
                 Topic(
                     number: TopicNumber(Int32(index + 1)), slug: try TopicSlug(slug),
-                    content: try Topic.Content(name: slug, description: nil, category: nil, default: .in, isLocked: false))
+                    content: try Topic.Content(
+                        name: slug, description: nil, category: nil, isInByDefault: true, isLocked: false))
             }
             return FilterVocabulary(links: try TimeZoneLinks(), topics: TopicCatalogue(topics))
         }

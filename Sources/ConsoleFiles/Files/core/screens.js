@@ -16,7 +16,7 @@ export const screens = [
   {path: 'segments', roles: audiences, group: 'audiences', sections: ['audience', 'segments']},
   {path: 'export', roles: audiences, group: 'audiences', sections: ['chosen', 'export']},
   {path: 'waves', roles: audiences, group: 'audiences', sections: ['chosen', 'waves']},
-  {path: 'topics', roles: ['marketing', 'sender', 'service', 'support'], group: 'messages', sections: ['changes', 'topics']},
+  {path: 'topics', roles: [...audiences, ...people], group: 'messages', sections: ['changes', 'topics']},
   {path: 'messages', roles: ['marketing', 'sender', 'service'], group: 'messages', sections: ['messages']},
   {path: 'lookup', roles: people, group: 'people', sections: ['lookup']},
   {path: 'operations', roles: ['admin'], group: 'operations', sections: ['changes', 'operations'], global: true},

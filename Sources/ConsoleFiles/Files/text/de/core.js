@@ -11,7 +11,9 @@ export default {
   'signin.appHint': 'Für den Schlüssel der Verwaltung leer lassen.',
   'signin.key': 'Schlüssel',
   'signin.button': 'Anmelden',
-  'signin.keyHint': 'Der Schlüssel wird gegen eine Sitzung dieses Browsers getauscht und nicht aufbewahrt. Die Sitzung endet nach 30 Minuten ohne Nutzung, spätestens nach 12 Stunden.',
+  'signin.keyHint':
+    'Der Schlüssel wird gegen eine Sitzung dieses Browsers getauscht und nicht aufbewahrt. '
+    + 'Die Sitzung endet nach 30 Minuten ohne Nutzung, spätestens nach 12 Stunden.',
   'signin.link': 'Dieser Link wurde schon benutzt oder ist abgelaufen. Melden Sie sich mit einem Schlüssel an.',
   'nav.label': 'Ansichten',
   'nav.skip': 'Zum Inhalt springen',
@@ -39,6 +41,7 @@ export default {
   'role.support': 'Kundendienst (support)',
   'role.client': 'App (client)',
   'panel.loading': 'Wird geladen …',
+  'panel.actions': 'Aktionen',
   'panel.retry': 'Erneut versuchen',
   'panel.offline': 'Der Dienst ist nicht erreichbar',
   'panel.offlineText': 'Prüfen Sie die Verbindung. Nichts geht verloren.',

@@ -11,7 +11,9 @@ export default {
   'signin.appHint': 'Leave it empty for the admin key.',
   'signin.key': 'Key',
   'signin.button': 'Sign in',
-  'signin.keyHint': 'The key is exchanged for a session of this browser and is not kept. The session ends after 30 minutes without use, and at the latest after 12 hours.',
+  'signin.keyHint':
+    'The key is exchanged for a session of this browser and is not kept. '
+    + 'The session ends after 30 minutes without use, and at the latest after 12 hours.',
   'signin.link': 'This link has been used before or has expired. Sign in with a key.',
   'nav.label': 'Screens',
   'nav.skip': 'Skip to the content',
@@ -39,6 +41,7 @@ export default {
   'role.support': 'support',
   'role.client': 'client',
   'panel.loading': 'Loading …',
+  'panel.actions': 'Actions',
   'panel.retry': 'Try again',
   'panel.offline': 'The service cannot be reached',
   'panel.offlineText': 'Check the connection. Nothing is lost.',
