@@ -188,8 +188,9 @@ let package = Package(
         tests(
             "RegistryAPITests",
             [
-                "ByteText", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop", "OpenAPIDocument",
-                "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging,
+                "ByteText", "ConsoleFiles", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
+                "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto, cryptoExtras,
+                httpTypes, logging,
             ]),
         tests(
             "CommandTests",

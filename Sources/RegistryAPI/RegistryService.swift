@@ -86,9 +86,11 @@ public struct RegistryService: Sendable {
             // Receipts need no credential.
             (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: [renderErrors])
         }
-        return Application(
+        var application = Application(
             router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
-            ownFields: ConsoleHeaders.ofOwnResponses, renderProblem: ProblemDocument.response)
+            renderProblem: ProblemDocument.response)
+        application.ownFields = ConsoleHeaders.ofOwnResponses
+        return application
     }
 
     /// Accepts the body of a request if its credential is valid, so that strangers' bodies are not read. The handler

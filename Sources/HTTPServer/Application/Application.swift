@@ -17,12 +17,10 @@ public struct Application: Sendable {
 
     public init(
         router: Router, observer: (any RequestObserver)? = nil,
-        ownFields: (@Sendable (RequestHead) -> HTTPFields)? = nil,
         renderProblem: @escaping @Sendable (Problem, RequestID) -> ServerResponse = Application.renderPlainly
     ) {
         self.router = router
         self.observer = observer
-        self.ownFields = ownFields
         self.renderProblem = renderProblem
     }
 

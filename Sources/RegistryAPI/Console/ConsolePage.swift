@@ -9,8 +9,8 @@ import HTTPTypes
 
 /// The files of the console's page, compressed once.
 ///
-/// Files lie below a folder whose name is a digest of all of them, so a browser may keep them for ever, and a page never
-/// mixes the files of two versions.
+/// Files lie below a folder whose name is a digest of all of them, so a browser may keep them for ever, and a page
+/// never mixes the files of two versions.
 public struct ConsolePage: Sendable {
     static let indexPath = "index.html"
 

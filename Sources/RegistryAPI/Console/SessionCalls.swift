@@ -37,8 +37,7 @@ extension RegistryService {
             let person = try caller(of: session, in: directory)
             guard person.caller.roles != [.client] else {
                 throw RefusedCall(
-                    .forbidden(
-                        "This key is for apps and may be published, so it cannot sign in. Use a key with another role."),
+                    .forbidden("This key is for apps and may be published: it cannot sign in. Use another key."),
                     person.caller)
             }
             limits.giveBackSignIn(from: request.clientAddress)

@@ -85,7 +85,7 @@ public final class CallLimits: Sendable {
         return failed.withLock { $0.has(address.network, limit: failures, at: now) }
     }
 
-    /// Counts a sign-in to the console. It is taken before the key is checked, so that guesses at the same moment count.
+    /// Counts a sign-in to the console, before its key is checked: guesses at the same moment count, too.
     ///
     /// - Throws: `APIError.tooManySignIns`.
     func takeSignIn(from address: IPAddress) throws(APIError) {

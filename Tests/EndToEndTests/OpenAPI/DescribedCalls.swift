@@ -9,6 +9,8 @@ final class DescribedCalls {
     /// `operationId status` of every response, and `code` of every refusal.
     private(set) var answered: Set<String> = []
     private(set) var codes: Set<String> = []
+    /// Of the console's session.
+    private var cookie: String?
 
     init(_ app: RegistryApp) async throws {
         self.app = app
@@ -33,7 +35,12 @@ final class DescribedCalls {
         let path = path(of: operation, values) + (query.isEmpty ? "" : "?" + query)
         var request = HTTPRequest.make(operation.method, path, body, key: key(credential), fields: fields)
         if let text { request.body = Array(text.utf8) }
+        if operation.path.hasPrefix("/console/") {
+            request.fields.append(("Sec-Fetch-Site", "same-origin"))
+            if let cookie { request.fields.append(("Cookie", cookie)) }
+        }
         let response = try await app.registry.client.response(to: request)
+        if let field = response["Set-Cookie"] { cookie = String(field.prefix { $0 != ";" }) }
         hold(response, to: operation)
         return response
     }

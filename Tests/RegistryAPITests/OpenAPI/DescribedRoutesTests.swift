@@ -53,8 +53,21 @@ struct DescribedRoutesTests {
     @Test func operations_areExactlyTheRoutes() throws {
         let loop = EventLoop(name: "routes")
         defer { loop.stop() }
-        let routes = try service(on: loop).routes.map { "\($0.method.rawValue) \($0.pattern)" }
+        let service = try service(on: loop)
+        let routes = (service.routes + service.ownConsoleCalls).map(Self.name)
         let document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
         #expect(Set(document.operations.map(\.description)) == Set(routes))
+    }
+
+    private static func name(_ route: Route) -> String { "\(route.method.rawValue) \(route.pattern)" }
+
+    /// The console has its own calls, and every call of the API that takes a credential.
+    @Test func callsOfTheConsole_areThoseOfTheAPI() throws {
+        let loop = EventLoop(name: "routes")
+        defer { loop.stop() }
+        let service = try service(on: loop)
+        let shared = service.routes.filter { $0.pattern.hasPrefix("/v1/") && $0.pattern != "/v1/receipts" }
+        let expected = shared.map { "\($0.method.rawValue) /console\($0.pattern)" }
+        #expect(Set(service.consoleCalls.map(Self.name)) == Set(expected + service.ownConsoleCalls.map(Self.name)))
     }
 }
