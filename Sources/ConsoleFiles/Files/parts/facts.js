@@ -21,8 +21,7 @@ export function facts(rows) {
 
 /** A part of a screen with a heading, and a place below it to load something into. */
 export function section(title, ...children) {
-  const id = uniqueId('section');
-  return h('section', {class: 'card', 'aria-labelledby': id}, h('h2', {id}, title), children);
+  return h('section', {class: 'card'}, h('h2', {}, title), children);
 }
 
 /** A word with a colour; the word alone says it all. @param kind `good`, `bad` or '' */

@@ -50,7 +50,7 @@ function rates(screen) {
     }
     try {
       if (!document.hidden) take((await call('GET', '/v1/rates', {signal: screen.signal})).data);
-      timer = setTimeout(step, intervalMilliseconds);
+      timer = setTimeout(step, samples.length < 2 ? 1_000 : intervalMilliseconds);
     } catch (error) {
       if (!screen.signal.aborted) replace(place, failurePanel(error, start));
     }

@@ -3,7 +3,8 @@
 //
 //     schedule(answer, {date: '2027-03-28', time: '02:30', now: Date.now()})
 //
-// returns `{waves: [{at, count, share, isPast, zones: [{name, shift}]}], past: {waves, count}, shifted, repeated}`.
+// returns `{waves: [{at, count, share, isPast, zones: [{name, shift}]}], past: {waves, count}, shifted, repeated}`, the
+// zones with a shift first.
 // `shift` is null, `{skipped: '03:30'}` if clocks jump over the time (the wave is at the time given here), or
 // `{repeated: true}` if the time occurs twice (the wave is the first one). A zone's name is null if only its offset is known.
 
@@ -14,7 +15,9 @@ export function schedule(answer, {date, time, now}) {
     count: wave.count,
     share: planned > 0 ? wave.count / planned : 0,
     isPast: Date.parse(wave.at) <= now,
-    zones: wave.timeZones.map((name) => ({name, shift: shift(name, Date.parse(wave.at), `${date} ${time.slice(0, 5)}`)})),
+    zones: wave.timeZones
+      .map((name) => ({name, shift: shift(name, Date.parse(wave.at), `${date} ${time.slice(0, 5)}`)}))
+      .sort((one, other) => Boolean(other.shift) - Boolean(one.shift)),
   }));
   const past = waves.filter((wave) => wave.isPast);
   const zones = waves.flatMap((wave) => wave.zones);
@@ -26,15 +29,26 @@ export function schedule(answer, {date, time, now}) {
   };
 }
 
+const hour = 3_600_000;
 /** Clocks go back by an hour, or by half an hour on Lord Howe. */
-const repetitionsMilliseconds = [3_600_000, 1_800_000];
+const repetitions = [hour, hour / 2];
 
+/**
+ * The service decides when a wave is. The browser's own data of time zones only explains it, and may be older or newer:
+ * where they disagree without a change of clocks, nothing is flagged.
+ */
 function shift(zone, instant, wanted) {
   const clock = clockOf(zone);
   if (!clock) return null;
   const local = clock(instant);
-  if (local !== wanted) return {skipped: local.slice(11)};
-  return repetitionsMilliseconds.some((later) => clock(instant + later) === wanted) ? {repeated: true} : null;
+  const jump = offset(clock, instant) - offset(clock, instant - 3 * hour);
+  if (local !== wanted) return jump > 0 && clock(instant - jump) < wanted ? {skipped: local.slice(11)} : null;
+  return repetitions.some((later) => clock(instant + later) === wanted) ? {repeated: true} : null;
+}
+
+/** Milliseconds east of UTC. */
+function offset(clock, instant) {
+  return Date.parse(`${clock(instant).replace(' ', 'T')}Z`) - instant;
 }
 
 const clocks = new Map();
