@@ -72,8 +72,10 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('.sentence.faulty')")
                 let faulty = try await browser.run(
                     """
-                    return [...document.querySelectorAll('.sentence.faulty')].map((sentence) =>
-                      `${sentence.querySelector('[data-part=field]').value}: ${sentence.querySelector('.fault').textContent}`)
+                    return [...document.querySelectorAll('.sentence.faulty')].map((sentence) => {
+                      const field = sentence.querySelector('[data-part=field]').value;
+                      return `${field}: ${sentence.querySelector('.fault').textContent}`;
+                    })
                     """)
                 #expect(faulty.array.count == 1)
                 #expect(faulty[0].string?.hasPrefix("osVersion: This must be a version") == true)
@@ -102,7 +104,7 @@ extension ConsoleTests {
                 try await browser.run("document.querySelector('.sentence .tools > button').click()")
                 #expect(try await browser.run(fields) == ["region"])
                 let press =
-                    "[...document.querySelectorAll('.heading button')].find((b) => b.textContent === arguments[0]).click()"
+                    "[...document.querySelectorAll('.heading button')].find((b) => b.innerText === arguments[0]).click()"
                 try await browser.run(press, "Undo")
                 #expect(try await browser.run(fields) == ["locale", "region"])
                 try await browser.run(press, "Undo")

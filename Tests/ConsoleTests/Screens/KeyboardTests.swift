@@ -44,7 +44,7 @@ extension ConsoleTests {
                 let count = try await console.filled.send("POST", "/audience/count", body, by: .role(.marketing)).json
                 try await browser.wait(
                     for:
-                        "document.querySelector('[data-count=reachable]').textContent === '\(count["count"].integer ?? -1)'"
+                        "document.querySelector('[data-count]').textContent === '\(count["count"].integer ?? -1)'"
                 )
 
                 // Save.

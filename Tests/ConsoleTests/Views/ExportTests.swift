@@ -12,7 +12,8 @@ extension ConsoleTests {
             device["carrier"] = "=1+1"
             _ = try await app.put("spread", RegistrationBody.make("spread", device: device))
             _ = try await app.put("plain")
-            let folder = FileManager.default.temporaryDirectory.appending(path: "console-\(UInt64.random(in: 0...UInt64.max))")
+            let folder = FileManager.default.temporaryDirectory.appending(
+                path: "console-\(UInt64.random(in: 0...UInt64.max))")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             try await Console.shared.withBrowser { browser in
@@ -20,7 +21,9 @@ extension ConsoleTests {
                 try await browser.devTools(
                     "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
                 try await browser.show(page: "export")
-                #expect(try await browser.run("return !!document.querySelector('[value=token], [value=installId]')") == false)
+                #expect(
+                    try await browser.run("return !!document.querySelector('[value=token], [value=installId]')")
+                        == false)
                 try await browser.fill("Carrier", true)
                 try await browser.expectNoViolations("export")
                 try await browser.click("Download 2 rows")
@@ -36,7 +39,8 @@ extension ConsoleTests {
         @Test func emptyAudience_hasNothingToDownload() async throws {
             try await Console.shared.visit("export", of: Console.shared.empty) { browser, _ in
                 try await browser.wait(forText: "Download 0 rows")
-                #expect(try await browser.run("return document.querySelector('main form button.primary').disabled") == true)
+                #expect(
+                    try await browser.run("return document.querySelector('main form button.primary').disabled") == true)
                 try await browser.expectNoViolations("an empty export")
             }
         }

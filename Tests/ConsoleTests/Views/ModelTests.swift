@@ -118,7 +118,8 @@ extension ConsoleTests {
                     ["staleAfter": ["apns": "P30D"], "rateLimits": ["perKey": ["rate": 1, "burst": 2]]], [], "P60D",
                     "rateLimits.perKey", .null,
                     [
-                        ["amount": 26, "unit": "hours"], ["amount": 35, "unit": "days"], ["amount": 5, "unit": "weeks"],
+                        ["amount": 26, "unit": "hours"], ["amount": 35, "unit": "days"],
+                        ["amount": 5, "unit": "weeks"],
                     ], "PT5M", .null,
                 ])
         }
@@ -128,7 +129,8 @@ extension ConsoleTests {
             let app = try Console.shared.filled
             let policy = try await app.send("GET", "", by: .role(.admin)).json
             let found = try await Console.shared.evaluate(
-                "return (await module('screens/operations/members.js')).members.map((member) => member.path.split('.')[0])")
+                "return (await module('screens/operations/members.js')).members.map((member) => member.path.split('.')[0])"
+            )
             #expect(Set(found.array.compactMap(\.string)) == Set(policy.object.keys).subtracting(["app"]))
         }
 

@@ -25,7 +25,8 @@ extension ConsoleTests {
                 try await browser.click("Save")
                 try await browser.wait(forText: "The policy is saved.")
                 let saved = try await Self.policy(of: app)
-                #expect(saved["grace"] == "P10D" && saved["allowedOrigins"] == ["https://a.example", "https://b.example"])
+                #expect(
+                    saved["grace"] == "P10D" && saved["allowedOrigins"] == ["https://a.example", "https://b.example"])
                 // Only the members that changed were sent.
                 #expect(saved["retention"] == "P30D")
             }
@@ -43,7 +44,8 @@ extension ConsoleTests {
                     return [...document.querySelectorAll('dialog tbody tr')].map((row) =>
                       [...row.children].map((cell) => cell.textContent));
                     """)
-                #expect(rows == [["Grace period", "7 days", "3 days", "–"], ["Retention", "30 days", "–", "90 days"]])
+                #expect(
+                    rows == [["Grace period", "7 days", "3 days", "–"], ["Retention", "30 days", "–", "90 days"]])
                 try await browser.expectNoViolations("the conflict")
                 #expect(try await Self.policy(of: app)["retention"] == "P30D")
 

@@ -25,7 +25,8 @@ extension ConsoleTests {
                 try await browser.fill("Without a choice", "out")
                 try await browser.click("Continue")
                 try await browser.wait(forText: "Save this change?")
-                #expect(try await Self.difference(in: browser) == [["Without a choice", "subscribed", "not subscribed"]])
+                #expect(
+                    try await Self.difference(in: browser) == [["Without a choice", "subscribed", "not subscribed"]])
                 try await browser.expectNoViolations("the difference of a topic")
                 try await browser.click("Save")
                 try await browser.wait(for: "document.querySelector('tbody .numeric')?.textContent.startsWith('0')")
@@ -43,7 +44,8 @@ extension ConsoleTests {
             try await Self.visit(app, as: .marketing) { browser in
                 try await browser.click("Edit")
                 try await browser.fill("Category", "Reading")
-                _ = try await app.send("PUT", "/topics/news", ["name": "Latest", "default": "in"], by: .role(.marketing))
+                _ = try await app.send(
+                    "PUT", "/topics/news", ["name": "Latest", "default": "in"], by: .role(.marketing))
                 try await browser.click("Continue")
                 try await browser.wait(forText: "Somebody else has changed this topic")
                 #expect(

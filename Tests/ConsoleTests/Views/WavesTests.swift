@@ -16,7 +16,8 @@ extension ConsoleTests {
             try await Console.shared.visit("waves", of: app) { browser, _ in
                 try await Self.plan("02:30", "2099-03-29", in: browser)
                 try await browser.wait(forText: "2 installations")
-                try await browser.wait(forText: "Clocks jump over this time in Europe/Berlin. There the wave is at 03:30.")
+                try await browser.wait(
+                    forText: "Clocks jump over this time in Europe/Berlin. There the wave is at 03:30.")
                 let rows = try await browser.run(
                     """
                     return [...document.querySelectorAll('tbody tr')].map((row) =>
@@ -49,7 +50,8 @@ extension ConsoleTests {
                 let count = try await app.send(
                     "POST", "/audience/count", ["filter": ["locale": "de"], "include": "all"], by: .role(.marketing))
                 let expected = count.json["count"].integer ?? 0
-                try await browser.wait(for: "document.querySelectorAll('.number.small')[1]?.textContent === '\(expected)'")
+                try await browser.wait(
+                    for: "document.querySelectorAll('.number.small')[1]?.textContent === '\(expected)'")
                 #expect(try await browser.run("return location.hash") == "#/waves")
             }
         }

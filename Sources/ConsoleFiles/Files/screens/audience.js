@@ -3,7 +3,7 @@
 import {currentAudience} from '../core/audience.js';
 import {Latest, Problem} from '../core/client.js';
 import {foreign, h, replace} from '../core/dom.js';
-import {failureText} from '../core/panels.js';
+import {failureText, faultText} from '../core/panels.js';
 import {href} from '../core/router.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
@@ -229,7 +229,7 @@ export default class AudienceScreen extends Screen {
     replace(this.asOf, t('audience.asOf', {time: timeOfDay(answer.asOf)}));
     this.figures.classList.remove('stale');
     this.builder.clearMarks();
-    for (const note of answer.notes ?? []) this.builder.markNote(this.#node(note, places), note.detail);
+    for (const note of answer.notes ?? []) this.builder.markNote(this.#node(note, places), faultText(note));
     this.#showShare();
   }
 
@@ -243,10 +243,10 @@ export default class AudienceScreen extends Screen {
   #fail(error, places = []) {
     if (!(error instanceof Problem) || error.status !== 400) return replace(this.status, failureText(error));
     this.builder.clearMarks();
-    const lost = error.errors.filter((fault) => !this.builder.markFault(this.#node(fault, places), fault.detail));
-    const details = lost.map((fault) => fault.detail).join(' ');
+    const lost = error.errors.filter((fault) => !this.builder.markFault(this.#node(fault, places), faultText(fault)));
+    const details = lost.map(faultText).join(' ');
     replace(this.status, t('audience.invalid', {n: error.errors.length}), ' ', details);
-    this.json.mark(error.errors.map((fault) => `${fault.pointer}: ${fault.detail}`).join('\n'));
+    this.json.mark(error.errors.map((fault) => `${fault.pointer}: ${faultText(fault)}`).join('\n'));
   }
 
   #node(fault, places) {
