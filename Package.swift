@@ -228,7 +228,10 @@ let package = Package(
         // It drives Chromium, if that is installed.
         tests(
             "ConsoleTests",
-            ["PushRegistry", "RegistryAPI", "RegistryTestSupport", "SeededRandom", "StrictJSON", "push-registry"]),
+            [
+                "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport", "SeededRandom", "StrictJSON",
+                "push-registry",
+            ]),
         tests(
             "FleetGeneratorTests",
             [
