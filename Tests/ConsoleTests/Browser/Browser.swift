@@ -15,7 +15,11 @@ struct Browser: Sendable {
 
     /// A key that is no character, by its code point of WebDriver.
     enum Key: String {
-        case tab = "\u{E004}", enter = "\u{E007}", escape = "\u{E00C}", down = "\u{E015}", shift = "\u{E008}"
+        case tab = "\u{E004}"
+        case enter = "\u{E007}"
+        case escape = "\u{E00C}"
+        case down = "\u{E015}"
+        case shift = "\u{E008}"
     }
 
     private let chromium: Chromium
@@ -113,7 +117,7 @@ struct Browser: Sendable {
             try await press(.tab)
             if try await run("return document.activeElement.matches('\(selector)')") == true { return }
         }
-        throw DeadlineMissed(description: "the tabulator never reaches \(selector)")
+        throw NotReached(selector: selector)
     }
 
     // MARK: - Faults
@@ -128,4 +132,9 @@ struct Browser: Sendable {
         let kept = try await run("return window.faults").array.compactMap(\.string)
         return (severe + kept).filter { fault in !expected.contains { fault.contains($0) } }
     }
+}
+
+/// The tabulator does not lead to an element.
+struct NotReached: Error {
+    let selector: String
 }

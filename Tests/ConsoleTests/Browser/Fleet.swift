@@ -15,9 +15,12 @@ enum Fleet {
     /// Registers the installations, and creates topics and a segment.
     static func fill(_ app: RegistryApp) async throws {
         var random = SeededGenerator(seed: 18)
-        for number in 0..<count { _ = try await app.put("phone-\(number)", body(number, &random), as: "user-\(number)") }
+        for number in 0..<count {
+            _ = try await app.put("phone-\(number)", body(number, &random), as: "user-\(number)")
+        }
         for topic in ["news", "offers"] {
-            _ = try await app.send("PUT", "/topics/\(topic)", ["name": .string(topic), "default": "in"], by: .role(.admin))
+            _ = try await app.send(
+                "PUT", "/topics/\(topic)", ["name": .string(topic), "default": "in"], by: .role(.admin))
         }
         _ = try await app.send(
             "PUT", "/segments/germans", ["filter": ["locale": "de"], "description": "Everybody who reads German"],

@@ -55,7 +55,8 @@ extension ConsoleTests {
                     const {written, row, group} = await import(new URL('./filter/tree.js', root));
                     const listed = Object.values(fields.fieldGroups).flat();
                     return Object.fromEntries(fields.fieldNames.map((field) => [field, {
-                      listed: listed.includes(field), choices: fields.choicesOf(field), groups: fields.isDiscrete(field),
+                      listed: listed.includes(field), choices: fields.choicesOf(field),
+                      groups: fields.isDiscrete(field),
                       operators: [...new Set(fields.operatorsOf(field).flatMap((operator) => ({
                         is: ['eq', 'in'], isNot: ['ne', 'nin'], known: ['exists'], unknown: ['exists'],
                       })[operator] ?? [operator]))].sort(),
@@ -107,7 +108,8 @@ extension ConsoleTests {
             let topics = try RandomFilter.topics.enumerated().map { index, slug in
                 Topic(
                     number: TopicNumber(Int32(index + 1)), slug: try TopicSlug(slug),
-                    content: try Topic.Content(name: slug, description: nil, category: nil, default: .in, isLocked: false))
+                    content: try Topic.Content(
+                        name: slug, description: nil, category: nil, isInByDefault: true, isLocked: false))
             }
             return FilterVocabulary(links: try TimeZoneLinks(), topics: TopicCatalogue(topics))
         }

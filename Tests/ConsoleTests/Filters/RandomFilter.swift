@@ -24,7 +24,8 @@ struct RandomFilter {
     private mutating func member(_ depth: Int) -> (String, JSON) {
         switch Int.random(in: 0..<(depth > 1 ? 10 : 6), using: &random) {
         case 0: return ("segment", .string(pick(Self.segments)))
-        case 6, 7: return (pick(["all", "any"]), .array((0..<pick([0, 1, 2, 3])).map { _ in filter(depth: depth - 1) }))
+        case 6, 7:
+            return (pick(["all", "any"]), .array((0..<pick([0, 1, 2, 3])).map { _ in filter(depth: depth - 1) }))
         case 8, 9: return ("not", filter(depth: depth - 1))
         default:
             let field = pick(AudienceField.allCases)

@@ -14,7 +14,8 @@ extension ConsoleTests {
                 let body: JSON = ["filter": ["locale": "de", "systemName": "Android"]]
                 let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
                 #expect(try await browser.text("[data-count=reachable]") == "\(count.integer ?? -1)")
-                try await browser.wait(for: "document.querySelector('.share').textContent.includes('of \(Fleet.count)')")
+                try await browser.wait(
+                    for: "document.querySelector('.share').textContent.includes('of \(Fleet.count)')")
                 #expect(try await browser.text(".as-of").contains("as of"))
             }
         }
@@ -65,12 +66,16 @@ extension ConsoleTests {
 
         @Test func fault_goesToItsSentence() async throws {
             try await Console.shared.visit("audience", expecting: ["400"]) { browser, _ in
-                try await browser.edit(["locale": "de", "any": [["osVersion": ["gte": "seventeen"]], ["region": "DE"]]])
+                try await browser.edit([
+                    "locale": "de", "any": [["osVersion": ["gte": "seventeen"]], ["region": "DE"]],
+                ])
                 try await browser.wait(for: "document.querySelector('.sentence.faulty')")
                 let faulty = try await browser.run(
                     """
-                    return [...document.querySelectorAll('.sentence.faulty')].map((sentence) =>
-                      `${sentence.querySelector('[data-part=field]').value}: ${sentence.querySelector('.fault').textContent}`)
+                    return [...document.querySelectorAll('.sentence.faulty')].map((sentence) => {
+                      const field = sentence.querySelector('[data-part=field]').value;
+                      return `${field}: ${sentence.querySelector('.fault').textContent}`;
+                    })
                     """)
                 #expect(faulty.array.count == 1)
                 #expect(faulty[0].string?.hasPrefix("osVersion: This must be a version") == true)
@@ -98,7 +103,8 @@ extension ConsoleTests {
                 #expect(try await browser.run(fields) == ["locale", "region"])
                 try await browser.run("document.querySelector('.sentence .tools > button').click()")
                 #expect(try await browser.run(fields) == ["region"])
-                let press = "[...document.querySelectorAll('.heading button')].find((b) => b.textContent === arguments[0]).click()"
+                let press =
+                    "[...document.querySelectorAll('.heading button')].find((b) => b.innerText === arguments[0]).click()"
                 try await browser.run(press, "Undo")
                 #expect(try await browser.run(fields) == ["locale", "region"])
                 try await browser.run(press, "Undo")
@@ -117,7 +123,8 @@ extension ConsoleTests {
                     "return [...document.querySelectorAll('[role=option]')].map((option) => option.textContent)")
                 #expect(options == ["Example120", "not known40"])
                 try await browser.run("document.querySelectorAll('[role=option]')[1].click()")
-                #expect(try await browser.run("return document.querySelector('[data-part=operator]').value") == "unknown")
+                #expect(
+                    try await browser.run("return document.querySelector('[data-part=operator]').value") == "unknown")
             }
         }
     }

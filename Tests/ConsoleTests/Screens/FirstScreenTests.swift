@@ -39,8 +39,8 @@ extension ConsoleTests {
 
         /// When the first count had arrived, in milliseconds since the navigation.
         private static let timeOfFirstNumber = """
-            const count = performance.getEntriesByType('resource').find((entry) => entry.name.endsWith('/audience/count'));
-            return Math.round(count.responseEnd);
+            const entries = performance.getEntriesByType('resource');
+            return Math.round(entries.find((entry) => entry.name.endsWith('/audience/count')).responseEnd);
             """
 
         /// The modules that a module imports statically.

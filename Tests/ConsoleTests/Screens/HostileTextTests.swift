@@ -38,8 +38,9 @@ extension ConsoleTests {
 
         private static func fill(_ app: RegistryApp) async throws {
             var device = RegistrationBody.device("phone")
-            for member in ["appVersion", "deviceModel", "systemName", "systemVersion", "language", "region", "timeZoneId"]
-            { device[member] = .string(evil) }
+            for member in [
+                "appVersion", "deviceModel", "systemName", "systemVersion", "language", "region", "timeZoneId",
+            ] { device[member] = .string(evil) }
             for member in ["carrier", "appStore", "locale"] { device[member] = .string(evil) }
             let status = try await app.put("phone", RegistrationBody.make("phone", device: device)).status
             try #require(status == 201)

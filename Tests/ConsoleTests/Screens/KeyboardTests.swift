@@ -31,7 +31,11 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelectorAll('.sentence').length === 2")
                 #expect(try await browser.run("return document.activeElement.value") == "osVersion")
                 try await browser.tab(to: "[data-part=operator]")
-                try await browser.type("is at l")
+                // From "is" over "is not" to "is at least".
+                for operation in ["isNot", "gte"] {
+                    try await browser.press(.down)
+                    try await browser.wait(for: "document.activeElement.value === '\(operation)'")
+                }
                 try await browser.tab(to: "[role=combobox]")
                 try await browser.type("17.2")
                 try await browser.press(.escape)
@@ -39,7 +43,9 @@ extension ConsoleTests {
                 let body: JSON = ["filter": ["systemName": "iOS", "osVersion": ["gte": "17.2"]]]
                 let count = try await console.filled.send("POST", "/audience/count", body, by: .role(.marketing)).json
                 try await browser.wait(
-                    for: "document.querySelector('[data-count=reachable]').textContent === '\(count["count"].integer ?? -1)'")
+                    for:
+                        "document.querySelector('[data-count]').textContent === '\(count["count"].integer ?? -1)'"
+                )
 
                 // Save.
                 try await browser.tab(to: ".heading button.primary")
@@ -55,7 +61,8 @@ extension ConsoleTests {
                 for path in ["breakdown", "export", "waves"] {
                     try await browser.tab(to: "nav a[href=\"#/\(path)\"]")
                     try await browser.press(.enter)
-                    try await browser.wait(for: "document.querySelector('\(path)-screen h1') === document.activeElement")
+                    try await browser.wait(
+                        for: "document.querySelector('\(path)-screen h1') === document.activeElement")
                 }
             }
         }

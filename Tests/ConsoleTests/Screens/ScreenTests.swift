@@ -13,13 +13,13 @@ extension ConsoleTests {
             try await console.withBrowser(Browser.Look(isDark: isDark)) { browser in
                 try await browser.open(console.address)
                 try await browser.wait(for: "document.querySelector('signin-screen form')")
-                #expect(try await Axe.violations(in: browser) == [], "sign-in")
+                try await Self.expectNothing(browser, "sign-in")
                 try await console.signIn(browser, to: isFilled ? console.filled : console.empty)
                 for path in try await Self.paths(browser) {
                     try await console.show(path, in: browser)
                     if path == "audience", isFilled { try await Self.openBuilder(browser) }
                     try await browser.run("document.querySelectorAll('details').forEach((each) => (each.open = true))")
-                    #expect(try await Axe.violations(in: browser) == [], "\(path)")
+                    try await Self.expectNothing(browser, path)
                 }
             }
         }
@@ -32,7 +32,7 @@ extension ConsoleTests {
                 try await Self.signInAsAdmin(browser)
                 for path in try await Self.paths(browser) {
                     try await console.show(path, in: browser)
-                    #expect(try await Axe.violations(in: browser) == [], "\(path)")
+                    try await Self.expectNothing(browser, path)
                 }
             }
         }
@@ -42,7 +42,8 @@ extension ConsoleTests {
             let console = try Console.shared
             try await console.withBrowser(Browser.Look(language: language, width: 320)) { browser in
                 try await console.signIn(browser)
-                #expect(try await browser.run("return document.documentElement.lang").string == String(language.prefix(2)))
+                #expect(
+                    try await browser.run("return document.documentElement.lang").string == String(language.prefix(2)))
                 for path in try await Self.paths(browser) {
                     try await console.show(path, in: browser)
                     if path == "audience" { try await Self.openBuilder(browser) }
@@ -61,7 +62,6 @@ extension ConsoleTests {
                 #expect(try await browser.text("nav .absent").contains("needs a key with the role"))
                 try await browser.run("location.hash = '#/operations'")
                 try await browser.wait(for: "document.querySelector('.panel.forbidden')")
-                #expect(try await Axe.isInstalled ? Axe.violations(in: browser) : [] == [])
             }
         }
 
@@ -76,6 +76,11 @@ extension ConsoleTests {
                 try await browser.run("document.querySelector('.panel.offline button').click()")
                 try await browser.wait(for: "document.querySelector('svg.map .dot')")
             }
+        }
+
+        private static func expectNothing(_ browser: Browser, _ path: String) async throws {
+            let violations = try await Axe.violations(in: browser)
+            #expect(violations.isEmpty, "\(path): \(violations.joined(separator: "\n"))")
         }
 
         /// The paths in the navigation.

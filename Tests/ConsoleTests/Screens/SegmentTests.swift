@@ -21,7 +21,8 @@ extension ConsoleTests {
                 try await browser.run("document.querySelector('dialog form').requestSubmit()")
                 try await browser.wait(for: "document.querySelector('dialog .difference')")
                 let difference = try await browser.text("dialog .difference")
-                #expect(difference.contains("-     \"locale\": \"ja\"") && difference.contains("+     \"locale\": \"fr\""))
+                #expect(
+                    difference.contains("-     \"locale\": \"ja\"") && difference.contains("+     \"locale\": \"fr\""))
                 try await browser.press(.escape)
                 try await browser.wait(for: "!document.querySelector('dialog')")
                 let stored = try await app.send("GET", path, by: .role(.marketing)).json

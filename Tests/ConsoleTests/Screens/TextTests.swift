@@ -7,7 +7,8 @@ extension ConsoleTests {
     @Suite("Texts")
     struct TextTests {
         @Test func catalogues_areComplete() async throws {
-            let english = try await Self.catalogue("en"), german = try await Self.catalogue("de")
+            let english = try await Self.catalogue("en")
+            let german = try await Self.catalogue("de")
             #expect(Set(english.keys).symmetricDifference(german.keys).sorted() == [])
             for (key, text) in english {
                 #expect(Self.places(text) == Self.places(german[key] ?? .null), "\(key)")
@@ -51,7 +52,8 @@ extension ConsoleTests {
         private static func sources() throws -> [String] {
             let files = FileManager.default.enumerator(at: Console.files, includingPropertiesForKeys: nil)
             return try (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "js" }.map {
-                try String(contentsOf: $0, encoding: .utf8)
+                // Comments show examples.
+                try String(contentsOf: $0, encoding: .utf8).replacing(/(?m)^ *\/\/.*$/, with: "")
             }
         }
     }

@@ -6,7 +6,8 @@ import Testing
 extension Browser {
     /// Clicks the first button or link whose text begins with the words, within the newest dialog if one is open.
     func click(_ words: String) async throws {
-        let button = "[...(\(Self.scope)).querySelectorAll('button, a, summary')]"
+        let button =
+            "[...(\(Self.scope)).querySelectorAll('button, a, summary')]"
             + ".find((each) => each.textContent.trim().startsWith('\(words)') && !each.disabled)"
         try await wait(for: button)
         try await run(button + ".click()")

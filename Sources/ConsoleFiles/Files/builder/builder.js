@@ -40,9 +40,9 @@ export class Builder {
   changeOperator(node, operator) {
     const present = [...nodesOf(this.tree)].find((other) => other.id === node.id);
     const keeps = shapeOf(operator) === shapeOf(present.operator);
-    const needsOne = shapeOf(operator) === 'one' && shapeOf(present.operator) === 'many' && present.values?.length === 1;
-    const values = shapeOf(operator) === 'none' ? [] : keeps || needsOne ||
-      (shapeOf(operator) === 'many' && shapeOf(present.operator) === 'one') ? present.values : null;
+    const shapes = `${shapeOf(present.operator)} ${shapeOf(operator)}`;
+    const fits = keeps || shapes === 'one many' || (shapes === 'many one' && present.values?.length === 1);
+    const values = shapeOf(operator) === 'none' ? [] : fits ? present.values : null;
     this.#apply(edits.changed(this.tree, node.id, {operator, values}), node.id, 'operator');
   }
 
@@ -178,11 +178,14 @@ export class Builder {
   #group(node, isRoot = false) {
     const join = t(`builder.join.${node.mode}`);
     return h(
-      'section', {class: isRoot ? 'filter-group root' : 'filter-group', 'data-node': node.id, 'aria-label': t(`builder.mode.${node.mode}`)},
+      'section', {
+        class: isRoot ? 'filter-group root' : 'filter-group', 'data-node': node.id,
+        'aria-label': t(`builder.mode.${node.mode}`),
+      },
       h('div', {class: 'group-head'},
         h('select', {
           'data-part': 'mode', 'aria-label': t('builder.mode'), value: node.mode,
-          onchange: (event) => (isRoot ? this.#changeRoot(event.target.value) : this.setMode(node.id, event.target.value)),
+          onchange: ({target}) => (isRoot ? this.#changeRoot(target.value) : this.setMode(node.id, target.value)),
         }, ['all', 'any', 'none'].map((mode) => h('option', {value: mode}, t(`builder.mode.${mode}`)))),
         h('span', {class: 'keeps'}),
         node === this.tree ? null : h('div', {class: 'tools'},
@@ -190,8 +193,8 @@ export class Builder {
             ...nodeActions(node, this), {label: t('builder.unwrap'), run: () => this.unwrap(node.id)},
           ], {'data-part': 'menu'}),
           isRoot ? null : h('button', {
-            type: 'button', class: 'quiet icon', 'aria-label': t('builder.removeGroup'), title: t('builder.removeGroup'),
-            onclick: () => this.remove(node.id),
+            type: 'button', class: 'quiet icon', 'aria-label': t('builder.removeGroup'),
+            title: t('builder.removeGroup'), onclick: () => this.remove(node.id),
           }, '×'))),
       h('p', {class: 'fault', hidden: true}),
       node.children.length === 0 ? h('p', {class: 'hint'}, t(`builder.empty.${node.mode}`)) : null,
@@ -200,8 +203,9 @@ export class Builder {
         h('span', {class: 'join', 'aria-hidden': 'true'}, index === 0 ? '' : join),
         child.kind === 'group' ? this.#group(child) : rowElement(child, this)))),
       h('div', {class: 'row'},
-        h('button', {type: 'button', 'data-part': 'add', onclick: () => this.add(node.id, ofField(this.#nextField(node)))},
-          t('builder.add')),
+        h('button', {
+          type: 'button', 'data-part': 'add', onclick: () => this.add(node.id, ofField(this.#nextField(node))),
+        }, t('builder.add')),
         h('button', {type: 'button', onclick: () => this.add(node.id, group('any', [ofField('systemName')]))},
           t('builder.addGroup'))),
       h('p', {class: 'hint notes', hidden: true}));
@@ -210,9 +214,9 @@ export class Builder {
   /** The first of the common fields that the group does not have yet. */
   #nextField(node) {
     const present = new Set(node.children.map((child) => child.field));
-    const isMulti = node.mode !== 'all' && node.children.at(-1)?.field;
-    return isMulti || ['systemName', 'osVersion', 'locale', 'topic', 'region', 'appVersion'].find((f) => !present.has(f)) ||
-      'systemName';
+    // Alternatives are mostly about the same field.
+    const last = node.mode === 'all' ? null : node.children.at(-1)?.field;
+    return last ?? common.find((field) => !present.has(field)) ?? common[0];
   }
 
   /** The tree's root is always "all"; another word is that of a group in it. */
@@ -235,6 +239,8 @@ export class Builder {
     return node.querySelector(`[data-part="${part}"]`) ?? node.querySelector('[data-part]');
   }
 }
+
+const common = ['systemName', 'osVersion', 'locale', 'topic', 'region', 'appVersion'];
 
 /** What values an operator takes. */
 function shapeOf(operator) {

@@ -88,7 +88,7 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
           input.focus();
         },
       }, '×'))));
-    input.size = chosen.length > 0 ? 4 : 12;
+    input.size = chosen.length > 0 ? 1 : 12;
     input.placeholder = chosen.length > 0 ? '' : placeholder;
   }
 

@@ -1,5 +1,5 @@
-// The editor of a row's values, by the kind of its field and its operator. Every editor calls `change(values, isTyping)`
-// with a list, or with null while something is missing.
+// The editor of a row's values, by the kind of its field and its operator. Every editor calls
+// `change(values, isTyping)` with a list, or with null while something is missing.
 
 import {h} from '../core/dom.js';
 import {t} from '../core/text.js';

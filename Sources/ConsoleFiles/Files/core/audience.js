@@ -1,4 +1,5 @@
-// The audience that the screens share: what is built on Audience is broken down, drawn, exported and sent by the others.
+// The audience that the screens share: what is built on Audience is broken down, drawn, exported and sent by the
+// others.
 //
 //     currentAudience.filter     the JSON filter, `{}` at the start
 //     currentAudience.include    'reachable', 'active' or 'all'

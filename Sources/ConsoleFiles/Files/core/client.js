@@ -2,8 +2,9 @@
 //
 //     const {data} = await call('POST', '/v1/apps/…/audience/count', {body, signal})
 //
-// A response outside of 200–299 throws `Problem`; a request without a response throws `Offline`; an aborted one throws
-// the signal's `AbortError`. `audiencePath(app, 'count')` and `appPath(app, 'segments', name)` encode their parts.
+// A response outside of 200–299 throws `Problem`; a request without a response throws `Offline`; an aborted one
+// throws the signal's `AbortError`. `audiencePath(app, 'count')` and `appPath(app, 'segments', name)` encode their
+// parts.
 
 /** The error document (RFC 9457) of a response. */
 export class Problem extends Error {

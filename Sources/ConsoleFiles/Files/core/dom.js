@@ -48,8 +48,8 @@ export function foreign(text) {
   return bdi;
 }
 
-const invisible =
-  /([\u0000-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0])/u;
+/** Control and format characters (tags among them), the separators of lines, and the fillers of Hangul. */
+const invisible = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0])/u;
 
 function fill(element, props, children) {
   for (const [name, value] of Object.entries(props ?? {})) {

@@ -5,7 +5,7 @@
 
 import {Offline, Problem} from './client.js';
 import {h} from './dom.js';
-import {t} from './text.js';
+import {hasText, t} from './text.js';
 
 /** @param actions buttons or links that lead on. */
 export function emptyPanel(title, text, ...actions) {
@@ -41,8 +41,15 @@ export function failurePanel(error, retry) {
 export function failureText(error) {
   if (error instanceof Offline) return t('panel.offline');
   if (!(error instanceof Problem)) throw error;
-  const details = error.errors.map((fault) => `${fault.pointer ?? fault.parameter}: ${fault.detail}`);
+  const details = error.errors.map((fault) => `${fault.pointer ?? fault.parameter}: ${faultText(fault)}`);
   return [error.detail || problemTitle(error), ...details].join(' ');
+}
+
+/** A fault or note of the service, in the language of the page if that knows its code. */
+export function faultText({code, detail}) {
+  const hint = /Did you mean (.+)\?$/.exec(detail)?.[1];
+  if (!hasText(`fault.${code}`)) return detail;
+  return t(`fault.${code}`) + (hint ? ` ${t('fault.hint', {value: hint})}` : '');
 }
 
 export function roleName(role) {

@@ -16,7 +16,7 @@ export const screens = [
   {path: 'segments', roles: audiences, group: 'audiences', sections: ['audience', 'segments']},
   {path: 'export', roles: audiences, group: 'audiences', sections: ['views']},
   {path: 'waves', roles: audiences, group: 'audiences', sections: ['views']},
-  {path: 'topics', roles: ['marketing', 'sender', 'service', 'support'], group: 'messages', sections: ['views']},
+  {path: 'topics', roles: [...audiences, ...people], group: 'messages', sections: ['views']},
   {path: 'messages', roles: ['marketing', 'sender', 'service'], group: 'messages', sections: ['views']},
   {path: 'lookup', roles: people, group: 'people', sections: ['views']},
   {path: 'operations', roles: ['admin'], group: 'operations', sections: ['views'], global: true},

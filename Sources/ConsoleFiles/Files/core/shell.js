@@ -15,10 +15,16 @@ const main = h('main', {id: 'main', tabindex: '-1'});
 const skip = h('button', {type: 'button', class: 'skip', onclick: () => main.focus()});
 /** Counts navigations, so that a module that arrives late does not replace a newer screen. */
 let navigations = 0;
+/** Whose screen is shown. */
+let shownOwner = null;
 
 /** Shows the screen of the present fragment, or the sign-in. */
 export async function show() {
   const navigation = ++navigations;
+  // A screen of an ended session, or of another app, must not ask anything more.
+  const owner = session.isSignedIn ? `${session.app} ${session.name}` : null;
+  if (owner !== shownOwner) replace(main);
+  shownOwner = owner;
   const {path, parts} = route();
   const screen = session.isSignedIn ? screenAt(path) ?? home() : signIn;
   const element = await content(screen, parts);
@@ -39,8 +45,10 @@ function home() {
 }
 
 async function content(screen, parts) {
-  if (screen !== signIn && !session.may(screen.roles)) return forbiddenPanel(screen.roles);
-  if (!screen.global && !session.app) return emptyPanel(t('app.none'), t('app.noneText'), operationsLink());
+  if (screen !== signIn && !session.may(screen.roles)) return [title(screen), forbiddenPanel(screen.roles)];
+  if (!screen.global && !session.app) {
+    return [title(screen), emptyPanel(t('app.none'), t('app.noneText'), operationsLink())];
+  }
   try {
     const [module] = await Promise.all([import(`../screens/${screen.path}.js`), loadText(...screen.sections)]);
     const element = new module.default();
@@ -49,13 +57,19 @@ async function content(screen, parts) {
     return element;
   } catch (error) {
     // A module that cannot be loaded is a TypeError.
-    if (error instanceof TypeError || error instanceof Offline) return offlinePanel(show);
+    if (error instanceof TypeError || error instanceof Offline) return [title(screen), offlinePanel(show)];
     throw error;
   }
 }
 
+/** The heading of a screen that cannot be shown. */
+function title(screen) {
+  return h('h1', {tabindex: '-1'}, t(`nav.${screen.path}`));
+}
+
 function operationsLink() {
-  return session.may(['admin']) ? h('a', {class: 'button primary', href: href('operations')}, t('nav.operations')) : null;
+  if (!session.may(['admin'])) return null;
+  return h('a', {class: 'button primary', href: href('operations')}, t('nav.operations'));
 }
 
 // MARK: Header

@@ -16,7 +16,8 @@ export const language = chosen() ?? languages[0];
 const regional = navigator.languages.find((name) => name.toLowerCase().split('-')[0] === language) ?? language;
 const numbers = new Intl.NumberFormat(regional);
 const decimals = new Intl.NumberFormat(regional, {minimumFractionDigits: 1, maximumFractionDigits: 1});
-const percents = new Intl.NumberFormat(regional, {style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1});
+const percents = new Intl.NumberFormat(
+  regional, {style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1});
 const plurals = new Intl.PluralRules(regional);
 const dateTimes = new Intl.DateTimeFormat(regional, {dateStyle: 'medium', timeStyle: 'short'});
 const dates = new Intl.DateTimeFormat(regional, {dateStyle: 'medium'});

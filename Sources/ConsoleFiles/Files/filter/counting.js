@@ -37,6 +37,8 @@ export async function countEverything(signal) {
 
 async function count(filter, include, signal) {
   const {data} = await call('POST', audiencePath(session.app, 'count'), {body: {filter, include}, signal});
+  // An answer that has arrived already cannot be aborted, and must not be reported either.
+  signal.throwIfAborted();
   return data;
 }
 

@@ -1,5 +1,4 @@
-// The fields of filters, in the order in which the builder offers them. The service's list is AudienceField.swift, and a
-// test holds this one to it.
+// The fields of filters. The service's list is AudienceField.swift, and a test holds this one to it.
 //
 // `kind` decides which operators a field has and how a value is typed; see `operatorsOf`.
 

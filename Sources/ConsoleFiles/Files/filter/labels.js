@@ -26,7 +26,7 @@ export function valueLabel(field, value) {
   if (value === null || value === undefined) return h('em', {class: 'unknown-value'}, t('value.missing'));
   const words = wordsFor(field, value);
   const showsBoth = words && ['locale', 'language', 'region', 'timeZone'].includes(field);
-  return [words ? foreign(words) : foreign(String(value)), showsBoth ? [' ', h('small', {}, foreign(String(value)))] : null];
+  return [foreign(words ?? value), showsBoth ? [' ', h('small', {}, foreign(value))] : null];
 }
 
 /** The value as a plain text, for files and titles. */

@@ -27,8 +27,8 @@ function breakdown(field, filter, include) {
   const kept = answers.get(question);
   if (kept && Date.now() - kept.at < keptMilliseconds) return kept.groups;
   if (answers.size >= answersMax) answers.delete(answers.keys().next().value);
-  const groups = call('POST', audiencePath(session.app, 'breakdown'), {body: {filter, include, by: [field], limit: 1000}})
-    .then(({data}) => data.groups);
+  const body = {filter, include, by: [field], limit: 1000};
+  const groups = call('POST', audiencePath(session.app, 'breakdown'), {body}).then(({data}) => data.groups);
   groups.catch(() => answers.delete(question));
   answers.set(question, {at: Date.now(), groups});
   return groups;

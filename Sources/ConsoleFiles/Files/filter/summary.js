@@ -24,7 +24,8 @@ export function inWords(node, isInner = false) {
   switch (node.kind) {
     case 'group': return groupInWords(node, isInner);
     case 'segment': return [not(node), t('field.segment'), ' ', h('b', {}, node.name)];
-    default: return [not(node), fieldLabel(node.field), ' ', operatorWords(node.field, node.operator), ' ', valueWords(node)];
+    default:
+      return [not(node), fieldLabel(node.field), ' ', operatorWords(node.field, node.operator), ' ', valueWords(node)];
   }
 }
 
@@ -49,7 +50,10 @@ function groupInWords({mode, children}, isInner) {
 
 function valueWords({field, operator, values}) {
   if (operator === 'known' || operator === 'unknown') return '';
-  if (operator === 'near') return h('b', {}, t('summary.circle', {latitude: values[0], longitude: values[1], radius: values[2]}));
+  if (operator === 'near') {
+    const [latitude, longitude, radius] = values;
+    return h('b', {}, t('summary.circle', {latitude, longitude, radius}));
+  }
   if (operator === 'within') return h('b', {}, durationWords(values[0]));
   if (operator === 'between') return h('b', {}, t('summary.between', {from: values[0], to: values[1]}));
   const shown = values.slice(0, shownMax).flatMap((value, index) => [

@@ -5,9 +5,8 @@
 // or null while nothing has been typed: an empty list is a valid condition that nothing meets. The root is a group
 // `all`. Nodes are never changed: every edit makes a new tree, which is what undo keeps.
 //
-// `treeOf(json)` reads every valid filter; `filterOf(tree)` writes the service's JSON in its shortest form. An object is
-// an `all` of its members, and `all` within `all` is one list, so that two filters that mean the same by the rules of
-// Audiences.md read as the same tree.
+// `treeOf(json)` reads every valid filter; `filterOf(tree)` writes the service's JSON in its shortest form. An object
+// is an `all` of its members, and `all` within `all` is one list.
 
 import {kindOf, operatorsOf} from './fields.js';
 
@@ -142,7 +141,8 @@ function membersToWrite(node) {
   if (node.kind === 'segment') return [signed(node, {name: 'segment', write: () => node.name})];
   if (node.kind === 'row') return [signed(node, condition([node]))];
   switch (node.mode) {
-    case 'all': return runs(node.children).flatMap((run) => (run.length > 1 ? [condition(run)] : membersToWrite(run[0])));
+    case 'all':
+      return runs(node.children).flatMap((run) => (run.length > 1 ? [condition(run)] : membersToWrite(run[0])));
     case 'any': return [{name: 'any', write: (pointer, places) => objects(node.children, pointer, places)}];
     default: return [{name: 'not', write: (pointer, places) => {
       if (node.children.length === 1) return object(node.children[0], pointer, places);
@@ -158,23 +158,33 @@ function signed(node, member) {
     return member.write(pointer, places);
   }};
   if (!node.negated) return marked;
-  return {name: 'not', write: (pointer, places) => ({[member.name]: marked.write(`${pointer}/${member.name}`, places)})};
+  const write = (pointer, places) => ({[member.name]: marked.write(`${pointer}/${member.name}`, places)});
+  return {name: 'not', write};
 }
 
 function objects(nodes, pointer, places) {
   return nodes.map((node, index) => object(node, `${pointer}/${index}`, places));
 }
 
-/** The first member of each name stays a member; the others go into `all`, which keeps the filter as flat as it was. */
+/** One member of each name stays a member: the deepest, so that the filter is nowhere deeper than it was. The others go
+ * into `all`. */
 function unique(members) {
-  const names = new Set();
-  const isFirst = (member) => !names.has(member.name) && names.add(member.name);
-  const [first, others] = [[], []];
-  for (const member of members) (isFirst(member) ? first : others).push(member);
+  const byName = Map.groupBy(members, (member) => member.name);
+  const first = [...byName.values()].map((same) => (same.length === 1 ? same[0] : deepest(same)));
+  const others = members.filter((member) => !first.includes(member));
   if (others.length === 0) return first;
   const all = {name: 'all', write: (pointer, places) => others.map((member, index) =>
     ({[member.name]: member.write(`${pointer}/${index}/${member.name}`, places)}))};
   return [...first, all];
+}
+
+function deepest(members) {
+  const depths = members.map((member) => depthOf(member.write('', [])));
+  return members[depths.indexOf(Math.max(...depths))];
+}
+
+function depthOf(value) {
+  return typeof value === 'object' ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 }
 
 /** Neighbouring rows of one field with different operators share a condition: `{"gte": "17", "lt": "18"}`. */

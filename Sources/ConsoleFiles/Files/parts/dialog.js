@@ -2,8 +2,8 @@
 //
 //     const choice = await dialog({title, content: [nodes], actions: [{label, value: 'save', kind: 'primary'}]})
 //
-// A dialog resolves to the chosen value, or to null if it is dismissed. The focus returns to where it was. The content is in
-// a form that the first action submits: an invalid form stays open.
+// A dialog resolves to the chosen value, or to null if it is dismissed. The focus returns to where it was. The content
+// is in a form that the first action submits: an invalid form stays open.
 
 import {h} from '../core/dom.js';
 import {t} from '../core/text.js';

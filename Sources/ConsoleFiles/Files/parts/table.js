@@ -9,6 +9,7 @@
 // The table scrolls sideways inside its own frame, which the keyboard can reach.
 
 import {h} from '../core/dom.js';
+import {t} from '../core/text.js';
 
 export function table({caption, captionHidden = false, columns, rows, rowProps = () => ({})}) {
   const kind = (column) => (column.numeric ? 'numeric' : null);
@@ -23,6 +24,11 @@ export function table({caption, captionHidden = false, columns, rows, rowProps =
         index === 0
           ? h('th', {scope: 'row', class: kind(column)}, column.cell(row))
           : h('td', {class: kind(column)}, column.cell(row))))))));
+}
+
+/** The head of a column of buttons, for screen readers. */
+export function actionsTitle() {
+  return h('span', {class: 'sr-only'}, t('panel.actions'));
 }
 
 /** RFC 4180, with CRLF. Cells that a spreadsheet would run as a formula get an apostrophe; numbers stay numbers. */

@@ -14,7 +14,9 @@ export function toast(text, kind = 'done') {
   if (!region) document.body.append((region = h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'})));
   const item = h(
     'div', {class: `toast ${kind}`}, h('span', {}, text),
-    h('button', {type: 'button', class: 'quiet', 'aria-label': t('toast.dismiss'), onclick: () => item.remove()}, '×'));
+    h('button', {
+      type: 'button', class: 'quiet', 'aria-label': t('toast.dismiss'), onclick: () => item.remove(),
+    }, '×'));
   region.append(item);
   if (kind !== 'error') setTimeout(() => item.remove(), shownMilliseconds);
 }

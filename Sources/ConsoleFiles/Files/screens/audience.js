@@ -2,8 +2,8 @@
 
 import {currentAudience} from '../core/audience.js';
 import {Latest, Problem} from '../core/client.js';
-import {h, replace} from '../core/dom.js';
-import {failureText} from '../core/panels.js';
+import {foreign, h, replace} from '../core/dom.js';
+import {failureText, faultText} from '../core/panels.js';
 import {href} from '../core/router.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
@@ -53,22 +53,36 @@ export default class AudienceScreen extends Screen {
   #draw() {
     this.undo = h('button', {type: 'button', onclick: () => this.builder.undo(), title: 'Ctrl+Z'}, t('audience.undo'));
     this.redo = h('button', {type: 'button', onclick: () => this.builder.redo(), title: 'Ctrl+Y'}, t('audience.redo'));
-    this.clear = h('button', {type: 'button', onclick: () => this.builder.show(group('all'))}, t('audience.clear'));
+    this.clear = h('button', {type: 'button', onclick: () => this.#clear()}, t('audience.clear'));
     this.save = session.may(['marketing'])
       ? h('button', {type: 'button', class: 'primary', onclick: () => this.#save()}, t('segments.save')) : null;
     this.panels = {sentences: this.builder.element, json: this.json.element};
     this.tabs = Object.fromEntries(Object.keys(this.panels).map((name) => [name, this.#tab(name)]));
+    this.opened = h('p', {class: 'row opened'});
     this.append(
       this.heading(t('nav.audience'), t('audience.lead'), this.undo, this.redo, this.clear, this.save),
+      this.opened,
       h('div', {class: 'audience'},
         h('div', {class: 'card filter'},
-          h('div', {class: 'tabs', role: 'tablist', 'aria-label': t('audience.filter'), onkeydown: (event) => this.#arrow(event)},
-            Object.values(this.tabs)),
+          h('div', {
+            class: 'tabs', role: 'tablist', 'aria-label': t('audience.filter'),
+            onkeydown: (event) => this.#arrow(event),
+          }, Object.values(this.tabs)),
           Object.entries(this.panels).map(([name, panel]) => h(
             'div', {role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`}, panel))),
         this.#numbers()));
     this.#show('sentences');
     this.#drawHistory();
+    this.#drawOpened();
+  }
+
+  /** The segment that the filter was opened from. */
+  #drawOpened() {
+    const {segment} = currentAudience;
+    this.opened.hidden = segment === null;
+    if (!segment) return;
+    const name = h('span', {class: 'tag good'}, t('field.segment'), ' ', foreign(segment.name));
+    replace(this.opened, name, foreign(segment.description));
   }
 
   #tab(name) {
@@ -100,7 +114,8 @@ export default class AudienceScreen extends Screen {
     this.asOf = h('p', {class: 'hint as-of'}, '\u00A0');
     this.status = h('p', {class: 'hint', role: 'status'});
     this.figures = h('div', {class: 'figures'}, this.big, this.share,
-      h('dl', {}, ['active', 'all'].map((name) => h('div', {}, h('dt', {title: t(`audience.${name}Hint`)}, t(`include.${name}`)), this.counts[name]))),
+      h('dl', {}, ['active', 'all'].map((name) => h(
+        'div', {}, h('dt', {title: t(`audience.${name}Hint`)}, t(`include.${name}`)), this.counts[name]))),
       this.asOf);
     return h(
       'section', {class: 'card numbers', 'aria-label': t('audience.numbers')},
@@ -143,7 +158,14 @@ export default class AudienceScreen extends Screen {
     const saved = await saveSegment(filterOf(this.builder.tree), currentAudience.segment);
     if (!saved) return;
     currentAudience.set({segment: saved});
+    this.#drawOpened();
     this.#loadSegments();
+  }
+
+  #clear() {
+    currentAudience.set({segment: null});
+    this.#drawOpened();
+    this.builder.show(group('all'));
   }
 
   /** The values of a field among the installations that the other sentences of the first level keep. */
@@ -175,7 +197,8 @@ export default class AudienceScreen extends Screen {
     kept.filter = filter;
     currentAudience.set({filter});
     replace(this.status, '');
-    this.#latest.ask((signal) => this.#ask(tree, places, signal), () => {}, (error) => this.#fail(error, places), {now: !isTyping});
+    const ask = (signal) => this.#ask(tree, places, signal);
+    this.#latest.ask(ask, () => {}, (error) => this.#fail(error, places), {now: !isTyping});
   }
 
   async #ask(tree, places, signal) {
@@ -197,7 +220,7 @@ export default class AudienceScreen extends Screen {
     if (include !== 'reachable') {
       replace(this.counts[include], number(answer.count));
       // Everybody, whatever the state, is the whole app.
-      if (include === 'all' && Object.keys(currentAudience.filter).length === 0) this.#total = {...answer, at: Date.now()};
+      if (include === 'all' && currentAudience.isEverybody) this.#total = {...answer, at: Date.now()};
       if (include === 'all') this.#showShare();
       return;
     }
@@ -206,7 +229,7 @@ export default class AudienceScreen extends Screen {
     replace(this.asOf, t('audience.asOf', {time: timeOfDay(answer.asOf)}));
     this.figures.classList.remove('stale');
     this.builder.clearMarks();
-    for (const note of answer.notes ?? []) this.builder.markNote(this.#node(note, places), note.detail);
+    for (const note of answer.notes ?? []) this.builder.markNote(this.#node(note, places), faultText(note));
     this.#showShare();
   }
 
@@ -220,9 +243,10 @@ export default class AudienceScreen extends Screen {
   #fail(error, places = []) {
     if (!(error instanceof Problem) || error.status !== 400) return replace(this.status, failureText(error));
     this.builder.clearMarks();
-    const lost = error.errors.filter((fault) => !this.builder.markFault(this.#node(fault, places), fault.detail));
-    replace(this.status, t('audience.invalid', {n: error.errors.length}), ' ', lost.map((fault) => fault.detail).join(' '));
-    this.json.mark(error.errors.map((fault) => `${fault.pointer}: ${fault.detail}`).join('\n'));
+    const lost = error.errors.filter((fault) => !this.builder.markFault(this.#node(fault, places), faultText(fault)));
+    const details = lost.map(faultText).join(' ');
+    replace(this.status, t('audience.invalid', {n: error.errors.length}), ' ', details);
+    this.json.mark(error.errors.map((fault) => `${fault.pointer}: ${faultText(fault)}`).join('\n'));
   }
 
   #node(fault, places) {

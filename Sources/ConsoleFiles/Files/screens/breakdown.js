@@ -13,7 +13,7 @@ import {audienceLine} from '../filter/summary.js';
 import {bars} from '../parts/bars.js';
 import {csv, download, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
-import {barsPicture} from './breakdown/picture.js';
+import {barsPicture, othersOf} from './breakdown/picture.js';
 import {pivot, pivots} from './breakdown/pivot.js';
 
 /** The chosen fields, kept while the page is open. */
@@ -27,7 +27,8 @@ export default class BreakdownScreen extends Screen {
     this.result = h('div', {});
     this.append(
       this.heading(t('nav.breakdown'), t('breakdown.lead')), this.line,
-      h('div', {class: 'card row', role: 'group', 'aria-label': t('breakdown.by')}, [0, 1, 2].map((index) => this.#select(index))),
+      h('div', {class: 'card row', role: 'group', 'aria-label': t('breakdown.by')},
+        [0, 1, 2].map((index) => this.#select(index))),
       this.result);
     this.#ask();
   }
@@ -61,7 +62,8 @@ export default class BreakdownScreen extends Screen {
     if (answer.groups.length === 0) return emptyPanel(t('breakdown.empty'), t('breakdown.emptyText'));
     return [
       h('p', {class: 'row'},
-        h('b', {}, t('breakdown.total', {n: answer.total})), h('span', {class: 'hint'}, t('breakdown.asOf', {time: timeOfDay(answer.asOf)})),
+        h('b', {}, t('breakdown.total', {n: answer.total})),
+        h('span', {class: 'hint'}, t('breakdown.asOf', {time: timeOfDay(answer.asOf)})),
         answer.overlapping ? h('span', {class: 'hint'}, t('breakdown.overlapping')) : null,
         h('span', {class: 'spacer'}), this.#actions(fields, answer)),
       h('div', {class: 'card picture'}, this.#picture(fields, answer)),
@@ -83,16 +85,19 @@ export default class BreakdownScreen extends Screen {
       label: valueLabel(field, group[field]), count: group.count, muted: group[field] === null,
       title: t('breakdown.add'), onclick: () => this.#add([field], [group[field]]),
     });
-    const hidden = groups.slice(barsMax);
-    const others = {groups: hidden.length + rest.groups, count: hidden.reduce((sum, group) => sum + group.count, rest.count)};
-    const items = groups.slice(0, barsMax).map(item);
     const label = t('breakdown.byField', {field: fieldLabel(field)});
-    const othersItem = {label: t('breakdown.others', {n: others.groups}), count: others.count, muted: true};
-    const short = bars(others.groups > 0 ? [...items, othersItem] : items, {total, label});
-    if (hidden.length === 0) return short;
-    const frame = h('div', {}, short, h('button', {type: 'button', class: 'link', onclick: () => replace(frame, bars([
-      ...groups.map(item), ...(rest.groups > 0 ? [{...othersItem, label: t('breakdown.others', {n: rest.groups}), count: rest.count}] : []),
-    ], {total, label}))}, t('breakdown.showAll', {n: groups.length})));
+    const draw = (max) => {
+      const others = othersOf(groups.slice(max), rest);
+      const items = groups.slice(0, max).map(item);
+      if (others.groups > 0) {
+        items.push({label: t('breakdown.others', {n: others.groups}), count: others.count, muted: true});
+      }
+      return bars(items, {total, label});
+    };
+    if (groups.length <= barsMax) return draw(barsMax);
+    const frame = h('div', {}, draw(barsMax), h('button', {
+      type: 'button', class: 'link', onclick: () => replace(frame, draw(groups.length)),
+    }, t('breakdown.showAll', {n: groups.length})));
     return frame;
   }
 
@@ -112,7 +117,9 @@ export default class BreakdownScreen extends Screen {
     return h(
       'span', {class: 'actions'},
       h('button', {type: 'button', onclick: () => download(`${name}.csv`, 'text/csv', csv(header, rows()))}, 'CSV'),
-      h('button', {type: 'button', onclick: () => download(`${name}.svg`, 'image/svg+xml', barsPicture(fields, answer))}, 'SVG'),
+      h('button', {
+        type: 'button', onclick: () => download(`${name}.svg`, 'image/svg+xml', barsPicture(fields, answer)),
+      }, 'SVG'),
       h('button', {type: 'button', onclick: () => print()}, t('breakdown.print')));
   }
 
@@ -123,7 +130,10 @@ export default class BreakdownScreen extends Screen {
       columns: [
         ...fields.map((field, index) => ({
           title: fieldLabel(field),
-          cell: (group) => group.isRest ? (index === 0 ? t('breakdown.others', {n: rest.groups}) : '') : valueLabel(field, group[field]),
+          cell: (group) => {
+            if (!group.isRest) return valueLabel(field, group[field]);
+            return index === 0 ? t('breakdown.others', {n: rest.groups}) : '';
+          },
         })),
         {title: t('breakdown.count'), numeric: true, cell: (group) => number(group.count)},
         {title: t('breakdown.share'), numeric: true, cell: (group) => percent(group.count / total)},

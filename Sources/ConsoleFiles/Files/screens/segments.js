@@ -12,13 +12,13 @@ import {allSegments, segmentNamed} from '../filter/saving.js';
 import {inWords} from '../filter/summary.js';
 import {nodesOf, treeOf} from '../filter/tree.js';
 import {confirmed} from '../parts/dialog.js';
-import {table} from '../parts/table.js';
+import {actionsTitle, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
 
 export default class SegmentsScreen extends Screen {
   start() {
     this.place = h('div', {});
-    this.append(this.heading(t('nav.segments'), t('segments.lead'), h('a', {class: 'button', href: href('audience')}, t('segments.new'))), this.place);
+    this.append(this.heading(t('nav.segments'), t('segments.lead'), newFilter('button')), this.place);
     this.#list();
   }
 
@@ -26,11 +26,12 @@ export default class SegmentsScreen extends Screen {
     const counts = new Map();
     await this.load(this.place, (signal) => allSegments(signal), (segments) => {
       if (segments.length === 0) {
-        return emptyPanel(t('segments.empty'), t('segments.emptyText'), h('a', {class: 'button primary', href: href('audience')}, t('segments.new')));
+        return emptyPanel(t('segments.empty'), t('segments.emptyText'), newFilter('button primary'));
       }
       const users = usersOf(segments);
       for (const {name} of segments) counts.set(name, h('span', {}, '…'));
-      return table({caption: t('nav.segments'), captionHidden: true, rows: segments, columns: this.#columns(users, counts)});
+      const columns = this.#columns(users, counts);
+      return table({caption: t('nav.segments'), captionHidden: true, rows: segments, columns});
     });
     await this.#count(counts);
   }
@@ -45,9 +46,10 @@ export default class SegmentsScreen extends Screen {
       {title: t('segments.count'), numeric: true, cell: (segment) => counts.get(segment.name)},
       {title: t('segments.updated'), cell: (segment) => h(
         'time', {datetime: segment.updatedAt, title: dateTime(segment.updatedAt)}, relative(segment.updatedAt))},
-      {title: t('segments.usedIn'), cell: (segment) => (users.get(segment.name) ?? []).map((name, index) => [index ? ', ' : '', foreign(name)])},
-      ...(session.may(['marketing']) ? [{title: '', cell: (segment) => h('button', {
-        type: 'button', class: 'quiet', 'aria-label': t('segments.deleteNamed', {name: segment.name}), onclick: () => this.#delete(segment.name),
+      {title: t('segments.usedIn'), cell: (segment) => foreign((users.get(segment.name) ?? []).join(', '))},
+      ...(session.may(['marketing']) ? [{title: actionsTitle(), cell: ({name}) => h('button', {
+        type: 'button', class: 'quiet', 'aria-label': t('segments.deleteNamed', {name}),
+        onclick: () => this.#delete(name),
       }, t('segments.delete'))}] : []),
     ];
   }
@@ -72,7 +74,8 @@ export default class SegmentsScreen extends Screen {
       const found = await segmentNamed(name);
       if (!found) return this.#list();
       const {filter, description} = found.data;
-      currentAudience.set({filter, include: 'reachable', segment: {name, etag: found.etag, description: description ?? ''}});
+      const segment = {name, etag: found.etag, description: description ?? ''};
+      currentAudience.set({filter, include: 'reachable', segment});
       go('audience');
     } catch (error) {
       toast(failureText(error), 'error');
@@ -80,7 +83,8 @@ export default class SegmentsScreen extends Screen {
   }
 
   async #delete(name) {
-    if (!(await confirmed({title: t('segments.deleteTitle', {name}), text: t('segments.deleteText'), action: t('segments.delete')}))) return;
+    const title = t('segments.deleteTitle', {name});
+    if (!(await confirmed({title, text: t('segments.deleteText'), action: t('segments.delete')}))) return;
     try {
       await call('DELETE', appPath(session.app, 'segments', name));
       if (currentAudience.segment?.name === name) currentAudience.set({segment: null});
@@ -90,6 +94,10 @@ export default class SegmentsScreen extends Screen {
     }
     this.#list();
   }
+}
+
+function newFilter(kind) {
+  return h('a', {class: kind, href: href('audience')}, t('segments.new'));
 }
 
 /** The segments that name each segment: `{name: [names]}`. */

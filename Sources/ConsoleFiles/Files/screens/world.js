@@ -9,7 +9,7 @@ import {session} from '../core/session.js';
 import {number, percent, t, timeOfDay} from '../core/text.js';
 import {valueLabel, valueText} from '../filter/labels.js';
 import {audienceLine} from '../filter/summary.js';
-import {csv, download, table} from '../parts/table.js';
+import {actionsTitle, csv, download, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
 import {coast} from './world/coast.js';
 import {offsetStrip} from './world/offsets.js';
@@ -48,7 +48,9 @@ export default class WorldScreen extends Screen {
         h('b', {}, t('world.total', {n: zones.total, zones: zones.groups.length})),
         h('span', {class: 'hint'}, t('world.asOf', {time: timeOfDay(zones.asOf)})), h('span', {class: 'spacer'}),
         h('span', {class: 'actions'},
-          h('button', {type: 'button', onclick: () => download('time-zones.csv', 'text/csv', csv(['timeZone', 'count'], rows()))}, 'CSV'),
+          h('button', {
+            type: 'button', onclick: () => download('time-zones.csv', 'text/csv', csv(['timeZone', 'count'], rows())),
+          }, 'CSV'),
           h('button', {type: 'button', onclick: () => this.#saveMap()}, 'SVG'),
           h('button', {type: 'button', onclick: () => print()}, t('world.print')))),
       h('div', {class: 'card picture'}, this.#map(placed, zones.total),
@@ -66,10 +68,15 @@ export default class WorldScreen extends Screen {
       const [cx, cy] = zonePlaces[group.timeZone];
       const r = Math.max(radiusMin, Math.sqrt(group.count / most) * radiusMax).toFixed(1);
       return svg('circle', {class: 'dot', cx, cy, r, onclick: () => this.#add('timeZone', group.timeZone)},
-        svg('title', {}, `${valueText('timeZone', group.timeZone)}: ${number(group.count)} (${percent(group.count / total)})`));
+        svg('title', {}, t('world.dot', {
+          name: valueText('timeZone', group.timeZone), n: group.count, share: percent(group.count / total),
+        })));
     });
     this.map = svg(
-      'svg', {class: 'map', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': t('world.map', {zones: groups.length})},
+      'svg', {
+        class: 'map', viewBox: `0 0 ${width} ${height}`, role: 'img',
+        'aria-label': t('world.map', {zones: groups.length}),
+      },
       svg('path', {class: 'land', d: coast}), dots);
     return this.map;
   }
@@ -98,8 +105,9 @@ export default class WorldScreen extends Screen {
         {title: t('field.timeZone'), cell: ({timeZone}) => valueLabel('timeZone', timeZone)},
         {title: t('world.count'), numeric: true, cell: ({count}) => number(count)},
         {title: t('world.share'), numeric: true, cell: ({count}) => percent(count / total)},
-        {title: '', cell: ({timeZone}) => h('button', {
-          type: 'button', class: 'link', 'aria-label': t('world.addZone', {zone: timeZone}), onclick: () => this.#add('timeZone', timeZone),
+        {title: actionsTitle(), cell: ({timeZone}) => h('button', {
+          type: 'button', class: 'link', 'aria-label': t('world.addZone', {zone: timeZone}),
+          onclick: () => this.#add('timeZone', timeZone),
         }, t('world.add'))},
       ],
     });

@@ -3,6 +3,7 @@
 import {h} from '../../core/dom.js';
 import {number, percent, t} from '../../core/text.js';
 import {fieldLabel, valueLabel} from '../../filter/labels.js';
+import {othersOf} from './picture.js';
 
 const rowsMax = 20;
 const columnsMax = 10;
@@ -25,11 +26,15 @@ export function pivot(fields, groups, {total, add, rest}, caption = null) {
       'button', {type: 'button', class: 'cell', title: t('breakdown.add'), onclick: () => add([row, column])},
       number(count), h('small', {}, percent(count / total))));
   };
-  const shown = rows.reduce((sum, row) => sum + columns.reduce((s, column) => s + (cells.get(key(row, column)) ?? 0), 0), 0);
+  const shown = rows.flatMap((row) => columns.map((column) => cells.get(key(row, column)) ?? 0))
+    .reduce((sum, count) => sum + count, 0);
   const hidden = groups.reduce((sum, group) => sum + group.count, 0) + (rest?.count ?? 0) - shown;
   const title = caption ?? t('breakdown.byField', {field: fields.map(fieldLabel).join(' · ')});
   return [
-    h('div', {class: 'table shaded', tabindex: '0', role: 'region', 'aria-label': typeof title === 'string' ? title : null, 'aria-labelledby': title.id},
+    h('div', {
+      class: 'table shaded', tabindex: '0', role: 'region', 'aria-label': caption ? null : title,
+      'aria-labelledby': caption?.id,
+    },
       h('table', {},
         h('caption', {class: caption ? null : 'sr-only'}, title),
         h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, `${fieldLabel(rowField)} / ${fieldLabel(columnField)}`),
@@ -50,8 +55,11 @@ export function pivots(fields, groups, {total, add, rest}) {
     const caption = h('span', {id: `pivot-${values.indexOf(value)}`}, valueLabel(field, value), ` · ${number(sum)}`);
     return h('div', {}, pivot(others, own, {total, add: (pair) => add([value, ...pair])}, caption));
   });
-  const hidden = groups.filter((group) => !values.includes(group[field])).reduce((n, group) => n + group.count, rest.count);
-  return [h('div', {class: 'multiples'}, tables), hidden > 0 ? h('p', {class: 'hint'}, t('breakdown.hidden', {n: hidden})) : null];
+  const hidden = othersOf(groups.filter((group) => !values.includes(group[field])), rest).count;
+  return [
+    h('div', {class: 'multiples'}, tables),
+    hidden > 0 ? h('p', {class: 'hint'}, t('breakdown.hidden', {n: hidden})) : null,
+  ];
 }
 
 /** The values of a field with the largest sums. */

@@ -1,6 +1,8 @@
-// The coasts of the world: Natural Earth's 110 m land, public domain, without borders, thinned to a quarter of a degree.
+// The coasts of the world: Natural Earth's 110 m land, public domain, without borders, thinned to a quarter of a
+// degree.
 //
-// An SVG path in a plane of 1440 by 580: x is four times the degrees east of 180° W, y four times those south of 84° N.
+// An SVG path in a plane of 1440 by 580: x is four times the degrees east of 180° W, y four times those south of
+// 84° N.
 
 export const coast =
   'M1440 400l0 2-5 2-1-1zM1433 406l0-1 2 2-1 2-2 0-2 0-1-2 2-1zM877 355l-2 5 0 2 3 1-1 7 5 9 1 16-3 5-2 3-8 3-11 ' +

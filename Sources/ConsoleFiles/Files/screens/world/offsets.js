@@ -28,7 +28,7 @@ export function offsetStrip({groups, total}, signal, add) {
       known.map((group) => column(group, most)),
       hours.map((hour) => [
         svg('text', {class: 'clock', x: center(hour), y: base + 17}, clockText(localMinutes(hour * 3600))),
-        svg('text', {class: 'offset', x: center(hour), y: base + 35}, offsetText(hour * 3600).replace('UTC', '').replace(':00', '')),
+        svg('text', {class: 'offset', x: center(hour), y: base + 35}, offsetText(hour * 3600).slice(3, 6)),
       ])));
   }
 
@@ -37,7 +37,9 @@ export function offsetStrip({groups, total}, signal, add) {
     return svg('rect', {
       class: 'column', x: center(utcOffset / 3600) - 9, width: 18, y: base - columnHeight, height: columnHeight, rx: 2,
       onclick: () => add(utcOffset),
-    }, svg('title', {}, `${offsetText(utcOffset)}, ${clockText(localMinutes(utcOffset))}: ${number(count)} (${percent(count / total)})`));
+    }, svg('title', {}, t('world.dot', {
+      name: `${offsetText(utcOffset)}, ${clockText(localMinutes(utcOffset))}`, n: count, share: percent(count / total),
+    })));
   }
 
   /** The same for the keyboard: the largest offsets as buttons. */

@@ -13,6 +13,7 @@ export default {
   'world.table': 'Datentabelle',
   'world.count': 'Anzahl',
   'world.share': 'Anteil',
+  'world.dot': '{name}: {n} ({share})',
   'world.add': 'Hinzufügen',
   'world.addZone': '{zone} als Bedingung hinzufügen',
   'world.added': 'Hinzugefügt: {value}',

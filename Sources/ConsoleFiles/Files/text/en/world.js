@@ -13,6 +13,7 @@ export default {
   'world.table': 'Data table',
   'world.count': 'Count',
   'world.share': 'Share',
+  'world.dot': '{name}: {n} ({share})',
   'world.add': 'Add',
   'world.addZone': 'Add {zone} as a condition',
   'world.added': 'Added: {value}',
