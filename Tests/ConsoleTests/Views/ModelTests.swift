@@ -162,7 +162,8 @@ extension ConsoleTests {
                 """)
             #expect(
                 found == [
-                    [["targeted", 1], ["delivered", 0.5], ["opened", 0.1]], ["PT1M", "PT1H", "P1D"], ["requests.2xx": 2], .null,
+                    [["targeted", 1], ["delivered", 0.5], ["opened", 0.1]], ["PT1M", "PT1H", "P1D"],
+                    ["requests.2xx": 2], .null,
                     ["state-stale", .null, .null, "later"], .null,
                     [["at": 2, "changes": [["name": "l", "before": .null, "after": "de"]]]],
                 ])

@@ -1,5 +1,6 @@
 // Small pieces that the screens share.
 
+import {call} from '../core/client.js';
 import {h, replace, uniqueId} from '../core/dom.js';
 import {failurePanel, loadingPanel} from '../core/panels.js';
 import {date, dateTime, hasText, t, timeOfDay} from '../core/text.js';
@@ -86,13 +87,26 @@ export function fieldName(name) {
 }
 
 /**
+ * A place that loads a resource by itself.
+ *
+ * @param render `(data, reload) => nodes`
+ */
+export function loaded(screen, path, render) {
+  const place = h('div');
+  const load = () => screen.load(
+    place, async (signal) => (await call('GET', path, {signal})).data, (data) => render(data, load));
+  load();
+  return place;
+}
+
+/**
  * A list that comes in pages, with a button for the next one.
  *
+ * @param path of the resource, which takes `?after=`
  * @param first the first page, as it was loaded
- * @param request `(after) => promise` of the next page
  * @param items `(page) => nodes`, which are appended to `list`
  */
-export function pages(first, request, items, list) {
+export function pages(screen, path, first, items, list) {
   const foot = h('div', {class: 'actions'});
   const show = (page) => {
     list.append(...items(page));
@@ -101,9 +115,9 @@ export function pages(first, request, items, list) {
   const load = async (after) => {
     replace(foot, loadingPanel());
     try {
-      show(await request(after));
+      show((await call('GET', `${path}?after=${encodeURIComponent(after)}`, {signal: screen.signal})).data);
     } catch (error) {
-      replace(foot, failurePanel(error, () => load(after)));
+      if (!screen.signal.aborted) replace(foot, failurePanel(error, () => load(after)));
     }
   };
   show(first);

@@ -38,7 +38,8 @@ export default class ExportScreen extends Screen {
     this.load(rows, (signal) => this.#count(signal), ({count, asOf: time}) => {
       this.#rows = count;
       this.#update();
-      return h('p', {}, h('span', {class: 'number small'}, number(count)), ' ', t('export.rows', {n: count}), ' ', asOf(time));
+      const figure = h('span', {class: 'number small'}, number(count));
+      return h('p', {}, figure, ' ', t('export.rows', {n: count}), ' ', asOf(time));
     });
   }
 

@@ -16,8 +16,8 @@ const path = (...parts) => appPath(session.app, ...parts);
 
 export default class LookupScreen extends Screen {
   #input = h('input', {
-    type: 'search', 'aria-label': t('lookup.box'), placeholder: t('lookup.box'), autocomplete: 'off', spellcheck: 'false',
-    required: true, maxlength: '4096',
+    type: 'search', 'aria-label': t('lookup.box'), placeholder: t('lookup.box'), autocomplete: 'off',
+    spellcheck: 'false', required: true, maxlength: '4096',
   });
   #kind = choice(['any', 'installation', 'user', 'token'].map((kind) => [kind, kindName(kind)]), 'any');
   #result = h('div', {'aria-live': 'polite'});
@@ -63,7 +63,8 @@ export default class LookupScreen extends Screen {
     const found = wanted.includes('token') ? await token(this, text, signal) : [];
     if (found.length > 0) return found;
     const finders = {installation, user};
-    return (await Promise.all(wanted.filter((kind) => finders[kind]).map((kind) => finders[kind](this, text, signal)))).flat();
+    const views = wanted.filter((kind) => finders[kind]).map((kind) => finders[kind](this, text, signal));
+    return (await Promise.all(views)).flat();
   }
 
   #wayBack() {
@@ -95,7 +96,8 @@ async function token(screen, token, signal) {
     provider, ...await known(call('POST', path('tokens', 'history'), {body: {token, provider}, signal}), 400),
   })));
   const found = answers.filter(({events}) => events?.length > 0);
-  return Promise.all(found.map(async (history) => tokenView(screen, history, await holderEvents(history.events, signal))));
+  return Promise.all(found.map(
+    async (history) => tokenView(screen, history, await holderEvents(history.events, signal))));
 }
 
 async function holderEvents(events, signal) {

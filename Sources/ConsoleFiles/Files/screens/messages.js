@@ -9,7 +9,7 @@ import {session} from '../core/session.js';
 import {dateTime, number, percent, relative, t} from '../core/text.js';
 import {valueLabel} from '../filter/labels.js';
 import {bars} from '../parts/bars.js';
-import {asOf, choice, csvButton, facts, fieldName, pages, section, tag, when} from '../parts/facts.js';
+import {asOf, choice, csvButton, facts, fieldName, loaded, pages, section, tag, when} from '../parts/facts.js';
 import {table} from '../parts/table.js';
 
 const path = (...parts) => appPath(session.app, 'messages', ...parts);
@@ -18,19 +18,19 @@ const countName = (count) => t(`messages.${count}`);
 export default class MessagesScreen extends Screen {
   start() {
     const [name] = this.parts;
-    const place = h('div');
-    const back = name && h('p', {}, h('a', {href: href('messages')}, `← ${t('messages.all')}`));
-    this.append(this.heading(t('nav.messages'), t('messages.lead')), back || '', place);
-    const read = async (rest, signal) => (await call('GET', path(...(name ? [name] : [])) + rest, {signal})).data;
-    this.load(place, (signal) => read('', signal), (data) => (name ? message(this, data) : list(this, data, read)));
+    this.append(
+      this.heading(t('nav.messages'), t('messages.lead')),
+      ...(name ? [
+        h('p', {}, h('a', {href: href('messages')}, `← ${t('messages.all')}`)),
+        loaded(this, path(name), (data) => message(this, data)),
+      ] : [loaded(this, path(), (first) => list(this, first))]));
   }
 }
 
-function list(screen, first, read) {
+function list(screen, first) {
   if (first.messages.length === 0) return emptyPanel(t('messages.empty'), t('messages.emptyText'));
   return pages(
-    first, (after) => read(`?after=${encodeURIComponent(after)}`, screen.signal),
-    ({messages}) => messages.map((message) => h(
+    screen, path(), first, ({messages}) => messages.map((message) => h(
       'li', {class: 'card'},
       h('a', {href: href('messages', message.message)}, foreign(message.title ?? message.message)), ' ',
       message.title && h('code', {class: 'hint'}, foreign(message.message)),
@@ -60,21 +60,22 @@ function whole(message) {
     t('messages.funnel'),
     bars(funnel(message).map(({step, count}) => ({label: countName(step), count})),
       {total: message.targeted, label: t('messages.funnel')}),
-    h('p', {class: 'row spaced'}, ends.map((end) => h('span', {}, `${countName(end)}: `, h('b', {}, number(message[end])))),
-      asOf(message.asOf)),
+    h('p', {class: 'row spaced'}, ends.map((end) => h(
+      'span', {}, `${countName(end)}: `, h('b', {}, number(message[end])))), asOf(message.asOf)),
     h('p', {class: 'hint'}, t('messages.lowerBound')));
 }
 
 function groups(screen, message) {
   const place = h('div');
+  const breakdown = path(message.message, 'breakdown');
   const show = (by) => screen.load(
-    place, async (signal) => (await call('POST', path(message.message, 'breakdown'), {body: {by: [by], limit: 50}, signal})).data,
+    place, async (signal) => (await call('POST', breakdown, {body: {by: [by], limit: 50}, signal})).data,
     (answer) => groupTable(by, answer, message.message));
   show('provider');
-  const by = choice(
-    ['provider', 'locale', 'osVersion', 'timeZone', 'authorizationStatus'].map((name) => [name, fieldName(name)]), 'provider',
-    show);
-  return section(t('messages.groups'), h('p', {class: 'row'}, h('label', {class: 'nowrap'}, t('messages.by'), by)), place);
+  const fields = ['provider', 'locale', 'osVersion', 'timeZone', 'authorizationStatus'];
+  const by = choice(fields.map((name) => [name, fieldName(name)]), 'provider', show);
+  return section(
+    t('messages.groups'), h('p', {class: 'row'}, h('label', {class: 'nowrap'}, t('messages.by'), by)), place);
 }
 
 function groupTable(by, answer, name) {
@@ -109,13 +110,12 @@ function smallFunnel(row) {
 }
 
 function overTime(screen, message) {
-  const place = h('div');
   const timeline = `${path(message.message, 'timeline')}?interval=${intervalOf(message, Date.now())}`;
-  screen.load(place, async (signal) => (await call('GET', timeline, {signal})).data, (answer) => {
-    const columns = ['delivered', 'opened', 'dismissed'];
+  const columns = ['delivered', 'opened', 'dismissed'];
+  return section(t('messages.overTime'), loaded(screen, timeline, (answer) => {
     const {buckets} = answer;
-    if (buckets.every((bucket) => columns.every((name) => bucket[name] === 0))) return emptyPanel(t('messages.noReceipts'));
-    return [
+    const isEmpty = buckets.every((bucket) => columns.every((name) => bucket[name] === 0));
+    return isEmpty ? emptyPanel(t('messages.noReceipts')) : [
       h('p', {class: 'row'}, h('span', {class: 'key soft'}), countName('delivered'), h('span', {class: 'key'}),
         countName('opened'), asOf(answer.asOf)),
       picture(buckets),
@@ -123,11 +123,10 @@ function overTime(screen, message) {
         table({caption: t('messages.overTime'), captionHidden: true, rows: buckets, columns: [
           {title: t('messages.from'), cell: (bucket) => dateTime(bucket.at)}, ...columns.map(countColumn),
         ]}),
-        h('p', {class: 'actions spaced'}, csvButton(`${message.message}-timeline`, ['at', ...columns], () => buckets.map(
-          (bucket) => [bucket.at, ...columns.map((column) => bucket[column])])))),
+        h('p', {class: 'actions spaced'}, csvButton(`${message.message}-timeline`, ['at', ...columns], () =>
+          buckets.map((bucket) => [bucket.at, ...columns.map((column) => bucket[column])])))),
     ];
-  });
-  return section(t('messages.overTime'), place);
+  }));
 }
 
 const [width, height, foot, head] = [960, 180, 24, 16];
@@ -139,7 +138,8 @@ function picture(buckets) {
   const [step, base] = [width / buckets.length, height - foot];
   const bar = (kind, index, count) => {
     const size = (count / largest) * (base - head);
-    return svg('rect', {class: kind, x: (index + 0.1) * step, y: base - size, width: Math.min(step * 0.8, 48), height: size});
+    const x = (index + 0.1) * step;
+    return svg('rect', {class: kind, x, y: base - size, width: Math.min(step * 0.8, 48), height: size});
   };
   const time = (x, anchor, bucket) => svg(
     'text', {class: 'chart-text', x, y: height - 6, 'text-anchor': anchor}, dateTime(bucket.at));

@@ -7,7 +7,7 @@ import {href} from '../core/router.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {decimal, hasText, list, number, percent, relative, t} from '../core/text.js';
-import {asOf, button, exactly, facts, pages, section, tag} from '../parts/facts.js';
+import {asOf, button, exactly, facts, loaded, pages, section, tag} from '../parts/facts.js';
 import {table} from '../parts/table.js';
 import {copy} from '../parts/toast.js';
 import {appsPage, keysPage} from './operations/keys.js';
@@ -29,7 +29,8 @@ export default class OperationsScreen extends Screen {
     const link = (page, props) => h('a', {href: href('operations', page), ...props}, t(`ops.page.${page}`));
     this.append(
       this.heading(),
-      h('ul', {class: 'tabs'}, allowed.map((page) => h('li', {}, link(page, {'aria-current': page === name ? 'page' : null})))),
+      h('ul', {class: 'tabs'}, allowed.map((page) => h(
+        'li', {}, link(page, {'aria-current': page === name ? 'page' : null})))),
       screenPages[name].isOfApp && !session.app
         ? emptyPanel(t('app.none'), t('app.noneText'), link('apps', {class: 'button primary'}))
         : screenPages[name].build(this));
@@ -39,19 +40,16 @@ export default class OperationsScreen extends Screen {
 // MARK: Health
 
 function healthPage(screen) {
-  const place = h('div');
-  const load = () => screen.load(place, async (signal) => (await call('GET', '/v1/health', {signal})).data, findings);
-  load();
-  return h('div', {}, section(t('ops.readiness'), place, button(t('ops.refresh'), load)), rates(screen));
+  return h('div', {}, section(t('ops.readiness'), loaded(screen, '/v1/health', findings)), rates(screen));
 }
 
-function findings({obstacles, degraded}) {
+function findings({obstacles, degraded}, reload) {
   const reasons = (title, texts) => texts.length > 0 && [
     h('p', {}, h('b', {}, title)), h('ul', {}, texts.map((text) => h('li', {}, foreign(text))))];
   return [
     h('p', {}, obstacles.length === 0 ? tag('good', t('ops.ready')) : tag('bad', t('ops.notReady')), ' ',
       obstacles.length + degraded.length === 0 && t('ops.allWell')),
-    reasons(t('ops.obstacles'), obstacles), reasons(t('ops.degraded'), degraded),
+    reasons(t('ops.obstacles'), obstacles), reasons(t('ops.degraded'), degraded), button(t('ops.refresh'), reload),
   ];
 }
 
@@ -84,8 +82,10 @@ function rates(screen) {
     // Behind a load balancer, another process may respond.
     samples = sample ? [...samples, sample].slice(-samplesShown) : [];
     last = counts;
-    if (sample) replace(place, rateTable(samples), h('p', {class: 'hint spaced'}, asOf(counts.at), ' · ', foreign(counts.process),
-      ' · ', t('ops.since'), ' ', exactly(counts.startedAt)));
+    if (sample) {
+      replace(place, rateTable(samples), h('p', {class: 'hint spaced'}, asOf(counts.at), ' · ', foreign(counts.process),
+        ' · ', t('ops.since'), ' ', exactly(counts.startedAt)));
+    }
   };
   screen.signal.addEventListener('abort', () => clearTimeout(timer));
   start();
@@ -118,8 +118,10 @@ function rateTable(samples) {
 function line(values) {
   const largest = Math.max(1, ...values);
   const x = (index) => samplesShown - values.length + index;
-  return svg('svg', {class: 'spark', viewBox: `0 0 ${samplesShown} 20`, preserveAspectRatio: 'none', 'aria-hidden': 'true'},
-    svg('polyline', {points: values.map((value, index) => `${x(index)},${19 - (value / largest) * 18}`).join(' ')}));
+  const points = values.map((value, index) => `${x(index)},${19 - (value / largest) * 18}`).join(' ');
+  return svg('svg', {
+    class: 'spark', viewBox: `0 0 ${samplesShown} 20`, preserveAspectRatio: 'none', 'aria-hidden': 'true',
+  }, svg('polyline', {points}));
 }
 
 // MARK: The night job
@@ -130,19 +132,16 @@ const longAgoMilliseconds = 36 * 3_600_000;
 
 /** Running and undoing stay with the command, which the page names. */
 function runsPage(screen) {
-  const place = h('div');
-  const read = async (signal, after = '') => (await call('GET', `/v1/cleanup/runs${after}`, {signal})).data;
-  screen.load(place, read, (first) => {
+  const path = '/v1/cleanup/runs';
+  return loaded(screen, path, (first) => {
     if (first.runs.length === 0) return emptyPanel(t('ops.noRuns'), t('ops.noRunsText'));
     const [{startedAt}] = first.runs;
     return [
       Date.now() - Date.parse(startedAt) > longAgoMilliseconds
         && h('p', {class: 'note'}, t('ops.overdue', {ago: relative(startedAt)})),
-      pages(first, (after) => read(screen.signal, `?after=${encodeURIComponent(after)}`), ({runs}) => runs.map(item),
-        h('ol', {class: 'plain'})),
+      pages(screen, path, first, ({runs}) => runs.map(item), h('ol', {class: 'plain'})),
     ];
   });
-  return place;
 }
 
 function item(run) {

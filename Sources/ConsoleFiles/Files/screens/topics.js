@@ -7,37 +7,36 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {number, t, timeOfDay} from '../core/text.js';
 import {confirmed, dialog} from '../parts/dialog.js';
-import {button, changeTable, choice, field, section, tag} from '../parts/facts.js';
+import {button, changeTable, choice, field, loaded, section, tag} from '../parts/facts.js';
 import {table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
 
 const path = (...parts) => appPath(session.app, 'topics', ...parts);
 
 export default class TopicsScreen extends Screen {
-  #place = h('div');
   #topics = [];
+  #reload = () => {};
   #mayWrite = session.may(['marketing']);
 
   start() {
     const lead = this.#mayWrite ? t('topics.lead') : `${t('topics.lead')} ${t('topics.readOnly')}`;
-    this.append(this.heading(t('nav.topics'), lead, this.#createButton()), this.#place);
-    this.#load();
+    this.append(this.heading(t('nav.topics'), lead, this.#createButton()), loaded(
+      this, path(), ({topics}, reload) => this.#list(topics, reload)));
   }
 
   #createButton() {
     return this.#mayWrite ? button(t('topics.create'), () => this.#edit(null), 'primary') : null;
   }
 
-  #load() {
-    this.load(this.#place, async (signal) => (await call('GET', path(), {signal})).data, ({topics}) => {
-      this.#topics = topics;
-      if (topics.length === 0) return emptyPanel(t('topics.empty'), t('topics.emptyText'), this.#createButton());
-      const cells = new Map(topics.map((topic) => [topic.topic, h('span')]));
-      if (session.may(['marketing', 'sender'])) this.#count(cells);
-      return [...Map.groupBy(topics, (topic) => topic.category)].map(([category, members]) => section(
-        category === null ? t('topics.noCategory') : foreign(category),
-        this.#table(category ?? t('topics.noCategory'), members, cells)));
-    });
+  #list(topics, reload) {
+    this.#topics = topics;
+    this.#reload = reload;
+    if (topics.length === 0) return emptyPanel(t('topics.empty'), t('topics.emptyText'), this.#createButton());
+    const cells = new Map(topics.map((topic) => [topic.topic, h('span')]));
+    if (session.may(['marketing', 'sender'])) this.#count(cells);
+    return [...Map.groupBy(topics, (topic) => topic.category)].map(([category, members]) => section(
+      category === null ? t('topics.noCategory') : foreign(category),
+      this.#table(category ?? t('topics.noCategory'), members, cells)));
   }
 
   #table(caption, rows, cells) {
@@ -71,7 +70,7 @@ export default class TopicsScreen extends Screen {
   }
 
   async #edit(topic) {
-    if (await edit(topic, this.#topics.map((other) => other.topic))) this.#load();
+    if (await edit(topic, this.#topics.map((other) => other.topic))) this.#reload();
   }
 
   async #delete({topic, name}) {
@@ -79,7 +78,7 @@ export default class TopicsScreen extends Screen {
     if (!await confirmed({title: t('topics.deleteTitle'), text, action: t('topics.delete')})) return;
     try {
       await call('DELETE', path(topic));
-      this.#load();
+      this.#reload();
     } catch (error) {
       toast(failureText(error), 'error');
     }
@@ -120,8 +119,8 @@ function form(topic, others) {
     type: 'text', required: isRequired, maxlength: 256, value: topic?.[name] ?? '', class: 'wide',
   });
   const slug = h('input', {
-    type: 'text', required: true, maxlength: 64, pattern: '[a-z0-9._\\-]{1,64}', value: topic?.topic ?? '', class: 'wide',
-    disabled: topic !== null,
+    type: 'text', required: true, maxlength: 64, pattern: '[a-z0-9._\\-]{1,64}', value: topic?.topic ?? '',
+    class: 'wide', disabled: topic !== null,
     oninput: () => slug.setCustomValidity(others.includes(slug.value) ? t('topics.exists') : ''),
   });
   const [name, description, category] = [text('name', true), text('description', false), text('category', false)];

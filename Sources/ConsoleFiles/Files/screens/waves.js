@@ -59,8 +59,8 @@ function plan(answer, date, time) {
   return [
     section(
       t('waves.plan'),
-      h('p', {}, h('span', {class: 'number small'}, number(answer.total)), ' ', t('waves.summary', {n: waves.length}), ' ',
-        asOf(answer.asOf)),
+      h('p', {}, h('span', {class: 'number small'}, number(answer.total)), ' ', t('waves.summary', {n: waves.length}),
+        ' ', asOf(answer.asOf)),
       noteTexts(answer, notes).map((text) => h('p', {class: 'note'}, text)),
       waves.length > 0 && picture(waves, now)),
     waves.length > 0 && [waveTable(waves), h('p', {class: 'actions spaced'}, csvButton(
@@ -87,7 +87,8 @@ function waveTable(waves) {
     {title: t('waves.share'), numeric: true, cell: (wave) => percent(wave.share)},
     {title: t('waves.zones'), cell: ({zones}) => [
       h('ul', {class: 'zones'}, zones.slice(0, zonesShown).map(zoneItem)),
-      zones.length > zonesShown && h('details', {}, h('summary', {}, t('waves.moreZones', {n: zones.length - zonesShown})),
+      zones.length > zonesShown && h(
+        'details', {}, h('summary', {}, t('waves.moreZones', {n: zones.length - zonesShown})),
         h('ul', {class: 'zones'}, zones.slice(zonesShown).map(zoneItem))),
     ]},
   ]});

@@ -1,20 +1,20 @@
-// What the screen Look-up shows of an installation, a user and a token. Each view is a list of nodes; `screen.look(kind,
-// text)` looks up what a link names.
+// What the screen Look-up shows of an installation, a user and a token. Each view is a list of nodes.
+// `screen.look(kind, text)` looks up what a link names.
 
-import {appPath, call} from '../../core/client.js';
+import {appPath} from '../../core/client.js';
 import {foreign, h, svg} from '../../core/dom.js';
 import {emptyPanel, roleName} from '../../core/panels.js';
 import {session} from '../../core/session.js';
 import {hasText, list, parts, relative, t} from '../../core/text.js';
 import {valueLabel} from '../../filter/labels.js';
-import {button, exactly, facts, fieldName, pages, section, tag, when} from '../../parts/facts.js';
+import {button, exactly, facts, fieldName, loaded, pages, section, tag, when} from '../../parts/facts.js';
 import {table} from '../../parts/table.js';
 import {bands, checklist, differences, textOf} from './rules.js';
 
 /** @param record null if the installation was deleted and only its `history` is left */
 export function installationView(screen, installId, record, history) {
   const path = (...parts) => appPath(session.app, 'installations', installId, ...parts);
-  const events = (page) => timeline(path('history'), page, screen.signal);
+  const events = (page) => timeline(screen, path('history'), page);
   const past = section(t('lookup.history'), history ? events(history) : loaded(screen, path('history'), events));
   const heading = title(t('views.installation'), installId);
   if (!record) return [heading, h('p', {class: 'note'}, t('lookup.deleted')), past];
@@ -69,7 +69,8 @@ export function tokenView(screen, {provider, events, next}, others) {
   return [
     h('h2', {tabindex: '-1'}, t('lookup.kind.token')),
     h('p', {}, valueLabel('provider', provider), ' · SHA-256 ', h('code', {}, events[0].tokenSha256)),
-    h('p', {}, t(held.at(-1)?.to === null ? 'lookup.heldNow' : 'lookup.heldByNobody'), ' ', next && t('lookup.partial')),
+    h('p', {}, t(held.at(-1)?.to === null ? 'lookup.heldNow' : 'lookup.heldByNobody'), ' ',
+      next && t('lookup.partial')),
     table({caption: t('lookup.owners'), rows: held.reverse(), columns: [
       {title: t('lookup.owner'), cell: (band) => person(band.userId)},
       {title: t('lookup.time'), cell: (band) => [strip(band, start, now), h(
@@ -100,13 +101,6 @@ function title(kind, id) {
   return h('h2', {tabindex: '-1'}, kind, ' ', h('code', {}, foreign(id)));
 }
 
-/** A place that loads a resource by itself. */
-function loaded(screen, path, render) {
-  const place = h('div');
-  screen.load(place, async (signal) => (await call('GET', path, {signal})).data, render);
-  return place;
-}
-
 function deviceName({device}) {
   return foreign([device.deviceModel, device.systemName, device.systemVersion].join(' · '));
 }
@@ -116,8 +110,9 @@ function reachability({reachable}) {
 }
 
 function reasons(record) {
-  const unmet = (code) => (hasText(`lookup.unmet.${code}`)
-    ? [h('b', {}, t(`lookup.unmet.${code}`)), h('p', {class: 'hint'}, t(`lookup.remedy.${code}`))] : h('code', {}, code));
+  const unmet = (code) => (hasText(`lookup.unmet.${code}`) ? [
+    h('b', {}, t(`lookup.unmet.${code}`)), h('p', {class: 'hint'}, t(`lookup.remedy.${code}`)),
+  ] : h('code', {}, code));
   const conditions = checklist(record);
   return conditions && section(t('lookup.why'), h('ul', {class: 'checklist'}, conditions.map(({condition, code}) => h(
     'li', {class: code ? 'bad' : 'good'}, h('span', {class: 'mark', 'aria-hidden': 'true'}, code ? '✗' : '✓'),
@@ -147,11 +142,10 @@ function valueNode(text, none = h('i', {}, t('views.none'))) {
 
 // MARK: History
 
-function timeline(path, first, signal) {
+function timeline(screen, path, first) {
   if (first.events.length === 0) return emptyPanel(t('lookup.noEvents'));
   return pages(
-    first, async (after) => (await call('GET', `${path}?after=${encodeURIComponent(after)}`, {signal})).data,
-    ({events}) => events.map((event) => h(
+    screen, path, first, ({events}) => events.map((event) => h(
       'li', {class: event.event}, h('p', {class: 'hint'}, exactly(event.at)), h('p', {}, sentence(event)),
       h('p', {class: 'hint'}, actor(event.actor), generation(event)))),
     h('ol', {class: 'events'}));

@@ -6,7 +6,7 @@ import {emptyPanel, failureText, roleName} from '../../core/panels.js';
 import {session} from '../../core/session.js';
 import {list, relative, t} from '../../core/text.js';
 import {confirmed, dialog} from '../../parts/dialog.js';
-import {button, field, section, tag, when} from '../../parts/facts.js';
+import {button, field, loaded, section, tag, when} from '../../parts/facts.js';
 import {table} from '../../parts/table.js';
 import {copy, toast} from '../../parts/toast.js';
 
@@ -14,22 +14,19 @@ const roles = ['client', 'service', 'sender', 'marketing', 'support', 'admin'];
 const text = (props) => h('input', {type: 'text', required: true, class: 'wide', ...props});
 
 export function keysPage(screen) {
-  const place = h('div');
-  const reload = () => screen.load(
-    place, async (signal) => (await call('GET', appPath(session.app, 'keys'), {signal})).data, ({keys}) => {
-      const valid = keys.filter((key) => !key.revokedAt), revoked = keys.filter((key) => key.revokedAt);
-      const summary = t('ops.revokedKeys', {n: revoked.length});
-      return [
-        valid.length === 0 ? emptyPanel(t('ops.noKeys')) : keyTable(valid, t('ops.page.keys'), [
-          {title: t('views.action'), cell: (key) => button(t('ops.revoke'), () => revoke(key, reload), 'danger', foreign(key.name))},
-        ]),
-        revoked.length > 0 && h('details', {class: 'spaced'}, h('summary', {}, summary), keyTable(revoked, summary, [
-          {title: t('ops.revokedAt'), cell: (key) => when(key.revokedAt)}])),
-      ];
-    });
-  reload();
-  return section(
-    t('ops.page.keys'), h('p', {class: 'actions spaced'}, button(t('ops.createKey'), () => createKey(reload), 'primary')), place);
+  return section(t('ops.page.keys'), loaded(screen, appPath(session.app, 'keys'), ({keys}, reload) => {
+    const valid = keys.filter((key) => !key.revokedAt), revoked = keys.filter((key) => key.revokedAt);
+    const summary = t('ops.revokedKeys', {n: revoked.length});
+    return [
+      h('p', {class: 'actions spaced'}, button(t('ops.createKey'), () => createKey(reload), 'primary')),
+      valid.length === 0 ? emptyPanel(t('ops.noKeys')) : keyTable(valid, t('ops.page.keys'), [{
+        title: t('views.action'),
+        cell: (key) => button(t('ops.revoke'), () => revoke(key, reload), 'danger', foreign(key.name)),
+      }]),
+      revoked.length > 0 && h('details', {class: 'spaced'}, h('summary', {}, summary), keyTable(revoked, summary, [
+        {title: t('ops.revokedAt'), cell: (key) => when(key.revokedAt)}])),
+    ];
+  }));
 }
 
 function keyTable(rows, caption, more) {
@@ -95,17 +92,18 @@ async function revoke(key, reload) {
 // MARK: Apps
 
 export function appsPage(screen) {
-  const place = h('div');
-  screen.load(place, async (signal) => (await call('GET', '/v1/apps', {signal})).data, ({apps, unusable}) => [
-    unusable.map(({app, reason}) => h('p', {class: 'note'}, h('b', {}, app), ' ', t('ops.unusable'), ' ', foreign(reason))),
-    apps.length === 0 ? emptyPanel(t('app.none')) : table({caption: t('ops.page.apps'), captionHidden: true, rows: apps, columns: [
-      {title: t('app.choose'), cell: ({app}) => app},
-      {title: t('views.action'), cell: ({app}) => (app === session.app ? tag('good', t('ops.shown'))
-        : button(t('ops.show'), () => session.choose(app), null, app))},
-    ]}),
-  ]);
-  return section(
-    t('ops.page.apps'), h('p', {class: 'actions spaced'}, button(t('ops.createApp'), createApp, 'primary')), place);
+  const columns = [
+    {title: t('app.choose'), cell: ({app}) => app},
+    {title: t('views.action'), cell: ({app}) => (app === session.app ? tag('good', t('ops.shown'))
+      : button(t('ops.show'), () => session.choose(app), null, app))},
+  ];
+  return section(t('ops.page.apps'), loaded(screen, '/v1/apps', ({apps, unusable}) => [
+    h('p', {class: 'actions spaced'}, button(t('ops.createApp'), createApp, 'primary')),
+    unusable.map(({app, reason}) => h(
+      'p', {class: 'note'}, h('b', {}, app), ' ', t('ops.unusable'), ' ', foreign(reason))),
+    apps.length === 0 ? emptyPanel(t('app.none'))
+      : table({caption: t('ops.page.apps'), captionHidden: true, rows: apps, columns}),
+  ]));
 }
 
 /** A PUT would replace the policy of an app that exists, so the list is read first. */

@@ -211,7 +211,7 @@ function canonical({kind}, value) {
 class Unreadable extends Error {}
 
 const numeric = (value, props) => h('input', {type: 'number', min: 0, value: value ?? '', class: 'short', ...props});
-const textual = (value, props) => h('input', {type: 'text', value: value ?? '', spellcheck: 'false', class: 'wide', ...props});
+const textual = (value, props) => h('input', {type: 'text', value: value ?? '', class: 'wide', ...props});
 const area = (value) => h('textarea', {rows: 4, value, spellcheck: 'false'});
 
 function whole(input) {
