@@ -34,7 +34,8 @@ extension RegistryService {
             let cookie = SessionCookie()
             let credential = try credential(body, request, in: directory, for: cookie)
             let session = ConsoleSession(credential, at: console.now())
-            let person = try caller(of: session, in: directory)
+            // The key of a code, or the presented one, may be revoked.
+            guard let person = try? caller(of: session, in: directory) else { throw APIError.invalidCredential }
             guard person.caller.roles != [.client] else {
                 throw RefusedCall(
                     .forbidden("This key is for apps and may be published: it cannot sign in. Use another key."),
