@@ -1,3 +1,5 @@
+import Foundation
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
