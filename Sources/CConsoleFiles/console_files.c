@@ -229,60 +229,20 @@ static const uint8_t file_style_views_css[] = {
 #embed "../ConsoleFiles/Files/style/views.css"
 };
 
-static const uint8_t file_text_de_audience_js[] = {
-#embed "../ConsoleFiles/Files/text/de/audience.js"
-};
-
-static const uint8_t file_text_de_breakdown_js[] = {
-#embed "../ConsoleFiles/Files/text/de/breakdown.js"
-};
-
 static const uint8_t file_text_de_core_js[] = {
 #embed "../ConsoleFiles/Files/text/de/core.js"
-};
-
-static const uint8_t file_text_de_fields_js[] = {
-#embed "../ConsoleFiles/Files/text/de/fields.js"
-};
-
-static const uint8_t file_text_de_segments_js[] = {
-#embed "../ConsoleFiles/Files/text/de/segments.js"
 };
 
 static const uint8_t file_text_de_views_js[] = {
 #embed "../ConsoleFiles/Files/text/de/views.js"
 };
 
-static const uint8_t file_text_de_world_js[] = {
-#embed "../ConsoleFiles/Files/text/de/world.js"
-};
-
-static const uint8_t file_text_en_audience_js[] = {
-#embed "../ConsoleFiles/Files/text/en/audience.js"
-};
-
-static const uint8_t file_text_en_breakdown_js[] = {
-#embed "../ConsoleFiles/Files/text/en/breakdown.js"
-};
-
 static const uint8_t file_text_en_core_js[] = {
 #embed "../ConsoleFiles/Files/text/en/core.js"
 };
 
-static const uint8_t file_text_en_fields_js[] = {
-#embed "../ConsoleFiles/Files/text/en/fields.js"
-};
-
-static const uint8_t file_text_en_segments_js[] = {
-#embed "../ConsoleFiles/Files/text/en/segments.js"
-};
-
 static const uint8_t file_text_en_views_js[] = {
 #embed "../ConsoleFiles/Files/text/en/views.js"
-};
-
-static const uint8_t file_text_en_world_js[] = {
-#embed "../ConsoleFiles/Files/text/en/world.js"
 };
 
 static const struct console_file files[] = {
@@ -342,20 +302,10 @@ static const struct console_file files[] = {
     {"style/audiences.css", file_style_audiences_css, sizeof file_style_audiences_css},
     {"style/parts.css", file_style_parts_css, sizeof file_style_parts_css},
     {"style/views.css", file_style_views_css, sizeof file_style_views_css},
-    {"text/de/audience.js", file_text_de_audience_js, sizeof file_text_de_audience_js},
-    {"text/de/breakdown.js", file_text_de_breakdown_js, sizeof file_text_de_breakdown_js},
     {"text/de/core.js", file_text_de_core_js, sizeof file_text_de_core_js},
-    {"text/de/fields.js", file_text_de_fields_js, sizeof file_text_de_fields_js},
-    {"text/de/segments.js", file_text_de_segments_js, sizeof file_text_de_segments_js},
     {"text/de/views.js", file_text_de_views_js, sizeof file_text_de_views_js},
-    {"text/de/world.js", file_text_de_world_js, sizeof file_text_de_world_js},
-    {"text/en/audience.js", file_text_en_audience_js, sizeof file_text_en_audience_js},
-    {"text/en/breakdown.js", file_text_en_breakdown_js, sizeof file_text_en_breakdown_js},
     {"text/en/core.js", file_text_en_core_js, sizeof file_text_en_core_js},
-    {"text/en/fields.js", file_text_en_fields_js, sizeof file_text_en_fields_js},
-    {"text/en/segments.js", file_text_en_segments_js, sizeof file_text_en_segments_js},
     {"text/en/views.js", file_text_en_views_js, sizeof file_text_en_views_js},
-    {"text/en/world.js", file_text_en_world_js, sizeof file_text_en_world_js},
 };
 
 size_t console_files_count(void) { return sizeof files / sizeof *files; }

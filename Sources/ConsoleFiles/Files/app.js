@@ -20,7 +20,7 @@ function codeOfLink() {
 async function start() {
   const code = codeOfLink();
   const restored = code ? null : session.restore();
-  await loadText('core', 'fields');
+  await loadText('core');
   try {
     await (restored ?? session.signIn({code}));
   } catch (error) {

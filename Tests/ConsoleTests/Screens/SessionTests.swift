@@ -9,7 +9,7 @@ extension ConsoleTests {
             let key = try await console.newKey(of: console.filled, roles: ["marketing"])
             try await console.withBrowser(expecting: ["401"]) { browser in
                 try await console.signIn(browser, key: key.text)
-                try await browser.wait(for: "document.querySelector('audience-screen')")
+                try await browser.wait(for: "document.querySelector('.share')?.textContent.includes('of')")
                 _ = try await console.registry.send("DELETE", console.filled.path + "/keys/\(key.id)")
                 try await browser.edit(["locale": "de"])
                 try await browser.wait(for: "document.querySelector('signin-screen form')")

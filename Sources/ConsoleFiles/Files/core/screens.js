@@ -1,8 +1,7 @@
 // The list of the screens. A new screen is a line here, a module, and a section of text for each language.
 //
 // A line is `{path, roles, group, section}`: the fragment `#/path`; the roles of which one is needed (an admin may do
-// everything); the heading in the navigation; the sections of text beside `core` and `fields`, which are loaded with
-// the module. The name in the navigation is the text `nav.<path>`. `global` screens need no app.
+// everything); the heading in the navigation; the sections of text beside `core`, which are loaded with the module. The name in the navigation is the text `nav.<path>`. `global` screens need no app.
 //
 // The module `screens/<path>.js` exports as default a class that extends `Screen` (screen.js).
 
@@ -10,10 +9,10 @@ const audiences = ['marketing', 'sender'];
 const people = ['service', 'support'];
 
 export const screens = [
-  {path: 'audience', roles: audiences, group: 'audiences', sections: ['audience']},
-  {path: 'breakdown', roles: audiences, group: 'audiences', sections: ['breakdown']},
-  {path: 'world', roles: audiences, group: 'audiences', sections: ['world']},
-  {path: 'segments', roles: audiences, group: 'audiences', sections: ['audience', 'segments']},
+  {path: 'audience', roles: audiences, group: 'audiences', sections: []},
+  {path: 'breakdown', roles: audiences, group: 'audiences', sections: []},
+  {path: 'world', roles: audiences, group: 'audiences', sections: []},
+  {path: 'segments', roles: audiences, group: 'audiences', sections: []},
   {path: 'export', roles: audiences, group: 'audiences', sections: ['views']},
   {path: 'waves', roles: audiences, group: 'audiences', sections: ['views']},
   {path: 'topics', roles: [...audiences, ...people], group: 'messages', sections: ['views']},

@@ -40,11 +40,8 @@ class Session extends EventTarget {
   }
 
   async signOut() {
-    try {
-      await call('DELETE', '/v1/session');
-    } finally {
-      this.end();
-    }
+    await call('DELETE', '/v1/session');
+    this.end();
   }
 
   /** Forgets the session, because the service ended it. */

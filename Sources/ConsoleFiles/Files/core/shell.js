@@ -99,10 +99,13 @@ function languageChoice() {
 }
 
 async function signOut() {
+  // The screen must not ask anything while its session ends.
+  replace(main);
   try {
     await session.signOut();
   } catch (error) {
     toast(failureText(error), 'error');
+    show();
   }
 }
 

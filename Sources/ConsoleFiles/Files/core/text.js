@@ -4,8 +4,8 @@
 //     parts('lookup.owner', {user: node})  an array of strings and nodes, as children of h()
 //
 // A catalogue is `text/<language>/<section>.js`, a flat object of `section.name` to a text. `{name}` is replaced by a
-// value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`. `core` and `fields` are loaded
-// at the start; a screen loads its own section, see `screens.js`.
+// value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`. `core` is loaded at the start;
+// a screen may have a section of its own, see `screens.js`.
 
 const languages = ['en', 'de'];
 const catalogue = {};

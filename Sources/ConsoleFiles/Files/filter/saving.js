@@ -22,14 +22,11 @@ export async function allSegments(signal) {
   return segments;
 }
 
-/** `{data, etag}`, or null if there is none of the name. */
+/** `{data, etag}`, or null if there is none of the name. A missing one is not asked for: that would be an error in the
+ * browser's console. */
 export async function segmentNamed(name) {
-  try {
-    return await call('GET', appPath(session.app, 'segments', name));
-  } catch (error) {
-    if (error instanceof Problem && error.status === 404) return null;
-    throw error;
-  }
+  const exists = (await allSegments()).some((segment) => segment.name === name);
+  return exists ? call('GET', appPath(session.app, 'segments', name)) : null;
 }
 
 /**
