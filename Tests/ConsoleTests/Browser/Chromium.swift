@@ -36,7 +36,8 @@ final class Chromium: @unchecked Sendable {
     /// Lends a driver, and ends it and its browsers afterwards.
     static func with<Value: Sendable>(_ body: (Chromium) async throws -> Value) async throws -> Value {
         let chromium = try Chromium()
-        defer { chromium.process.terminate() }
+        // Its browsers have been closed, and it ignores SIGTERM.
+        defer { kill(chromium.process.processIdentifier, SIGKILL) }
         return try await body(chromium)
     }
 
@@ -45,8 +46,9 @@ final class Chromium: @unchecked Sendable {
     /// - Returns: the member `value` of the response.
     func command(_ method: String, _ path: String, _ body: JSON? = nil) async throws -> JSON {
         let payload = method == "POST" ? (body ?? [:]) : body
+        // It closes idle connections while a test does something else.
         let request = HTTPRequest(
-            method, path, fields: [("Content-Type", "application/json")],
+            method, path, fields: [("Content-Type", "application/json"), ("Connection", "close")],
             body: payload.map { Array($0.text.utf8) })
         let response = try await client.response(to: request)
         guard response.status == 200 else { throw DriverRefusal(path: path, text: String(response.text.prefix(1_000))) }

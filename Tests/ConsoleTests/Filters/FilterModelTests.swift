@@ -11,7 +11,7 @@ extension ConsoleTests {
     struct FilterModelTests {
         @Test func everyValidFilter_keepsItsMeaning_throughSentences() async throws {
             var random = RandomFilter(seed: 18)
-            let filters = (0..<600).map { _ in random.filter() }
+            let filters = (0..<250).map { _ in random.filter() }
             let written = try await Self.written(filters, twice: false)
             try #require(written.count == filters.count)
             for (filter, result) in zip(filters, written) {
@@ -22,7 +22,7 @@ extension ConsoleTests {
 
         @Test func writtenFilter_isWrittenTheSameAgain() async throws {
             var random = RandomFilter(seed: 19)
-            let filters = (0..<300).map { _ in random.filter() }
+            let filters = (0..<250).map { _ in random.filter() }
             #expect(try await Self.written(filters, twice: true) == Self.written(filters, twice: false))
         }
 

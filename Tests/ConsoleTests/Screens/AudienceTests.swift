@@ -103,8 +103,10 @@ extension ConsoleTests {
                 #expect(try await browser.run(fields) == ["locale", "region"])
                 try await browser.run("document.querySelector('.sentence .tools > button').click()")
                 #expect(try await browser.run(fields) == ["region"])
-                let press =
-                    "[...document.querySelectorAll('.heading button')].find((b) => b.innerText === arguments[0]).click()"
+                let press = """
+                    const buttons = [...document.querySelectorAll('.heading button')];
+                    buttons.find((button) => button.textContent === arguments[0]).click();
+                    """
                 try await browser.run(press, "Undo")
                 #expect(try await browser.run(fields) == ["locale", "region"])
                 try await browser.run(press, "Undo")

@@ -18,7 +18,7 @@ extension ConsoleTests {
 
         @Test func allFilesTogether_areSmall() async throws {
             let (plain, compressed) = try await Self.size(of: Self.files())
-            #expect(plain <= 330 * Self.kibibyte && compressed <= 124 * Self.kibibyte, "\(plain) \(compressed)")
+            #expect(plain <= 290 * Self.kibibyte && compressed <= 106 * Self.kibibyte, "\(plain) \(compressed)")
         }
 
         /// The service removes lines of comments without parsing scripts.

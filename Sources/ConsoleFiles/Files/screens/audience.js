@@ -18,6 +18,9 @@ import {filterOf, group, isComplete, nodeAt, treeOf, written} from '../filter/tr
 
 /** The history outlives the screen: who comes back finds the same sentences and may still undo. */
 let kept = null;
+session.addEventListener('change', () => {
+  if (!session.isSignedIn) kept = null;
+});
 
 export default class AudienceScreen extends Screen {
   #latest = new Latest();
@@ -43,8 +46,10 @@ export default class AudienceScreen extends Screen {
 
   #history() {
     const owner = `${session.app} ${session.name}`;
-    const isSame = kept?.owner === owner && kept.filter === currentAudience.filter;
-    if (!isSame) kept = {owner, history: new History(treeOf(currentAudience.filter)), filter: currentAudience.filter};
+    const {filter} = currentAudience;
+    if (kept?.owner !== owner) kept = {owner, history: new History(treeOf(filter)), filter};
+    // A condition that another screen has added can be undone, too.
+    if (kept.filter !== filter) kept.history.record(treeOf(filter));
     return kept.history;
   }
 
