@@ -16,6 +16,19 @@ struct KeySetURLTests {
         #expect(url.text == text && url.origin == origin)
     }
 
+    @Test(
+        arguments: [
+            ("https://push.example.com", "https://push.example.com"),
+            ("HTTPS://Push.Example.com:443", "https://push.example.com"),
+            ("https://push.example.com:8443", "https://push.example.com:8443"),
+            ("https://[2001:4860::1]", "https://[2001:4860::1]"),
+            ("https://push.example.com/", nil), ("http://push.example.com", nil), ("https://", nil),
+            ("https://a b", nil),
+        ] as [(String, String?)])
+    func origin_isWhatBrowsersSend(text: String, origin: String?) {
+        #expect(WebOrigin(text)?.text == origin)
+    }
+
     @Test func schemeAndHost_areLowerCase() throws {
         #expect(try KeySetURL("HTTPS://Login.Example.COM/Keys").text == "https://login.example.com/Keys")
         #expect(try KeySetURL("HTTP://LocalHost/Keys").text == "http://localhost/Keys")

@@ -16,6 +16,17 @@ struct RegistryTests {
         #expect(registry.lines(of: "c_total").last == #"c_total{a="1",b="2"} 5.5"#)
     }
 
+    @Test func sums_areByOneLabel_ofTheSeriesWithTheOthers() {
+        for (route, status, count) in [("/a", "200", 2), ("/b", "200", 3), ("/a", "404", 5)] {
+            let dimensions = [("route", route), ("status", status)]
+            Counter(label: "c_total", dimensions: dimensions, factory: registry).increment(by: count)
+        }
+        Counter(label: "c_total", dimensions: [("route", "/c")], factory: registry).increment()
+        #expect(registry.sums(of: "c_total", by: "status") == ["200": 5, "404": 5])
+        #expect(registry.sums(of: "c_total", by: "status", where: [("route", "/a")]) == ["200": 2, "404": 5])
+        #expect(registry.sums(of: "c_total", by: "stat") == [:] && registry.sums(of: "other", by: "status") == [:])
+    }
+
     @Test func counter_neverDecreases_whateverIsAdded() {
         let counter = FloatingPointCounter(label: "c", factory: registry)
         for amount in [1.5, -1, .nan, .infinity] { counter.increment(by: amount) }

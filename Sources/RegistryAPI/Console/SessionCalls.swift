@@ -24,10 +24,7 @@ extension RegistryService {
 
     /// Exchanges a key, or the code of a link, for a session. A former session of the browser ends.
     var signIn: Route {
-        Route(
-            .post, Self.sessionPattern, bodyBytesMax: Self.signInBytesMax,
-            admit: { _ in ServerResponse(.continue) }
-        ) { request in
+        let route = Route(.post, Self.sessionPattern, bodyBytesMax: Self.signInBytesMax) { request in
             let body = try SignInBody.parse(try request.jsonBody())
             try limits.takeSignIn(from: request.clientAddress)
             let directory = try await directory.current()
@@ -47,6 +44,8 @@ extension RegistryService {
             audit.changed("signed in to the console", [:], by: person.caller, in: request)
             return .json(JSONWriter(session, person, in: directory), fields: [.setCookie: cookie.field])
         }
+        // The key is in the body.
+        return route.admitting { _ in ServerResponse(.continue) }
     }
 
     var signOut: Route {

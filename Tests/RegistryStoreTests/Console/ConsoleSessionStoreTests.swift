@@ -1,0 +1,85 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Sessions of the console are kept while they last, and no longer")
+struct ConsoleSessionStoreTests {
+    private let start = Timestamp(microseconds: 1_795_262_400_000_000)
+
+    private func after(_ minutes: Int64) -> Timestamp {
+        Timestamp(microseconds: start.microseconds + minutes * 60_000_000)
+    }
+
+    private func sha256(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 32) }
+
+    /// Lends a store, and the ids of two keys.
+    private func withStore(
+        _ body: @escaping @Sendable (PostgresConsoleSessionStore, TestStores) async throws -> Void
+    ) async throws {
+        try await TestStores.with { stores in
+            for id in ["a", "b"] {
+                _ = try await stores.sql(
+                    """
+                    INSERT INTO api_key (id, app_id, name, roles, secret_sha256)
+                    VALUES (\(id), \(stores.app.number.rawValue), 'k', '{marketing}', '\\x00')
+                    """)
+            }
+            try await body(PostgresConsoleSessionStore(postgres: stores.postgres), stores)
+        }
+    }
+
+    @Test func session_isReadAsItWasAdded_andItsUseMovesForwardOnly() async throws {
+        try await withStore { store, _ in
+            let (key, admin) = (
+                ConsoleSession(.key("a"), at: start), ConsoleSession(.adminKey(proof: [1, 2]), at: after(1))
+            )
+            try await store.add(key, sha256: sha256(1))
+            try await store.add(admin, sha256: sha256(2))
+            #expect(try await store.session(sha256(1)) == key)
+            #expect(try await store.session(sha256(2)) == admin)
+            #expect(try await store.session(sha256(3)) == nil)
+            for minutes: Int64 in [5, 3] { try await store.recordUse(of: sha256(1), at: after(minutes)) }
+            #expect(try await store.session(sha256(1))?.lastUsedAt == after(5))
+            for _ in 1...2 { try await store.remove(sha256(1)) }
+            #expect(try await store.session(sha256(1)) == nil)
+            #expect(try await store.session(sha256(2)) == admin)
+        }
+    }
+
+    @Test func sessionsOfAKey_areBounded_byThoseUsedLast() async throws {
+        try await withStore { store, stores in
+            try await store.add(ConsoleSession(.key("b"), at: start), sha256: sha256(0))
+            try await store.add(ConsoleSession(.adminKey(proof: [1]), at: start), sha256: sha256(255))
+            let count = Int64(PostgresConsoleSessionStore.sessionsMax)
+            for number in 1...(count + 10) {
+                try await store.add(ConsoleSession(.key("a"), at: after(number)), sha256: sha256(UInt8(number)))
+            }
+            let rows = try await stores.sql("SELECT count(*) FROM console_session WHERE key_id = 'a'")
+            #expect(try rows[0].decode(0, as: Int64.self) == count)
+            #expect(try await store.session(sha256(10)) == nil)
+            for byte: UInt8 in [0, 11, 255] { #expect(try await store.session(sha256(byte)) != nil, "\(byte)") }
+        }
+    }
+
+    @Test func sweep_removesExactlyWhatHasEnded() async throws {
+        try await withStore { store, stores in
+            let sessions = [
+                ConsoleSession(.key("a"), at: start),
+                ConsoleSession(.key("a"), createdAt: start, lastUsedAt: after(20)),
+                ConsoleSession(.key("a"), createdAt: after(-12 * 60 + 40), lastUsedAt: after(39)),
+                ConsoleSession(.adminKey(proof: [1]), at: after(41)),
+            ]
+            for (index, session) in sessions.enumerated() {
+                try await store.add(session, sha256: sha256(UInt8(index)))
+            }
+            let now = Timestamp(microseconds: after(40).microseconds + 1)
+            try await ConsoleSessionSweep(postgres: stores.postgres).sweep(at: now)
+            for (index, session) in sessions.enumerated() {
+                let isThere = try await store.session(sha256(UInt8(index))) != nil
+                #expect(isThere == session.isAlive(at: now), "\(index)")
+            }
+        }
+    }
+}
