@@ -32,8 +32,8 @@ extension ConsoleTests {
                 """
                 const {bands} = await module('screens/lookup/rules.js');
                 const event = (n, event, installId, userId, state, tokenSha256 = 'T') =>
-                  ({cursor: `e.1.${n}.${n}`, at: n, event, installId, userId, state, tokenSha256});
-                const of = (...input) => bands(...input).map((band) =>
+                  ({at: n, event, installId, userId, state, tokenSha256});
+                const of = (events) => bands(events, 'T').map((band) =>
                   [band.installId, band.userId, band.state, band.from, band.to, band.end?.event ?? null]);
                 return [
                   of([
@@ -42,8 +42,10 @@ extension ConsoleTests {
                     event(2, 'topicsChanged', 'a', 'alice', 'active'),
                     event(1, 'registered', 'a', 'alice', 'active'),
                   ]),
-                  of([event(9, 'rotated', 'a', 'x', 'active'), event(1, 'registered', 'a', 'x', 'active')],
-                    [event(3, 'rotated', 'a', 'x', 'active', 'U')]),
+                  of([
+                    event(9, 'rotated', 'a', 'x', 'active'), event(3, 'rotated', 'a', 'x', 'active', 'U'),
+                    event(1, 'registered', 'a', 'x', 'active'),
+                  ]),
                   of([]),
                 ];
                 """)

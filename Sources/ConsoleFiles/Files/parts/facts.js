@@ -125,16 +125,17 @@ export function pages(screen, path, first, items, list) {
 }
 
 /** A difference, for people who do not read JSON. @param rows `[[name, before, after]]`, nodes or texts */
-export function changeTable(rows) {
-  return comparison(rows, ['views.now', 'views.new'], (index, cell) => h(index === 1 ? 'del' : 'ins', {}, cell));
+export function changeTable(rows, caption = t('views.difference')) {
+  return comparison(rows, caption, ['views.now', 'views.new'], (index, cell) => h(index === 1 ? 'del' : 'ins', {}, cell));
 }
 
 /** What two people changed. @param rows `[[name, before, theirs, mine]]`; null for what a side did not change */
 export function conflictTable(rows) {
-  return comparison(rows, ['views.before', 'views.theirs', 'views.mine'], (index, cell) => cell ?? '–');
+  const titles = ['views.before', 'views.theirs', 'views.mine'];
+  return comparison(rows, t('views.difference'), titles, (index, cell) => cell ?? '–');
 }
 
-function comparison(rows, titles, cell) {
-  return table({caption: t('views.difference'), captionHidden: true, rows, columns: ['views.what', ...titles].map(
+function comparison(rows, caption, titles, cell) {
+  return table({caption, captionHidden: true, rows, columns: ['views.what', ...titles].map(
     (title, index) => ({title: t(title), cell: (row) => (index === 0 ? row[0] : cell(index, row[index]))}))});
 }

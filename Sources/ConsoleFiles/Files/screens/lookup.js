@@ -7,11 +7,9 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {list, parts, t} from '../core/text.js';
 import {button, choice} from '../parts/facts.js';
-import {digestOf, holders, kindsOf, providersOf} from './lookup/rules.js';
+import {digestOf, kindsOf, providersOf} from './lookup/rules.js';
 import {installationView, tokenView, userView} from './lookup/views.js';
 
-/** The histories of this many holders of a token say when they gave it up. */
-const holdersMax = 5;
 const path = (...parts) => appPath(session.app, ...parts);
 
 export default class LookupScreen extends Screen {
@@ -96,14 +94,7 @@ async function token(screen, token, signal) {
     provider, ...await known(call('POST', path('tokens', 'history'), {body: {token, provider}, signal}), 400),
   })));
   const found = answers.filter(({events}) => events?.length > 0);
-  return Promise.all(found.map(
-    async (history) => tokenView(screen, history, await holderEvents(history.events, signal))));
-}
-
-async function holderEvents(events, signal) {
-  const histories = await Promise.all(holders(events).slice(0, holdersMax).map(
-    (id) => known(call('GET', path('installations', id, 'history'), {signal}))));
-  return histories.flatMap((history) => history?.events ?? []);
+  return Promise.all(found.map(async (history) => tokenView(screen, history, await digestOf(token, history.provider))));
 }
 
 /** The data of a response, or null if it has the status of what does not exist: 400 is a token of another form. */

@@ -149,7 +149,7 @@ async function isAgreed(topic, slug, body) {
   const theirs = rowsBetween(bodyOf(topic), present);
   return dialog({
     title: t(theirs.length > 0 ? 'views.conflict' : 'views.saveThis'),
-    content: [theirs.length > 0 && [changeTable(theirs), h('p', {}, t('views.saveThis'))],
+    content: [theirs.length > 0 && [changeTable(theirs, t('views.conflict')), h('p', {}, t('views.saveThis'))],
       changeTable(rowsBetween(present, body))],
     actions: [{label: t('views.save'), value: true, kind: 'primary'}],
   });

@@ -81,24 +81,22 @@ export function textOf(value) {
 // MARK: Owners of a token
 
 /**
- * Who had a token, and when: bands of equal holders. A token's history has the events at which an installation held it.
- * That an installation went on to another token is an event of the installation alone.
+ * Who had a token, and when: bands of equal holders.
  *
- * @param tokenEvents the history of the token, in any order
- * @param holderEvents the histories of the installations that held it; may contain the same events
+ * @param events the history of the token, newest first. It has the events that name the token, and those by which its
+ *   holder changed to another one.
+ * @param digest of the token
  * @returns `[{installId, userId, state, from, to, because, end}]`, oldest first. `to` is null while it lasts; `because`
  *   is the event that began it, and `end` the one that ended it, if that was not the beginning of the next.
  */
-export function bands(tokenEvents, holderEvents = []) {
-  const digest = tokenEvents[0]?.tokenSha256;
-  const events = new Map([...holderEvents, ...tokenEvents].map((event) => [event.cursor, event]));
+export function bands(events, digest) {
   const found = [];
   let band = null;
-  for (const event of inOrder([...events.values()])) {
+  for (const event of events.toReversed()) {
     const {installId, userId, state, at} = event;
     const isHolder = band?.installId === installId;
     if (event.tokenSha256 !== digest || ['superseded', 'deleted', 'erased'].includes(event.event)) {
-      if (!isHolder || ['topicsChanged', 'logoutIgnored'].includes(event.event)) continue;
+      if (!isHolder) continue;
       Object.assign(band, {to: at, end: event});
       band = null;
     } else if (!isHolder || band.userId !== userId || band.state !== state) {
@@ -107,15 +105,4 @@ export function bands(tokenEvents, holderEvents = []) {
     }
   }
   return found;
-}
-
-/** The installations of a token's history, the latest first. */
-export function holders(tokenEvents) {
-  return [...new Set(inOrder([...tokenEvents]).reverse().map((event) => event.installId))].filter(Boolean);
-}
-
-/** By their number, the last part of the cursor. */
-function inOrder(events) {
-  const number = ({cursor}) => Number(cursor.slice(cursor.lastIndexOf('.') + 1));
-  return events.sort((one, other) => number(one) - number(other));
 }

@@ -61,14 +61,15 @@ export function userView(screen, userId, page) {
 /**
  * A token: who had it, and when and why it moved. The token itself is never shown, only its digest.
  *
- * @param others the histories of the installations that held it
+ * @param digest null where the browser cannot compute it: the oldest event names the token too
  */
-export function tokenView(screen, {provider, events, next}, others) {
-  const held = bands(events, others);
+export function tokenView(screen, {provider, events, next}, digest) {
+  const named = digest ?? events.at(-1).tokenSha256;
+  const held = bands(events, named);
   const [start, now] = [Date.parse(held[0]?.from ?? events.at(-1).at), Date.now()];
   return [
     h('h2', {tabindex: '-1'}, t('lookup.kind.token')),
-    h('p', {}, valueLabel('provider', provider), ' · SHA-256 ', h('code', {}, events[0].tokenSha256)),
+    h('p', {}, valueLabel('provider', provider), ' · SHA-256 ', h('code', {}, named)),
     h('p', {}, t(held.at(-1)?.to === null ? 'lookup.heldNow' : 'lookup.heldByNobody'), ' ',
       next && t('lookup.partial')),
     table({caption: t('lookup.owners'), rows: held.reverse(), columns: [
