@@ -17,8 +17,16 @@ run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key 
 build: packages ## Build the optimised binary
 	$(SWIFT) build $(RELEASE_FLAGS)
 
-test: packages ## Run all tests, on throw-away PostgreSQL clusters
+# Only tests of the console need a browser.
+test: DEBIAN_PACKAGES += chromium chromium-driver
+test: packages .build/axe ## Run all tests, on throw-away PostgreSQL clusters and in Chromium
 	$(SWIFT) test
+
+AXE = axe-playwright-python==0.1.8
+.build/axe: # axe-core, from PyPI, for tests of the console
+	@mkdir -p $@.part && python3 -m pip download --quiet --no-deps --dest $@.part $(AXE) \
+		&& python3 -m zipfile --extract $@.part/*.whl $@ && rm -rf $@.part \
+		|| echo "axe-core cannot be fetched from PyPI: tests that need it are skipped"
 
 # Lifecycle, audiences, the feed, notifications, races and the night job.
 CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|HistoryTests|$\

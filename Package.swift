@@ -232,6 +232,13 @@ let package = Package(
             ],
             // Exports of other systems, written for these tests.
             resources: [.copy("Import/Exports")]),
+        // It drives Chromium, if that is installed.
+        tests(
+            "ConsoleTests",
+            [
+                "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport", "SeededRandom", "StrictJSON",
+                "push-registry",
+            ]),
         tests(
             "FleetGeneratorTests",
             [

@@ -1,1 +1,34 @@
-document.body.append("push-registry");
+// The entry: language, session, then the screen of the fragment.
+
+import {h, replace} from './core/dom.js';
+import {failurePanel} from './core/panels.js';
+import {follow} from './core/router.js';
+import {session} from './core/session.js';
+import {show} from './core/shell.js';
+import {language, loadText} from './core/text.js';
+import './core/audience.js';
+
+document.documentElement.lang = language;
+
+/** The one-time code of a sign-in link; it leaves the address at once. */
+function codeOfLink() {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
+  if (code) history.replaceState(null, '', location.pathname);
+  return code && decodeURIComponent(code);
+}
+
+async function start() {
+  const code = codeOfLink();
+  const restored = code ? null : session.restore();
+  await loadText('core');
+  try {
+    await (restored ?? session.signIn({code}));
+  } catch (error) {
+    if (!code || error.status === undefined) return replace(document.body, h('main', {}, failurePanel(error, start)));
+    session.linkFault = error;
+  }
+  session.addEventListener('change', show);
+  follow(show);
+}
+
+start();

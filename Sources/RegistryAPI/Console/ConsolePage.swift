@@ -30,8 +30,15 @@ public struct ConsolePage: Sendable {
             (
                 file.path,
                 try CompressedContent(
-                    file.bytes, contentType: Self.contentType(file.path), entityTag: digest)
+                    Self.served(file), contentType: Self.contentType(file.path), entityTag: digest)
             )
+        }
+    }
+
+    private static func served(_ file: ConsoleFile) -> [UInt8] {
+        switch file.path.split(separator: ".").last {
+        case "js", "css": CompactSource.bytes(of: file.bytes)
+        default: file.bytes
         }
     }
 

@@ -46,9 +46,9 @@ struct ApplicationTests {
         let loop = EventLoop(name: "test")
         let configuration = HTTPServerConfiguration(addresses: [ListenAddress(host: "127.0.0.1", port: 0)])
         let server = try HTTPServer(configuration, loops: [loop], logger: Logger(label: "test")) { _ in
-            Application(router: Router([])) { problem, requestID in
-                .text("\(problem.code) \(requestID)", status: problem.status)
-            }
+            Application(
+                router: Router([]),
+                renderProblem: { problem, requestID in .text("\(problem.code) \(requestID)", status: problem.status) })
         }
         let running = Task { await server.run() }
         try await blocking {

@@ -1,0 +1,66 @@
+// The base of all screens: a light-DOM custom element that lives while it is shown.
+//
+//     export default class WavesScreen extends Screen {
+//       async start() {
+//         this.append(this.heading(), …);
+//         this.load(place, async (signal) => (await call('GET', …, {signal})).data, (data) => [nodes]);
+//       }
+//     }
+//     customElements.define('waves-screen', WavesScreen);
+//
+// `this.signal` is aborted when the screen is left: give it to requests and listeners. `this.parts` are the parts of
+// the fragment after the path. `this.name` is the path. The app is `session.app`; another app is a new screen.
+
+import {h, replace} from './dom.js';
+import {failurePanel, loadingPanel} from './panels.js';
+import {t} from './text.js';
+
+export class Screen extends HTMLElement {
+  #controller = new AbortController();
+  parts = [];
+  name = '';
+
+  get signal() {
+    return this.#controller.signal;
+  }
+
+  connectedCallback() {
+    this.start();
+  }
+
+  disconnectedCallback() {
+    this.#controller.abort();
+  }
+
+  /** Builds the screen. */
+  start() {}
+
+  /** The page's only `h1`, which has the focus after navigation, and one sentence on what the screen is for. */
+  heading(title = t(`nav.${this.name}`), lead = null, ...actions) {
+    return h(
+      'header', {class: 'heading'},
+      h('div', {}, h('h1', {tabindex: '-1'}, title), lead && h('p', {class: 'lead'}, lead)),
+      actions.length ? h('div', {class: 'actions'}, actions) : null);
+  }
+
+  /**
+   * Shows in `place` a loading panel, then what `render` makes of the answer, or the panel of the failure with a
+   * button that tries again.
+   *
+   * @param request `(signal) => promise`
+   * @param render `(answer) => nodes`
+   */
+  async load(place, request, render) {
+    place.setAttribute('aria-busy', 'true');
+    replace(place, loadingPanel());
+    try {
+      const answer = await request(this.signal);
+      if (!this.signal.aborted) replace(place, render(answer));
+    } catch (error) {
+      if (this.signal.aborted) return;
+      replace(place, failurePanel(error, () => this.load(place, request, render)));
+    } finally {
+      place.removeAttribute('aria-busy');
+    }
+  }
+}

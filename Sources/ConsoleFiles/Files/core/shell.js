@@ -1,0 +1,140 @@
+// What is around every screen: the header with the app, the navigation, and the main part that holds the screen.
+//
+// The navigation lists what the key may do, and says of the rest which roles it needs.
+
+import {Offline} from './client.js';
+import {h, replace} from './dom.js';
+import {emptyPanel, failureText, forbiddenPanel, offlinePanel, roleName} from './panels.js';
+import {href, route} from './router.js';
+import {screenAt, screens} from './screens.js';
+import {session} from './session.js';
+import {chooseLanguage, language, list, loadText, t} from './text.js';
+import {toast} from '../parts/toast.js';
+
+const main = h('main', {id: 'main', tabindex: '-1'});
+const skip = h('button', {type: 'button', class: 'skip', onclick: () => main.focus()});
+/** Counts navigations, so that a module that arrives late does not replace a newer screen. */
+let navigations = 0;
+/** Whose screen is shown. */
+let shownOwner = null;
+
+/** Shows the screen of the present fragment, or the sign-in. */
+export async function show() {
+  const navigation = ++navigations;
+  // A screen of an ended session, or of another app, must not ask anything more.
+  const owner = session.isSignedIn ? `${session.app} ${session.name}` : null;
+  if (owner !== shownOwner) replace(main);
+  shownOwner = owner;
+  const {path, parts} = route();
+  const screen = session.isSignedIn ? screenAt(path) ?? home() : signIn;
+  const element = await content(screen, parts);
+  if (navigation !== navigations) return;
+  document.title = `${t(`nav.${screen.path}`)} · ${t('app.title')}`;
+  replace(document.body, session.isSignedIn ? [skip, header(), navigationOf(screen)] : [], main);
+  skip.textContent = t('nav.skip');
+  replace(main, element);
+  // The first screen leaves the focus where the browser puts it.
+  if (navigation > 1) (main.querySelector('h1, [autofocus]') ?? main).focus({preventScroll: true});
+  scrollTo(0, 0);
+}
+
+const signIn = {path: 'signin', roles: [], sections: [], global: true};
+
+function home() {
+  return screens.find((screen) => session.may(screen.roles)) ?? screens[0];
+}
+
+async function content(screen, parts) {
+  if (screen !== signIn && !session.may(screen.roles)) return [title(screen), forbiddenPanel(screen.roles)];
+  if (!screen.global && !session.app) {
+    return [title(screen), emptyPanel(t('app.none'), t('app.noneText'), operationsLink())];
+  }
+  try {
+    const [module] = await Promise.all([import(`../screens/${screen.path}.js`), loadText(...screen.sections)]);
+    const element = new module.default();
+    element.parts = parts;
+    element.name = screen.path;
+    return element;
+  } catch (error) {
+    // A module that cannot be loaded is a TypeError.
+    if (error instanceof TypeError || error instanceof Offline) return [title(screen), offlinePanel(show)];
+    throw error;
+  }
+}
+
+/** The heading of a screen that cannot be shown. */
+function title(screen) {
+  return h('h1', {tabindex: '-1'}, t(`nav.${screen.path}`));
+}
+
+function operationsLink() {
+  if (!session.may(['admin'])) return null;
+  return h('a', {class: 'button primary', href: href('operations')}, t('nav.operations'));
+}
+
+// MARK: Header
+
+function header() {
+  return h(
+    'header', {class: 'top'},
+    h('span', {class: 'brand'}, t('app.title')),
+    session.choosesApp && session.apps.length > 0 ? appChoice() : h('span', {class: 'app'}, session.app),
+    h('span', {class: 'spacer'}),
+    h('span', {class: 'who'}, session.name, ' ', h('small', {}, list(session.roles.map(roleName)))),
+    languageChoice(),
+    h('button', {type: 'button', onclick: signOut}, t('session.signOut')));
+}
+
+function appChoice() {
+  return h('select', {
+    'aria-label': t('app.choose'), value: session.app, onchange: (event) => session.choose(event.target.value),
+  }, session.apps.map((app) => h('option', {value: app}, app)));
+}
+
+function languageChoice() {
+  return h('select', {
+    class: 'language', 'aria-label': t('app.language'), value: language,
+    onchange: (event) => chooseLanguage(event.target.value),
+  }, h('option', {value: 'en', lang: 'en'}, 'English'), h('option', {value: 'de', lang: 'de'}, 'Deutsch'));
+}
+
+async function signOut() {
+  // The screen must not ask anything while its session ends.
+  replace(main);
+  try {
+    await session.signOut();
+  } catch (error) {
+    toast(failureText(error), 'error');
+    show();
+  }
+}
+
+// MARK: Navigation
+
+function navigationOf(current) {
+  const allowed = screens.filter((screen) => session.may(screen.roles));
+  const absent = screens.filter((screen) => !session.may(screen.roles));
+  const groups = Map.groupBy(allowed, (screen) => screen.group);
+  return h(
+    'nav', {'aria-label': t('nav.label')},
+    [...groups].map(([group, members]) => [
+      h('h2', {}, t(`nav.group.${group}`)),
+      h('ul', {}, members.map((screen) => h('li', {}, h('a', {
+        href: href(screen.path), 'aria-current': screen === current ? 'page' : null,
+      }, t(`nav.${screen.path}`))))),
+    ]),
+    absent.length > 0 ? absence(absent) : null);
+}
+
+function absence(screens) {
+  return h(
+    'details', {class: 'absent'},
+    h('summary', {}, t('nav.absent', {n: screens.length})),
+    h('ul', {}, screens.map((screen) => h(
+      'li', {}, t(`nav.${screen.path}`),
+      h('small', {}, t('nav.needs', {roles: list([...screen.roles, 'admin'].filter(isOnce).map(roleName))}))))));
+}
+
+function isOnce(role, index, roles) {
+  return roles.indexOf(role) === index;
+}

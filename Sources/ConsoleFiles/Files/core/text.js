@@ -1,0 +1,96 @@
+// The language of the page: catalogues, and numbers, dates and names by `Intl`.
+//
+//     t('audience.rows', {n: 3})           a string: "3 rows"
+//     parts('lookup.owner', {user: node})  an array of strings and nodes, as children of h()
+//
+// A catalogue is `text/<language>/<section>.js`, a flat object of `section.name` to a text. `{name}` is replaced by a
+// value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`. `core` is loaded at the start;
+// a screen may have a section of its own, see `screens.js`.
+
+const languages = ['en', 'de'];
+const catalogue = {};
+
+/** The language of the page: the person's choice, else the first of the browser's that exists here. */
+export const language = chosen() ?? languages[0];
+
+const regional = navigator.languages.find((name) => name.toLowerCase().split('-')[0] === language) ?? language;
+const numbers = new Intl.NumberFormat(regional);
+const decimals = new Intl.NumberFormat(regional, {minimumFractionDigits: 1, maximumFractionDigits: 1});
+const percents = new Intl.NumberFormat(
+  regional, {style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1});
+const plurals = new Intl.PluralRules(regional);
+const dateTimes = new Intl.DateTimeFormat(regional, {dateStyle: 'medium', timeStyle: 'short'});
+const dates = new Intl.DateTimeFormat(regional, {dateStyle: 'medium'});
+const times = new Intl.DateTimeFormat(regional, {timeStyle: 'medium'});
+const relatives = new Intl.RelativeTimeFormat(regional, {numeric: 'auto'});
+const lists = new Intl.ListFormat(regional, {type: 'conjunction'});
+const displayNames = {};
+
+/** Loads sections of the catalogue. A section is loaded once. */
+export async function loadText(...sections) {
+  const modules = await Promise.all(sections.map((section) => import(`../text/${language}/${section}.js`)));
+  for (const module of modules) Object.assign(catalogue, module.default);
+}
+
+export function t(key, values = {}) {
+  return parts(key, values).join('');
+}
+
+/** A text with nodes as values. */
+export function parts(key, values = {}) {
+  let text = catalogue[key];
+  if (text === undefined) throw new Error(`no text ${key}`);
+  if (typeof text === 'object') text = text[plurals.select(values.n)] ?? text.other;
+  return text.split(/\{(\w+)\}/).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const value = values[part];
+    return typeof value === 'number' ? number(value) : value ?? '';
+  });
+}
+
+/** Whether the catalogue has a text, for names that the service may add to. */
+export function hasText(key) {
+  return key in catalogue;
+}
+
+export const number = (value) => numbers.format(value);
+/** With one decimal, for rates. */
+export const decimal = (value) => decimals.format(value);
+/** @param share 0 to 1. What would round to nothing is "<0.1 %". */
+export const percent = (share) => (share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share));
+export const list = (texts) => lists.format(texts);
+/** Times are RFC 3339 texts or Dates; they are shown in the viewer's time zone. */
+export const dateTime = (time) => dateTimes.format(new Date(time));
+export const date = (time) => dates.format(new Date(time));
+export const timeOfDay = (time) => times.format(new Date(time));
+
+/** "3 minutes ago", "in 2 days" */
+export function relative(time, now = Date.now()) {
+  const seconds = (new Date(time) - now) / 1000;
+  const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
+  return relatives.format(Math.round(seconds / length), unit);
+}
+const units = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]];
+
+export const regionName = (code) => displayName('region', code);
+export const languageName = (code) => displayName('language', code.replaceAll('_', '-'));
+
+/** Another language is shown after the page is loaded again. */
+export function chooseLanguage(name) {
+  localStorage.setItem('language', name);
+  location.reload();
+}
+
+function displayName(type, code) {
+  try {
+    displayNames[type] ??= new Intl.DisplayNames(regional, {type, fallback: 'none'});
+    return displayNames[type].of(code) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function chosen() {
+  const wanted = [localStorage.getItem('language'), ...navigator.languages];
+  return wanted.map((name) => name?.toLowerCase().split('-')[0]).find((name) => languages.includes(name));
+}

@@ -1,0 +1,44 @@
+// The values of a field with their counts, from breakdowns of the current audience's installations.
+
+import {audiencePath, call} from '../core/client.js';
+import {session} from '../core/session.js';
+import {choicesOf, isDiscrete, kindOf} from './fields.js';
+
+/** The answers of the last minute, by app and question. */
+const answers = new Map();
+const keptMilliseconds = 60_000;
+const answersMax = 100;
+
+/**
+ * @param context the filter that holds beside the row.
+ * @returns `[{value, count}]`, the largest first; `value` is null for installations without a value.
+ */
+export async function suggestions(field, context, include) {
+  if (!isDiscrete(field)) return [];
+  const groups = await breakdown(field, context, include);
+  const found = groups.map((group) => ({value: group[field], count: group.count}));
+  const known = new Set(found.map((item) => item.value));
+  const rest = (choicesOf(field) ?? []).filter((value) => !known.has(value)).map((value) => ({value, count: 0}));
+  return kindOf(field) === 'locale' ? withLanguages(found) : [...found, ...rest];
+}
+
+function breakdown(field, filter, include) {
+  const question = JSON.stringify([session.app, session.name, field, filter, include]);
+  const kept = answers.get(question);
+  if (kept && Date.now() - kept.at < keptMilliseconds) return kept.groups;
+  if (answers.size >= answersMax) answers.delete(answers.keys().next().value);
+  const body = {filter, include, by: [field], limit: 1000};
+  const groups = call('POST', audiencePath(session.app, 'breakdown'), {body}).then(({data}) => data.groups);
+  groups.catch(() => answers.delete(question));
+  answers.set(question, {at: Date.now(), groups});
+  return groups;
+}
+
+/** Adds `de` for all of `de_DE`, `de_AT`: the filter's `de` matches every region. */
+function withLanguages(locales) {
+  const languages = Map.groupBy(locales.filter((item) => item.value), (item) => item.value.split('_')[0]);
+  const sums = [...languages].filter(([language, items]) => items.some((item) => item.value !== language))
+    .map(([value, items]) => ({value, count: items.reduce((sum, item) => sum + item.count, 0)}));
+  const names = new Set(sums.map((item) => item.value));
+  return [...sums, ...locales.filter((item) => !names.has(item.value))].sort((a, b) => b.count - a.count);
+}

@@ -1,0 +1,51 @@
+// A data table.
+//
+//     table({caption: 'Waves', rows, columns: [
+//       {title: 'Zone', cell: (row) => foreign(row.zone)},
+//       {title: 'Count', numeric: true, cell: (row) => number(row.count)},
+//     ]})
+//
+// A cell is a child of h(). The first column heads its row. `captionHidden` keeps the caption for screen readers.
+// The table scrolls sideways inside its own frame, which the keyboard can reach.
+
+import {h} from '../core/dom.js';
+import {t} from '../core/text.js';
+
+export function table({caption, captionHidden = false, columns, rows, rowProps = () => ({})}) {
+  const kind = (column) => (column.numeric ? 'numeric' : null);
+  return h(
+    'div', {class: 'table', tabindex: '0', role: 'region', 'aria-label': caption},
+    h(
+      'table', {},
+      h('caption', {class: captionHidden ? 'sr-only' : null}, caption),
+      h('thead', {}, h('tr', {}, columns.map((column) =>
+        h('th', {scope: 'col', class: kind(column)}, column.title)))),
+      h('tbody', {}, rows.map((row) => h('tr', rowProps(row), columns.map((column, index) =>
+        index === 0
+          ? h('th', {scope: 'row', class: kind(column)}, column.cell(row))
+          : h('td', {class: kind(column)}, column.cell(row))))))));
+}
+
+/** The head of a column of buttons, for screen readers. */
+export function actionsTitle() {
+  return h('span', {class: 'sr-only'}, t('panel.actions'));
+}
+
+/** RFC 4180, with CRLF. Cells that a spreadsheet would run as a formula get an apostrophe; numbers stay numbers. */
+export function csv(header, rows) {
+  const cell = (value) => {
+    if (typeof value === 'number') return String(value);
+    const text = String(value ?? '');
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  return [header, ...rows].map((row) => row.map(cell).join(',') + '\r\n').join('');
+}
+
+/** Lets the browser save a text that this page made. */
+export function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], {type}));
+  const link = h('a', {href: url, download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

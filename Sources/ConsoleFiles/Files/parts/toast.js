@@ -1,0 +1,32 @@
+// Short messages at the lower edge: what was done, or why it was not. Screen readers read them out.
+//
+//     toast(t('segments.saved'))
+//     toast(failureText(error), 'error')
+
+import {h} from '../core/dom.js';
+import {t} from '../core/text.js';
+
+const shownMilliseconds = 6_000;
+let region = null;
+
+/** An error stays until it is dismissed. */
+export function toast(text, kind = 'done') {
+  if (!region) document.body.append((region = h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'})));
+  const item = h(
+    'div', {class: `toast ${kind}`}, h('span', {}, text),
+    h('button', {
+      type: 'button', class: 'quiet', 'aria-label': t('toast.dismiss'), onclick: () => item.remove(),
+    }, '×'));
+  region.append(item);
+  if (kind !== 'error') setTimeout(() => item.remove(), shownMilliseconds);
+}
+
+/** Copies a text and says so. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(t('toast.copied'));
+  } catch {
+    toast(t('toast.notCopied'), 'error');
+  }
+}

@@ -1,0 +1,121 @@
+// Export: the audience as a file. The browser itself downloads it, so that a file of any size needs no memory here.
+
+import {currentAudience} from '../core/audience.js';
+import {audiencePath, call} from '../core/client.js';
+import {h, replace} from '../core/dom.js';
+import {failureText} from '../core/panels.js';
+import {Screen} from '../core/screen.js';
+import {session} from '../core/session.js';
+import {number, t} from '../core/text.js';
+import {fieldGroups} from '../filter/fields.js';
+import {audienceLine} from '../filter/summary.js';
+import {asOf, fieldName, section} from '../parts/facts.js';
+import {toast} from '../parts/toast.js';
+
+export default class ExportScreen extends Screen {
+  #format = 'csv';
+  #rows = 0;
+  #safe = h('input', {type: 'checkbox', checked: true});
+  #safeChoice = h('label', {}, this.#safe, h('span', {}, t('export.safe'), h('small', {}, ' ', t('export.safeHint'))));
+  #fields = h('div');
+  #button = h('button', {class: 'primary', disabled: true}, t('export.download', {n: 0}));
+
+  start() {
+    const rows = h('div');
+    this.append(
+      this.heading(t('nav.export'), t('export.lead')), audienceLine(), rows,
+      h('form', {onsubmit: (event) => {
+        event.preventDefault();
+        this.#export();
+      }},
+      section(t('export.format'), h('p', {class: 'row', role: 'radiogroup', 'aria-label': t('export.format')},
+        ['csv', 'ndjson'].map((format) => h('label', {}, h('input', {
+          type: 'radio', name: 'format', checked: format === this.#format, onchange: () => this.#choose(format),
+        }), format.toUpperCase()))), this.#safeChoice),
+      section(t('export.fields'), this.#fields),
+      h('p', {class: 'actions'}, this.#button)));
+    this.#showFields(standardFields(session.roles, this.#format));
+    this.load(rows, (signal) => this.#count(signal), ({count, asOf: time}) => {
+      this.#rows = count;
+      this.#update();
+      const figure = h('span', {class: 'number small'}, number(count));
+      return h('p', {}, figure, ' ', t('export.rows', {n: count}), ' ', asOf(time));
+    });
+  }
+
+  async #count(signal) {
+    return (await call('POST', audiencePath(session.app, 'count'), {body: currentAudience.body(), signal})).data;
+  }
+
+  #choose(format) {
+    const chosen = this.#chosen();
+    this.#format = format;
+    this.#safeChoice.hidden = format !== 'csv';
+    this.#showFields(chosen);
+  }
+
+  #showFields(chosen) {
+    replace(this.#fields, Object.entries(exportFields(session.roles, this.#format)).map(([group, names]) => h(
+      'fieldset', {}, h('legend', {}, t(group === 'identity' ? 'views.installation' : `fields.${group}`)),
+      names.map((name) => h('label', {}, h('input', {
+        type: 'checkbox', value: name, checked: chosen.includes(name), onchange: () => this.#update(),
+      }), fieldName(name))))));
+    this.#update();
+  }
+
+  #chosen() {
+    return Array.from(this.#fields.querySelectorAll('input:checked'), (input) => input.value);
+  }
+
+  #update() {
+    this.#button.disabled = this.#rows === 0 || this.#chosen().length === 0;
+    this.#button.textContent = t('export.download', {n: this.#rows});
+  }
+
+  /** Asks for the count once more, so that a fault is shown here and not as the answer to the download. */
+  async #export() {
+    const body = currentAudience.body({format: this.#format, fields: this.#chosen()});
+    if (this.#format === 'csv') body.spreadsheetSafe = this.#safe.checked;
+    try {
+      await this.#count(this.signal);
+    } catch (error) {
+      if (!this.signal.aborted) toast(failureText(error), 'error');
+      return;
+    }
+    // Only a native form lets the browser save a stream with the session's cookie.
+    const form = h('form', {method: 'post', action: `/console${audiencePath(session.app, 'export')}`, hidden: true},
+      h('input', {type: 'hidden', name: 'body', value: JSON.stringify(body)}));
+    document.body.append(form);
+    form.submit();
+    form.remove();
+    toast(t('export.started'));
+  }
+}
+
+/** Of an installation itself; only senders see them. */
+const identity = [
+  'installId', 'provider', 'token', 'keys', 'p256dh', 'auth', 'generation', 'userId', 'sessionId', 'sessionExpiresAt',
+  'keychainId', 'vendorId', 'preferredLanguages',
+];
+const notExported = ['topic', 'userId', 'provider'];
+const isSender = (roles) => roles.includes('sender') || roles.includes('admin');
+
+/** Which fields a key may export: `{group: [names]}`, in the order of the columns. CSV has no lists. */
+export function exportFields(roles, format) {
+  const own = isSender(roles) ? identity.filter((name) => format === 'ndjson' || name !== 'keys') : ['provider'];
+  const id = isSender(roles) && !roles.includes('admin') ? [] : ['id'];
+  return {
+    identity: [...id, ...own, 'cursor'],
+    ...Object.fromEntries(Object.entries(fieldGroups).map(
+      ([group, names]) => [group, names.filter((name) => !notExported.includes(name))])),
+  };
+}
+
+/** What is exported unless chosen otherwise. */
+function standardFields(roles, format) {
+  if (!isSender(roles)) return ['id', 'cursor'];
+  return ['installId', 'provider', 'token', 'keys', 'generation', 'cursor'].filter(
+    (name) => format === 'ndjson' || name !== 'keys');
+}
+
+customElements.define('export-screen', ExportScreen);

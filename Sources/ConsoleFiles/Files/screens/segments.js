@@ -1,0 +1,114 @@
+// Segments: the saved filters of the app.
+
+import {currentAudience} from '../core/audience.js';
+import {appPath, audiencePath, call} from '../core/client.js';
+import {foreign, h, replace} from '../core/dom.js';
+import {emptyPanel, failureText} from '../core/panels.js';
+import {go, href} from '../core/router.js';
+import {Screen} from '../core/screen.js';
+import {session} from '../core/session.js';
+import {dateTime, number, relative, t} from '../core/text.js';
+import {allSegments, segmentNamed} from '../filter/saving.js';
+import {inWords} from '../filter/summary.js';
+import {nodesOf, treeOf} from '../filter/tree.js';
+import {confirmed} from '../parts/dialog.js';
+import {actionsTitle, table} from '../parts/table.js';
+import {toast} from '../parts/toast.js';
+
+export default class SegmentsScreen extends Screen {
+  start() {
+    this.place = h('div', {});
+    this.append(this.heading(t('nav.segments'), t('segments.lead'), newFilter('button')), this.place);
+    this.#list();
+  }
+
+  async #list() {
+    const counts = new Map();
+    await this.load(this.place, (signal) => allSegments(signal), (segments) => {
+      if (segments.length === 0) {
+        return emptyPanel(t('segments.empty'), t('segments.emptyText'), newFilter('button primary'));
+      }
+      const users = usersOf(segments);
+      for (const {name} of segments) counts.set(name, h('span', {}, '…'));
+      const columns = this.#columns(users, counts);
+      return table({caption: t('nav.segments'), captionHidden: true, rows: segments, columns});
+    });
+    await this.#count(counts);
+  }
+
+  #columns(users, counts) {
+    return [
+      {title: t('segments.name'), cell: (segment) => [
+        h('button', {type: 'button', class: 'link', onclick: () => this.#open(segment.name)}, foreign(segment.name)),
+        segment.description ? h('div', {}, foreign(segment.description)) : null,
+        h('div', {class: 'hint'}, inWords(treeOf(segment.filter))),
+      ]},
+      {title: t('segments.count'), numeric: true, cell: (segment) => counts.get(segment.name)},
+      {title: t('segments.updated'), cell: (segment) => h(
+        'time', {datetime: segment.updatedAt, title: dateTime(segment.updatedAt)}, relative(segment.updatedAt))},
+      {title: t('segments.usedIn'), cell: (segment) => foreign((users.get(segment.name) ?? []).join(', '))},
+      ...(session.may(['marketing']) ? [{title: actionsTitle(), cell: ({name}) => h('button', {
+        type: 'button', class: 'quiet', 'aria-label': t('segments.deleteNamed', {name}),
+        onclick: () => this.#delete(name),
+      }, t('segments.delete'))}] : []),
+    ];
+  }
+
+  /** One request after the other: the list shows at once, and the counts follow. */
+  async #count(counts) {
+    for (const [name, place] of counts) {
+      if (this.signal.aborted) return;
+      try {
+        const body = {filter: {segment: name}, include: 'reachable'};
+        const {data} = await call('POST', audiencePath(session.app, 'count'), {body, signal: this.signal});
+        place.title = t('segments.asOf', {time: dateTime(data.asOf)});
+        replace(place, number(data.count));
+      } catch (error) {
+        if (!this.signal.aborted) replace(place, h('span', {class: 'fault'}, failureText(error)));
+      }
+    }
+  }
+
+  async #open(name) {
+    try {
+      const found = await segmentNamed(name);
+      if (!found) return this.#list();
+      const {filter, description} = found.data;
+      const segment = {name, etag: found.etag, description: description ?? ''};
+      currentAudience.set({filter, include: 'reachable', segment});
+      go('audience');
+    } catch (error) {
+      toast(failureText(error), 'error');
+    }
+  }
+
+  async #delete(name) {
+    const title = t('segments.deleteTitle', {name});
+    if (!(await confirmed({title, text: t('segments.deleteText'), action: t('segments.delete')}))) return;
+    try {
+      await call('DELETE', appPath(session.app, 'segments', name));
+      if (currentAudience.segment?.name === name) currentAudience.set({segment: null});
+      toast(t('segments.deleted', {name}));
+    } catch (error) {
+      toast(failureText(error), 'error');
+    }
+    this.#list();
+  }
+}
+
+function newFilter(kind) {
+  return h('a', {class: kind, href: href('audience')}, t('segments.new'));
+}
+
+/** The segments that name each segment: `{name: [names]}`. */
+function usersOf(segments) {
+  const users = new Map();
+  for (const {name, filter} of segments) {
+    for (const node of nodesOf(treeOf(filter))) {
+      if (node.kind === 'segment') users.set(node.name, [...(users.get(node.name) ?? []), name]);
+    }
+  }
+  return users;
+}
+
+customElements.define('segments-screen', SegmentsScreen);

@@ -1,0 +1,204 @@
+// Waves: when to send so that a push arrives at the same local time everywhere.
+
+import {currentAudience} from '../core/audience.js';
+import {Latest, audiencePath, call} from '../core/client.js';
+import {foreign, h, replace, svg} from '../core/dom.js';
+import {emptyPanel, failurePanel} from '../core/panels.js';
+import {Screen} from '../core/screen.js';
+import {session} from '../core/session.js';
+import {dateTime, list, number, percent, t} from '../core/text.js';
+import {audienceLine} from '../filter/summary.js';
+import {asOf, csvButton, field, section, tag} from '../parts/facts.js';
+import {table} from '../parts/table.js';
+
+/** As many zones stand in a row of the table; the others follow on demand. */
+const zonesShown = 4;
+
+export default class WavesScreen extends Screen {
+  #latest = new Latest();
+  #time = h('input', {type: 'time', value: '10:00', required: true});
+  #date = h('input', {type: 'date', value: tomorrow(), required: true});
+  #result = h('div');
+
+  start() {
+    const ask = () => this.#ask();
+    this.append(
+      this.heading(t('nav.waves'), t('waves.lead')), audienceLine(),
+      h('form', {class: 'row', onsubmit: (event) => event.preventDefault(), oninput: ask},
+        field(t('waves.time'), this.#time).node, field(t('waves.date'), this.#date).node),
+      this.#result);
+    currentAudience.addEventListener('change', ask, {signal: this.signal});
+    this.signal.addEventListener('abort', () => this.#latest.cancel());
+    this.#ask({now: true});
+  }
+
+  #ask({now = false} = {}) {
+    const [time, date] = [this.#time.value, this.#date.value];
+    if (!time || !date) return this.#latest.cancel();
+    this.#result.classList.add('stale');
+    this.#result.setAttribute('aria-busy', 'true');
+    this.#latest.ask(
+      async (signal) => (await call('POST', audiencePath(session.app, 'waves'), {
+        body: currentAudience.body({localTime: time, date}), signal,
+      })).data,
+      (answer) => this.#show(plan(answer, date, time)),
+      (error) => this.#show(failurePanel(error, () => this.#ask({now: true}))), {now});
+  }
+
+  #show(nodes) {
+    this.#result.classList.remove('stale');
+    this.#result.removeAttribute('aria-busy');
+    replace(this.#result, nodes);
+  }
+}
+
+function plan(answer, date, time) {
+  if (answer.total === 0) return emptyPanel(t('waves.empty'));
+  const now = Date.now();
+  const {waves, ...notes} = schedule(answer, {date, time, now});
+  return [
+    section(
+      t('waves.plan'),
+      h('p', {}, h('span', {class: 'number small'}, number(answer.total)), ' ', t('waves.summary', {n: waves.length}),
+        ' ', asOf(answer.asOf)),
+      noteTexts(answer, notes).map((text) => h('p', {class: 'note'}, text)),
+      waves.length > 0 && picture(waves, now)),
+    waves.length > 0 && [waveTable(waves), h('p', {class: 'actions spaced'}, csvButton(
+      `waves-${date}`, ['at', 'count', 'timeZones'],
+      () => waves.map((wave) => [wave.at, wave.count, wave.zones.map((zone) => zone.name ?? '').join(' ')])))],
+  ];
+}
+
+function noteTexts(answer, {past, skipped, repeated}) {
+  const names = (zones) => list(zones.map((zone) => zone.name).slice(0, 2 * zonesShown));
+  return [
+    past > 0 && t('waves.pastNote', {n: past}),
+    skipped.length > 0 && t('waves.skippedNote', {zones: names(skipped), time: skipped[0].shift.skipped}),
+    repeated.length > 0 && t('waves.repeatedNote', {zones: names(repeated)}),
+    answer.withoutTimeZone > 0 && t('waves.withoutNote', {n: answer.withoutTimeZone}),
+  ].filter(Boolean);
+}
+
+function waveTable(waves) {
+  return table({caption: t('nav.waves'), captionHidden: true, rows: waves, columns: [
+    {title: 'UTC', cell: (wave) => h('time', {datetime: wave.at}, wave.at.slice(0, 16).replace('T', ' '))},
+    {title: t('waves.yours'), cell: (wave) => [dateTime(wave.at), wave.isPast && [' ', tag('bad', t('waves.past'))]]},
+    {title: t('views.installations'), numeric: true, cell: (wave) => number(wave.count)},
+    {title: t('waves.share'), numeric: true, cell: (wave) => percent(wave.share)},
+    {title: t('waves.zones'), cell: ({zones}) => [
+      h('ul', {class: 'zones'}, zones.slice(0, zonesShown).map(zoneItem)),
+      zones.length > zonesShown && h(
+        'details', {}, h('summary', {}, t('waves.moreZones', {n: zones.length - zonesShown})),
+        h('ul', {class: 'zones'}, zones.slice(zonesShown).map(zoneItem))),
+    ]},
+  ]});
+}
+
+function zoneItem({name, shift}) {
+  const mark = shift && (shift.skipped ? t('waves.skipped', {time: shift.skipped}) : t('waves.repeated'));
+  return h('li', {}, name === null ? h('i', {}, t('waves.offsetOnly')) : foreign(name), mark && [' ', tag('', mark)]);
+}
+
+/** The viewer's next day, as the control wants it. */
+function tomorrow() {
+  const day = new Date();
+  day.setDate(day.getDate() + 1);
+  return [day.getFullYear(), day.getMonth() + 1, day.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
+}
+
+// MARK: Schedule
+
+const hour = 3_600_000;
+
+/**
+ * What to know about the waves before sending. Of the zones, those with a shift come first.
+ *
+ * @returns `{waves: [{at, count, share, isPast, zones: [{name, shift}]}], past, skipped: [zone], repeated: [zone]}`:
+ *   `past` counts installations; `shift` is null, `{skipped: '03:30'}` if clocks jump over the time (the wave is at the
+ *   time given here), or `{repeated: true}` if the time occurs twice (the wave is the first one).
+ */
+export function schedule(answer, {date, time, now}) {
+  const planned = answer.total - answer.withoutTimeZone;
+  const waves = answer.waves.map(({at, count, timeZones}) => ({
+    at, count, share: planned > 0 ? count / planned : 0, isPast: Date.parse(at) <= now,
+    zones: timeZones.map((name) => ({name, shift: shiftOf(name, Date.parse(at), `${date} ${time.slice(0, 5)}`)}))
+      .sort((one, other) => Boolean(other.shift) - Boolean(one.shift)),
+  }));
+  const zones = waves.flatMap((wave) => wave.zones);
+  return {
+    waves, past: waves.reduce((sum, wave) => sum + (wave.isPast ? wave.count : 0), 0),
+    skipped: zones.filter((zone) => zone.shift?.skipped), repeated: zones.filter((zone) => zone.shift?.repeated),
+  };
+}
+
+/**
+ * The service decides when a wave is. The browser's own data of time zones only explains it, and may be older or newer:
+ * where they disagree without a change of clocks, nothing is flagged.
+ */
+function shiftOf(zone, instant, wanted) {
+  const clock = clockOf(zone);
+  if (!clock) return null;
+  const local = clock(instant);
+  const jump = offset(clock, instant) - offset(clock, instant - 3 * hour);
+  if (local !== wanted) return jump > 0 && clock(instant - jump) < wanted ? {skipped: local.slice(11)} : null;
+  // Clocks go back by an hour, or by half an hour on Lord Howe.
+  return [hour, hour / 2].some((later) => clock(instant + later) === wanted) ? {repeated: true} : null;
+}
+
+/** Milliseconds east of UTC. */
+function offset(clock, instant) {
+  return Date.parse(`${clock(instant).replace(' ', 'T')}Z`) - instant;
+}
+
+const clocks = new Map();
+
+/** `(instant) => '2027-03-28 02:30'` in the zone; null for a zone that is unknown to the browser, or has no name. */
+function clockOf(timeZone) {
+  if (timeZone !== null && !clocks.has(timeZone)) clocks.set(timeZone, makeClock(timeZone));
+  return clocks.get(timeZone) ?? null;
+}
+
+function makeClock(timeZone) {
+  try {
+    // Swedish writes dates as ISO 8601 does.
+    const format = new Intl.DateTimeFormat('sv', {timeZone, dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23'});
+    return (instant) => format.format(instant);
+  } catch {
+    return null;
+  }
+}
+
+// MARK: Picture
+
+const [width, height, foot, inset] = [960, 180, 24, 20];
+
+/** A bar for each instant, over the hours of UTC. */
+function picture(waves, now) {
+  const first = Math.floor(Date.parse(waves[0].at) / hour) * hour;
+  const last = Math.max(first + 4 * hour, Math.ceil(Date.parse(waves.at(-1).at) / hour) * hour);
+  const x = (instant) => inset + ((instant - first) / (last - first)) * (width - 2 * inset);
+  const largest = Math.max(1, ...waves.map((wave) => wave.count));
+  const base = height - foot;
+  const line = (kind, at) => svg('line', {class: kind, x1: x(at), x2: x(at), y1: 0, y2: base});
+  return h('div', {class: 'chart-frame', tabindex: '0', role: 'region', 'aria-label': t('waves.picture')}, svg(
+    'svg', {class: 'chart', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': t('waves.picture')},
+    ticks(first, last).map((tick) => [line('chart-grid', tick), svg(
+      'text', {class: 'chart-text', x: x(tick), y: height - 6, 'text-anchor': 'middle'},
+      new Date(tick).toISOString().slice(11, 16))]),
+    now > first && now < last && line('chart-now', now),
+    waves.map((wave) => {
+      const size = Math.max(2, (wave.count / largest) * (base - 8));
+      return svg('rect', {
+        class: wave.isPast ? 'bar-fill past' : 'bar-fill', x: x(Date.parse(wave.at)) - 4, y: base - size, width: 8,
+        height: size, rx: 2,
+      }, svg('title', {}, `${dateTime(wave.at)}: ${number(wave.count)}`));
+    })));
+}
+
+/** Full hours of UTC, at most some ten of them. */
+function ticks(first, last) {
+  const step = ([1, 2, 3, 6].find((hours) => (last - first) / (hours * hour) <= 10) ?? 12) * hour;
+  return Array.from({length: Math.floor((last - first) / step) + 1}, (_, index) => first + index * step);
+}
+
+customElements.define('waves-screen', WavesScreen);

@@ -1,0 +1,140 @@
+import Foundation
+import RegistryTestSupport
+
+/// One browser with a window. Scripts run in the page but outside of its content security policy.
+struct Browser: Sendable {
+    /// How a window looks.
+    struct Look: Sendable, CustomStringConvertible {
+        var isDark = false
+        var language = "en-US"
+        var width = 1_280
+        var height = 800
+
+        var description: String { "\(isDark ? "dark" : "light") \(language) \(width)" }
+    }
+
+    /// A key that is no character, by its code point of WebDriver.
+    enum Key: String {
+        case tab = "\u{E004}"
+        case enter = "\u{E007}"
+        case escape = "\u{E00C}"
+        case down = "\u{E015}"
+        case shift = "\u{E008}"
+    }
+
+    private let chromium: Chromium
+    private let path: String
+
+    /// Opens a browser.
+    init(_ chromium: Chromium, _ look: Look) async throws {
+        self.chromium = chromium
+        var arguments = ["--headless=new", "--hide-scrollbars", "--force-color-profile=srgb"]
+        arguments += ["--lang=\(look.language)", "--accept-lang=\(look.language)"]
+        // Chromium's sandbox refuses to run as root, as in a container.
+        if getuid() == 0 { arguments.append("--no-sandbox") }
+        let options: JSON = ["binary": .string(Chromium.binary), "args": .array(arguments.map { .string($0) })]
+        let session = try await chromium.command(
+            "POST", "/session",
+            ["capabilities": ["alwaysMatch": ["goog:chromeOptions": options, "goog:loggingPrefs": ["browser": "ALL"]]]])
+        path = "/session/\(session["sessionId"].string ?? "")"
+        try await devTools(
+            "Emulation.setDeviceMetricsOverride",
+            [
+                "width": .integer(Int64(look.width)), "height": .integer(Int64(look.height)), "deviceScaleFactor": 1,
+                "mobile": false,
+            ])
+        try await devTools(
+            "Emulation.setEmulatedMedia",
+            ["features": [["name": "prefers-color-scheme", "value": look.isDark ? "dark" : "light"]]])
+        try await devTools("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.faultCollector)])
+    }
+
+    /// Keeps what the console would not show.
+    private static let faultCollector = """
+        window.faults = [];
+        addEventListener('error', (event) => faults.push(`error: ${event.message}`));
+        addEventListener('unhandledrejection', (event) => faults.push(`rejection: ${event.reason}`));
+        addEventListener('securitypolicyviolation', (event) =>
+          faults.push(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+        """
+
+    func close() async throws { _ = try await chromium.command("DELETE", path) }
+
+    // MARK: - Pages
+
+    func open(_ address: String) async throws {
+        _ = try await chromium.command("POST", path + "/url", ["url": .string(address)])
+    }
+
+    /// Runs a function body in the page and waits for the promise that it may return.
+    @discardableResult
+    func run(_ script: String, _ arguments: JSON...) async throws -> JSON {
+        // A promise of the page that stays open must not hold the test.
+        try await chromium.command(
+            "POST", path + "/execute/sync",
+            ["script": .string("return (async () => { \(script) }).apply(null, arguments)"), "args": .array(arguments)])
+    }
+
+    /// Waits until an expression is truthy.
+    func wait(for expression: String, within limit: Duration = .seconds(20)) async throws {
+        try await eventually(expression, within: limit) {
+            try await run("return Boolean(\(expression))") == true
+        }
+    }
+
+    /// The text of the first element that a selector finds.
+    func text(_ selector: String) async throws -> String {
+        try await run("return document.querySelector('\(selector)')?.textContent ?? ''").string ?? ""
+    }
+
+    func screenshot() async throws -> [UInt8] {
+        let image = try await chromium.command("GET", path + "/screenshot")
+        return Data(base64Encoded: image.string ?? "").map(Array.init) ?? []
+    }
+
+    func devTools(_ command: String, _ parameters: JSON) async throws {
+        _ = try await chromium.command(
+            "POST", path + "/goog/cdp/execute", ["cmd": .string(command), "params": parameters])
+    }
+
+    // MARK: - Keyboard
+
+    /// Types a text, or keys, into the element that has the focus.
+    func type(_ text: String) async throws {
+        let strokes = text.flatMap { character -> [JSON] in
+            let key = JSON.string(String(character))
+            return [["type": "keyDown", "value": key], ["type": "keyUp", "value": key]]
+        }
+        _ = try await chromium.command(
+            "POST", path + "/actions", ["actions": [["type": "key", "id": "keyboard", "actions": .array(strokes)]]])
+    }
+
+    func press(_ key: Key) async throws { try await type(key.rawValue) }
+
+    /// Moves the focus with the tabulator until it is on an element that matches.
+    func tab(to selector: String, stepsMax: Int = 80) async throws {
+        for _ in 0..<stepsMax {
+            try await press(.tab)
+            if try await run("return document.activeElement.matches('\(selector)')") == true { return }
+        }
+        throw NotReached(selector: selector)
+    }
+
+    // MARK: - Faults
+
+    /// What went wrong in the page since it was opened: errors of the console, uncaught exceptions, rejected promises
+    /// and violations of the content security policy.
+    ///
+    /// - Parameter expected: parts of messages that the test provokes, such as `401`.
+    func faults(besides expected: [String] = []) async throws -> [String] {
+        let log = try await chromium.command("POST", path + "/se/log", ["type": "browser"])
+        let severe = log.array.filter { $0["level"] == "SEVERE" }.compactMap { $0["message"].string }
+        let kept = try await run("return window.faults").array.compactMap(\.string)
+        return (severe + kept).filter { fault in !expected.contains { fault.contains($0) } }
+    }
+}
+
+/// The tabulator does not lead to an element.
+struct NotReached: Error {
+    let selector: String
+}

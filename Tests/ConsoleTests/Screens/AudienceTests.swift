@@ -1,0 +1,133 @@
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    /// The number on Audience is exact, follows the filter, and is never an older one.
+    @Suite("Audience")
+    struct AudienceTests {
+        private static let settled = "document.querySelector('.figures') && !document.querySelector('.figures.stale')"
+
+        @Test func number_isExact_withItsShareAndTime() async throws {
+            try await Console.shared.visit("audience") { browser, app in
+                try await browser.edit(["locale": "de", "systemName": "Android"])
+                try await browser.wait(for: Self.settled)
+                let body: JSON = ["filter": ["locale": "de", "systemName": "Android"]]
+                let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
+                #expect(try await browser.text("[data-count=reachable]") == "\(count.integer ?? -1)")
+                try await browser.wait(
+                    for: "document.querySelector('.share').textContent.includes('of \(Fleet.count)')")
+                #expect(try await browser.text(".as-of").contains("as of"))
+            }
+        }
+
+        @Test func lateAnswer_neverReplacesANewerOne() async throws {
+            try await Console.shared.visit("audience") { browser, app in
+                // The answer to the first question arrives after that to the second one, and aborting has no effect.
+                try await browser.run(
+                    """
+                    const real = window.fetch;
+                    window.late = 0;
+                    window.fetch = async (url, {signal, ...options} = {}) => {
+                      const response = await real(url, options);
+                      if (String(options.body).includes('"ja"')) {
+                        await new Promise((resolve) => (window.release = resolve));
+                        window.late += 1;
+                      }
+                      return response;
+                    };
+                    """)
+                try await browser.edit(["locale": "ja"])
+                try await browser.wait(for: "window.release")
+                try await browser.edit(["locale": "de"])
+                try await browser.wait(for: Self.settled)
+                let body: JSON = ["filter": ["locale": "de"]]
+                let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
+                try await browser.run("window.release(); await new Promise((resolve) => setTimeout(resolve))")
+                try await browser.wait(for: "window.late > 0")
+                #expect(try await browser.text("[data-count=reachable]") == "\(count.integer ?? -1)")
+            }
+        }
+
+        @Test func incompleteSentence_asksNothing() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.wait(for: Self.settled)
+                try await browser.run(
+                    """
+                    const real = window.fetch;
+                    window.asked = [];
+                    window.fetch = (url, options) => (asked.push(String(url)), real(url, options));
+                    document.querySelector('[data-part=add]').click();
+                    """)
+                try await browser.wait(for: "document.querySelector('.numbers [role=status]').textContent !== ''")
+                #expect(try await browser.run("return asked.filter((url) => url.includes('count'))") == [])
+                #expect(try await browser.run("return Boolean(document.querySelector('.figures.stale'))") == true)
+            }
+        }
+
+        @Test func fault_goesToItsSentence() async throws {
+            try await Console.shared.visit("audience", expecting: ["400"]) { browser, _ in
+                try await browser.edit([
+                    "locale": "de", "any": [["osVersion": ["gte": "seventeen"]], ["region": "DE"]],
+                ])
+                try await browser.wait(for: "document.querySelector('.sentence.faulty')")
+                let faulty = try await browser.run(
+                    """
+                    return [...document.querySelectorAll('.sentence.faulty')].map((sentence) => {
+                      const field = sentence.querySelector('[data-part=field]').value;
+                      return `${field}: ${sentence.querySelector('.fault').textContent}`;
+                    })
+                    """)
+                #expect(faulty.array.count == 1)
+                #expect(faulty[0].string?.hasPrefix("osVersion: This must be a version") == true)
+            }
+        }
+
+        @Test func zero_namesTheSentenceThatEmptiedIt() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.edit(["locale": "de", "systemName": "Windows", "osVersion": ["gte": "10"]])
+                try await browser.wait(for: "document.querySelector('.keeps.culprit')")
+                let culprits = try await browser.run(
+                    """
+                    return [...document.querySelectorAll('.keeps.culprit')].map((keeps) =>
+                      keeps.closest('.sentence').querySelector('[data-part=field]').value)
+                    """)
+                #expect(culprits == ["systemName"])
+            }
+        }
+
+        @Test func undo_coversEdits_inSentencesAndJSON() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                let fields = "return [...document.querySelectorAll('[data-part=field]')].map((select) => select.value)"
+                try await browser.edit(["locale": "de"])
+                try await browser.edit(["locale": "de", "region": "DE"])
+                #expect(try await browser.run(fields) == ["locale", "region"])
+                try await browser.run("document.querySelector('.sentence .tools > button').click()")
+                #expect(try await browser.run(fields) == ["region"])
+                let press = """
+                    const buttons = [...document.querySelectorAll('.heading button')];
+                    buttons.find((button) => button.textContent === arguments[0]).click();
+                    """
+                try await browser.run(press, "Undo")
+                #expect(try await browser.run(fields) == ["locale", "region"])
+                try await browser.run(press, "Undo")
+                #expect(try await browser.run(fields) == [])
+                try await browser.run(press, "Redo")
+                #expect(try await browser.run(fields) == ["locale", "region"])
+            }
+        }
+
+        @Test func suggestions_haveCounts_andNotKnown() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.edit(["carrier": "Example"])
+                try await browser.run("document.querySelector('.sentence [role=combobox]').click()")
+                try await browser.wait(for: "document.querySelectorAll('[role=option] .count').length === 2")
+                let options = try await browser.run(
+                    "return [...document.querySelectorAll('[role=option]')].map((option) => option.textContent)")
+                #expect(options == ["Example120", "not known40"])
+                try await browser.run("document.querySelectorAll('[role=option]')[1].click()")
+                #expect(
+                    try await browser.run("return document.querySelector('[data-part=operator]').value") == "unknown")
+            }
+        }
+    }
+}

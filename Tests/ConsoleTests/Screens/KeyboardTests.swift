@@ -1,0 +1,70 @@
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    @Suite("Keyboard")
+    struct KeyboardTests {
+        @Test func everything_worksByKeyboardAlone() async throws {
+            let console = try Console.shared
+            let key = try await console.everydayKey(of: console.filled)
+            try await console.withBrowser { browser in
+                // Sign in.
+                try await browser.open(console.address)
+                try await browser.wait(for: "document.querySelector('signin-screen form')")
+                try await browser.tab(to: "#signin-app")
+                try await browser.type(console.filled.id)
+                try await browser.tab(to: "#signin-key")
+                try await browser.type(key)
+                try await browser.press(.enter)
+                try await browser.wait(for: "document.querySelector('audience-screen')")
+
+                // Build: iPhones on 17.2 or later.
+                try await browser.tab(to: "[data-part=add]")
+                try await browser.press(.enter)
+                try await browser.wait(for: "document.activeElement.matches('[data-part=field]')")
+                try await browser.tab(to: "[role=combobox]")
+                try await browser.type("iOS")
+                try await browser.press(.enter)
+                try await browser.wait(for: "document.querySelector('.chip')")
+                try await browser.tab(to: "[data-part=add]")
+                try await browser.press(.enter)
+                try await browser.wait(for: "document.querySelectorAll('.sentence').length === 2")
+                #expect(try await browser.run("return document.activeElement.value") == "osVersion")
+                try await browser.tab(to: "[data-part=operator]")
+                // From "is" over "is not" to "is at least".
+                for operation in ["isNot", "gte"] {
+                    try await browser.press(.down)
+                    try await browser.wait(for: "document.activeElement.value === '\(operation)'")
+                }
+                try await browser.tab(to: "[role=combobox]")
+                try await browser.type("17.2")
+                try await browser.press(.escape)
+                try await browser.wait(for: "!document.querySelector('.figures.stale')")
+                let body: JSON = ["filter": ["systemName": "iOS", "osVersion": ["gte": "17.2"]]]
+                let count = try await console.filled.send("POST", "/audience/count", body, by: .role(.marketing)).json
+                try await browser.wait(
+                    for:
+                        "document.querySelector('[data-count]').textContent === '\(count["count"].integer ?? -1)'"
+                )
+
+                // Save.
+                try await browser.tab(to: ".heading button.primary")
+                try await browser.press(.enter)
+                try await browser.wait(for: "document.activeElement.matches('#segment-name')")
+                try await browser.type("by-keyboard")
+                try await browser.press(.enter)
+                try await browser.wait(for: "document.querySelector('.toast')")
+                let saved = try await console.filled.send("GET", "/segments/by-keyboard", by: .role(.marketing))
+                #expect(saved.json["filter"] == body["filter"])
+
+                // Go to the other screens.
+                for path in ["breakdown", "export", "waves"] {
+                    try await browser.tab(to: "nav a[href=\"#/\(path)\"]")
+                    try await browser.press(.enter)
+                    try await browser.wait(
+                        for: "document.querySelector('\(path)-screen h1') === document.activeElement")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    /// Every screen of core/screens.js, in every look, with and without installations.
+    @Suite("Screens")
+    struct ScreenTests {
+        @Test(
+            .enabled(if: Axe.isInstalled, "axe-core is not installed: make packages"),
+            arguments: [false, true], [false, true])
+        func axe_findsNothing(isDark: Bool, isFilled: Bool) async throws {
+            let console = try Console.shared
+            try await console.withBrowser(Browser.Look(isDark: isDark)) { browser in
+                try await browser.open(console.address)
+                try await browser.wait(for: "document.querySelector('signin-screen form')")
+                try await Self.expectNothing(browser, "sign-in")
+                try await console.signIn(browser, to: isFilled ? console.filled : console.empty)
+                for path in try await Self.paths(browser) {
+                    try await console.show(path, in: browser)
+                    if path == "audience", isFilled { try await Self.openBuilder(browser) }
+                    try await browser.run("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+                    try await Self.expectNothing(browser, path)
+                }
+            }
+        }
+
+        @Test(
+            .enabled(if: Axe.isInstalled, "axe-core is not installed: make packages"), arguments: [false, true])
+        func axe_findsNothing_forAnAdmin(isDark: Bool) async throws {
+            let console = try Console.shared
+            try await console.withBrowser(Browser.Look(isDark: isDark)) { browser in
+                try await Self.signInAsAdmin(browser)
+                for path in try await Self.paths(browser) {
+                    try await console.show(path, in: browser)
+                    try await Self.expectNothing(browser, path)
+                }
+            }
+        }
+
+        @Test(arguments: ["en-US", "de-DE"])
+        func noScreen_scrollsSideways_on320Pixels(language: String) async throws {
+            let console = try Console.shared
+            try await console.withBrowser(Browser.Look(language: language, width: 320)) { browser in
+                try await console.signIn(browser)
+                #expect(
+                    try await browser.run("return document.documentElement.lang").string == String(language.prefix(2)))
+                for path in try await Self.paths(browser) {
+                    try await console.show(path, in: browser)
+                    if path == "audience" { try await Self.openBuilder(browser) }
+                    let excess = try await browser.run("return document.documentElement.scrollWidth - innerWidth")
+                    #expect(excess == 0, "\(path)")
+                }
+            }
+        }
+
+        @Test func key_seesWhatItMayDo_andWhyTheRestIsAbsent() async throws {
+            let console = try Console.shared
+            try await console.withBrowser { browser in
+                try await console.signIn(browser, key: console.filled.key(.marketing))
+                let allowed = try await Self.paths(browser)
+                #expect(allowed.contains("audience") && !allowed.contains("lookup") && !allowed.contains("operations"))
+                #expect(try await browser.text("nav .absent").contains("needs a key with the role"))
+                try await browser.run("location.hash = '#/operations'")
+                try await browser.wait(for: "document.querySelector('.panel.forbidden')")
+            }
+        }
+
+        @Test func failure_isShown_withAWayToTryAgain() async throws {
+            let console = try Console.shared
+            try await console.visit("breakdown") { browser, _ in
+                try await browser.run(
+                    "window.realFetch = window.fetch; window.fetch = async () => { throw new TypeError('no network') }")
+                try await browser.run("location.hash = '#/world'")
+                try await browser.wait(for: "document.querySelector('.panel.offline button')")
+                try await browser.run("window.fetch = window.realFetch")
+                try await browser.run("document.querySelector('.panel.offline button').click()")
+                try await browser.wait(for: "document.querySelector('svg.map .dot')")
+            }
+        }
+
+        private static func expectNothing(_ browser: Browser, _ path: String) async throws {
+            let violations = try await Axe.violations(in: browser)
+            #expect(violations.isEmpty, "\(path): \(violations.joined(separator: "\n"))")
+        }
+
+        /// The paths in the navigation.
+        private static func paths(_ browser: Browser) async throws -> [String] {
+            try await browser.run("return [...document.querySelectorAll('nav a')].map((a) => a.hash.slice(2))")
+                .array.compactMap(\.string)
+        }
+
+        private static func signInAsAdmin(_ browser: Browser) async throws {
+            try await browser.open(Console.shared.address)
+            try await browser.wait(for: "document.querySelector('signin-screen form')")
+            try await browser.run(
+                """
+                document.querySelector('#signin-key').value = arguments[0];
+                document.querySelector('signin-screen form').requestSubmit();
+                """, .string(RegistryService.adminKey))
+            try await browser.wait(for: "document.querySelector('nav')")
+        }
+
+        /// Shows every kind of sentence.
+        private static func openBuilder(_ browser: Browser) async throws {
+            try await browser.edit([
+                "systemName": "iOS", "osVersion": ["gte": "17.2"], "topic": "offers", "segment": "germans",
+                "any": [
+                    ["region": ["DE", "AT"]], ["timeZone": "Europe/Berlin"],
+                    ["not": ["lastSeenAt": ["within": "P30D"]]],
+                    ["location": ["near": ["latitude": 52, "longitude": 13, "radiusKm": 50]]],
+                    ["localTime": ["between": ["09:00", "21:00"]]],
+                ],
+            ])
+            try await browser.wait(for: "!document.querySelector('.figures.stale')")
+        }
+    }
+}
+
+extension Browser {
+    /// Replaces the filter on Audience by way of its JSON tab.
+    func edit(_ filter: JSON) async throws {
+        try await run(
+            """
+            document.querySelector('#tab-json').click();
+            const area = document.querySelector('.json textarea');
+            area.value = arguments[0];
+            area.dispatchEvent(new Event('input'));
+            document.querySelector('#tab-sentences').click();
+            """, .string(filter.text))
+    }
+}

@@ -1,0 +1,67 @@
+import RegistryTestSupport
+import Testing
+
+// What a person does with forms: clicks a button by its text, fills a control by its label.
+
+extension Browser {
+    /// Clicks the first button or link whose text begins with the words, within the newest dialog if one is open.
+    func click(_ words: String) async throws {
+        let button =
+            "[...(\(Self.scope)).querySelectorAll('button, a, summary')]"
+            + ".find((each) => each.textContent.trim().startsWith('\(words)') && !each.disabled)"
+        try await wait(for: button)
+        try await run(button + ".click()")
+    }
+
+    /// Sets a control that has this label, as typing would.
+    func fill(_ label: String, _ value: JSON) async throws {
+        try await run(
+            """
+            const [text, value] = arguments;
+            const label = [...(\(Self.scope)).querySelectorAll('label')]
+              .find((label) => label.textContent.trim().startsWith(text));
+            const control = label.control;
+            if (control.type === 'checkbox' || control.type === 'radio') {
+              if (control.checked !== value) control.click();
+            } else {
+              control.value = value;
+              for (const name of ['input', 'change']) control.dispatchEvent(new Event(name, {bubbles: true}));
+            }
+            """, .string(label), value)
+    }
+
+    /// Waits until the page, or the open dialog, shows a text.
+    func wait(forText text: String) async throws {
+        try await wait(for: "(\(Self.scope)).textContent.includes('\(text)')")
+    }
+
+    /// Shows a page of a screen, such as `operations/keys`, when it is complete.
+    func show(page fragment: String) async throws {
+        try await run("location.hash = '#/' + arguments[0]", .string(fragment))
+        let screen = fragment.prefix { $0 != "/" }
+        try await wait(for: "document.querySelector('\(screen)-screen h1')")
+        try await wait(for: "!document.querySelector('main [aria-busy], main .panel.loading')")
+    }
+
+    func expectNoViolations(_ what: String) async throws {
+        guard Axe.isInstalled else { return }
+        for violation in try await Axe.violations(in: self) { Issue.record("\(what): \(violation)") }
+    }
+
+    private static let scope = "[...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body"
+}
+
+extension Console {
+    /// Runs a script that imports modules of the page: `await module('screens/waves/schedule.js')`.
+    func evaluate(_ script: String) async throws -> JSON {
+        try await withBrowser { browser in
+            try await browser.open(address)
+            return try await browser.run(
+                """
+                const root = document.querySelector('script[type=module]').src;
+                const module = (path) => import(new URL('./' + path, root));
+                \(script)
+                """)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    /// The audience as a file that the browser downloads.
+    @Suite("Export")
+    struct ExportTests {
+        @Test func csv_isDownloaded_withoutFormulas() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            var device = RegistrationBody.device("spread")
+            device["carrier"] = "=1+1"
+            _ = try await app.put("spread", RegistrationBody.make("spread", device: device))
+            _ = try await app.put("plain")
+            let folder = FileManager.default.temporaryDirectory
+                .appending(path: "console-\(UInt64.random(in: 0...UInt64.max))")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try await Console.shared.withBrowser { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
+                try await browser.devTools(
+                    "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
+                try await browser.show(page: "export")
+                #expect(try await browser.run("return document.querySelectorAll('[value=token]').length") == 0)
+                try await browser.fill("Carrier", true)
+                try await browser.expectNoViolations("export")
+                try await browser.click("Download 2 rows")
+                let text = try await Self.download(in: folder)
+                let lines = text.components(separatedBy: "\r\n")
+                #expect(lines.count == 4 && lines[0].contains("carrier") && lines[0].hasPrefix("id,"))
+                #expect(text.contains(",'=1+1,") && text.contains(",Example,"))
+                // The page stays where it is.
+                #expect(try await browser.run("return location.hash") == "#/export")
+            }
+        }
+
+        @Test func emptyAudience_hasNothingToDownload() async throws {
+            try await Console.shared.visit("export", of: Console.shared.empty) { browser, _ in
+                try await browser.wait(forText: "Download 0 rows")
+                #expect(try await browser.run("return document.querySelector('form .primary').disabled") == true)
+                try await browser.expectNoViolations("an empty export")
+            }
+        }
+
+        /// The content of the file when it is complete.
+        private static func download(in folder: URL) async throws -> String {
+            var file: URL?
+            try await eventually("the file is complete") {
+                file = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+                    .first { $0.pathExtension == "csv" }
+                return file != nil
+            }
+            return try String(contentsOf: try #require(file), encoding: .utf8)
+        }
+    }
+}

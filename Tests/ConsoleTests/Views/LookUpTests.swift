@@ -1,0 +1,155 @@
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    /// Support finds a phone, a person or a token, and reads what happened.
+    @Suite("Look-up")
+    struct LookUpTests {
+        @Test func installation_saysWhyItIsNotReachable() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            let denied = RegistrationBody.settings(authorizationStatus: "denied")
+            _ = try await app.put("a-phone", as: "alice", session: "s-1")
+            _ = try await app.put("a-phone", RegistrationBody.make("a-phone", settings: denied), as: "alice")
+            try await Self.visit(app, as: .support) { browser in
+                try await Self.look(up: "a-phone", in: browser)
+                try await browser.wait(for: "document.querySelectorAll('.checklist li').length === 3")
+                let conditions = try await browser.run(
+                    "return [...document.querySelectorAll('.checklist li')].map((each) => each.className)")
+                #expect(conditions == ["good", "good", "bad"])
+                #expect(try await browser.text(".checklist .bad").contains("The user does not allow notifications."))
+                try await browser.wait(forText: "Permission to notify: authorized → denied")
+                try await browser.wait(forText: "First registration. User: alice.")
+                try await browser.expectNoViolations("an installation")
+                #expect(try await !Self.page(of: browser).contains(RegistrationBody.token("a-phone")))
+            }
+        }
+
+        @Test func installation_thatWasDeleted_isKnownByItsHistory() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            _ = try await app.put("gone", as: "alice")
+            _ = try await app.delete("gone")
+            try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
+                try await Self.look(up: "gone", in: browser)
+                try await browser.wait(forText: "This installation was deleted. Its history is left.")
+                try await browser.wait(forText: "A call deleted it.")
+            }
+        }
+
+        @Test func token_showsItsOwners_andNeverItself() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            let token = RegistrationBody.token("shared")
+            _ = try await app.put("first", RegistrationBody.make("first", token: token), as: "alice")
+            _ = try await app.put("second", RegistrationBody.make("second", token: token), as: "bob")
+            _ = try await app.put("second", as: "bob")
+            try await Self.visit(app, as: .support) { browser in
+                try await Self.look(up: token.uppercased(), in: browser)
+                try await browser.wait(forText: "No installation has this token now.")
+                let owners = try await browser.run(
+                    "return [...document.querySelectorAll('tbody th')].map((each) => each.textContent)")
+                #expect(owners == ["bob", "alice"])
+                let page = try await Self.page(of: browser)
+                #expect(page.contains("It took the token over from another installation."))
+                #expect(page.contains("The app registered another token; the old one was dropped."))
+                #expect(page.contains(try #require(try await app.events(of: "first").first?.tokenSHA256)))
+                #expect(!page.lowercased().contains(token))
+                #expect(try await browser.run("return document.querySelector('[type=search]').value") == "")
+                let addresses = try await browser.run(
+                    "return performance.getEntriesByType('resource').map((each) => each.name).join(' ')")
+                #expect(addresses.string?.lowercased().contains(token) == false)
+                try await browser.expectNoViolations("a token")
+            }
+        }
+
+        @Test func user_leadsToTheInstallations() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            for phone in ["one", "two"] { _ = try await app.put(phone, as: "alice") }
+            try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
+                try await Self.look(up: "alice", in: browser)
+                try await browser.wait(forText: "The user has 2 installations.")
+                try await browser.expectNoViolations("a user")
+                try await browser.click("two")
+                try await browser.wait(for: "document.querySelector('.found h2 code')?.textContent === 'two'")
+                try await browser.click("← Back")
+                try await browser.wait(forText: "The user has 2 installations.")
+            }
+        }
+
+        @Test func notFound_saysWhatWasLookedFor() async throws {
+            let token = String(repeating: "ab", count: 32)
+            try await Self.visit(Console.shared.filled, as: .support, expecting: ["404"]) { browser in
+                try await Self.look(up: "no-such-thing", in: browser)
+                try await browser.wait(forText: "for: Installation and User no-such-thing.")
+                try await browser.expectNoViolations("nothing found")
+                try await Self.look(up: token, in: browser)
+                try await browser.wait(forText: "for: Token SHA-256 ")
+                #expect(try await !Self.page(of: browser).contains(token))
+                try await Self.look(up: "two words", in: browser)
+                try await browser.wait(forText: "This cannot be an id or a token")
+            }
+        }
+
+        @Test func newerLookUp_isNotReplacedByALateAnswer() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            for phone in ["early", "late"] { _ = try await app.put(phone) }
+            try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
+                try await browser.run(
+                    """
+                    const send = window.fetch;
+                    window.fetch = async (url, options) => {
+                      const response = await send(url, options);
+                      if (url.includes('early')) await new Promise((resolve) => setTimeout(resolve, 600));
+                      else window.isAnswered = true;
+                      return response;
+                    };
+                    """)
+                try await Self.look(up: "early", in: browser)
+                try await Self.look(up: "late", in: browser)
+                try await browser.wait(for: "document.querySelector('.found h2 code')?.textContent === 'late'")
+                try await browser.run("await new Promise((resolve) => setTimeout(resolve, 900))")
+                #expect(try await browser.text(".found h2 code") == "late")
+            }
+        }
+
+        @Test func stringsOfDevices_runNothing_andShowWhatIsHidden() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            let hostile = "<img src=x onerror=alert(1)>\u{202E}=1\u{200B}"
+            var device = RegistrationBody.device("hostile")
+            for name in ["deviceModel", "systemName", "systemVersion", "carrier", "appStore", "locale", "timeZoneId"] {
+                device[name] = .string(hostile)
+            }
+            _ = try await app.put("hostile", RegistrationBody.make("hostile", device: device), as: "<b>'\"")
+            try await Self.visit(app, as: .support) { browser in
+                try await Self.look(up: "hostile", in: browser)
+                try await browser.wait(forText: "First registration.")
+                try await browser.run("document.querySelectorAll('details').forEach((each) => each.open = true)")
+                #expect(try await browser.run("return document.querySelectorAll('main img, main dd b').length") == 0)
+                let page = try await Self.page(of: browser)
+                #expect(page.contains("<img src=x onerror=alert(1)>") && page.contains("U+202E"))
+                #expect(!page.contains("\u{202E}") && !page.contains("\u{200B}"))
+            }
+        }
+
+        private static func visit(
+            _ app: RegistryApp, as role: RegistryApp.Role, expecting: [String] = [],
+            _ body: (Browser) async throws -> Void
+        ) async throws {
+            try await Console.shared.withBrowser(expecting: expecting) { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(role))
+                try await browser.show(page: "lookup")
+                try await body(browser)
+            }
+        }
+
+        private static func look(up text: String, in browser: Browser) async throws {
+            try await browser.run(
+                """
+                document.querySelector('[type=search]').value = arguments[0];
+                document.querySelector('form.lookup').requestSubmit();
+                """, .string(text))
+        }
+
+        private static func page(of browser: Browser) async throws -> String {
+            try await browser.run("return document.querySelector('main').textContent").string ?? ""
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    /// What an operator sees: health, the night job, apps and keys.
+    @Suite("Operations")
+    struct OperationsTests {
+        @Test func newKey_showsItsSecretOnce_andEndsWhenItIsRevoked() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            try await Console.shared.withBrowser { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
+                try await browser.show(page: "operations/keys")
+                try await browser.click("New key")
+                try await browser.expectNoViolations("the form of a key")
+                try await browser.fill("Name", "reports <b>")
+                try await browser.fill("marketing", true)
+                try await browser.run("document.querySelector('dialog form').requestSubmit()")
+                try await browser.wait(for: "document.querySelector('input.secret')")
+                try await browser.expectNoViolations("a new key")
+                let secret = try #require(
+                    try await browser.run("return document.querySelector('input.secret').value").string)
+                #expect(try await app.send("GET", "/audience/count", by: .text(secret)).status == 200)
+
+                try await browser.click("I have stored it")
+                try await browser.wait(for: "!document.querySelector('dialog')")
+                try await browser.wait(forText: "reports <b>")
+                let everything = try await browser.run(
+                    """
+                    return document.documentElement.outerHTML + JSON.stringify([localStorage, sessionStorage]) +
+                      [...document.querySelectorAll('input')].map((each) => each.value);
+                    """)
+                #expect(everything.string?.contains(secret) == false)
+
+                try await browser.run(
+                    """
+                    [...document.querySelectorAll('tbody tr')].find((row) => row.textContent.includes('reports'))
+                      .querySelector('button').click();
+                    """)
+                try await browser.wait(for: "document.querySelector('dialog')")
+                try await browser.expectNoViolations("the question before a revocation")
+                try await browser.click("Revoke")
+                try await browser.wait(forText: "1 revoked key")
+                #expect(try await app.send("GET", "/audience/count", by: .text(secret)).status == 401)
+            }
+        }
+
+        @Test func runs_showNumbers_heldBackApps_andWhatAnUndoRestores() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            _ = try await app.database.rows(
+                """
+                WITH run AS (
+                    INSERT INTO cleanup_run (started_at, finished_at, outcome, process, max_share)
+                    VALUES (now() - interval '3 days', now() - interval '3 days', 'refused', 'test', 0.2) RETURNING id
+                )
+                INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused, stale)
+                SELECT run.id, app.id, 1000, 613, true, 7 FROM run, app WHERE identifier = \(app.id)
+                """)
+            try await Console.shared.withBrowser { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
+                try await browser.show(page: "operations/runs")
+                try await browser.wait(forText: "613 of 1,000 active installations (61.3%) would have been retired")
+                try await browser.wait(forText: "the limit was 20.0%")
+                try await browser.wait(forText: "push-registry cleanup --app \(app.id) --max-share 62%")
+                try await browser.wait(forText: "An undo restores up to 7 installations")
+                try await browser.wait(forText: "It should run every night.")
+                try await browser.expectNoViolations("runs")
+            }
+        }
+
+        @Test func health_showsReadiness_andTheRatesOfTheProcess() async throws {
+            try await Console.shared.withBrowser { browser in
+                try await Console.shared.signIn(browser, key: RegistryService.adminKey)
+                try await browser.show(page: "operations/health")
+                try await browser.wait(forText: "Nothing hinders the service.")
+                try await browser.wait(for: "document.querySelector('.spark')")
+                try await browser.wait(forText: "Requests 2xx")
+                try await browser.expectNoViolations("health")
+            }
+        }
+
+        @Test func adminKey_createsAnApp_andShowsIt() async throws {
+            let id = "com.example.created\(UInt64.random(in: 0...UInt64.max))"
+            try await Console.shared.withBrowser { browser in
+                try await Console.shared.signIn(browser, key: RegistryService.adminKey)
+                try await browser.show(page: "operations/apps")
+                try await browser.expectNoViolations("apps")
+                try await browser.click("New app")
+                try await browser.fill("App", .string(id))
+                try await browser.run("document.querySelector('dialog form').requestSubmit()")
+                try await browser.wait(for: "document.querySelector('header.top select').value === '\(id)'")
+                try await browser.show(page: "operations/keys")
+                try await browser.wait(forText: "No key is valid")
+                try await browser.expectNoViolations("no keys")
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import RegistryTestSupport
+import Testing
+
+extension ConsoleTests {
+    /// When to send, so that a push arrives at the same local time everywhere.
+    @Suite("Waves")
+    struct WavesTests {
+        @Test func waves_flagSkippedTimes_pastInstants_andZones() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            for (phone, zone, offset) in [("b", "Europe/Berlin", 3_600), ("t", "Asia/Tokyo", 32_400)] {
+                var device = RegistrationBody.device(phone)
+                device["timeZoneId"] = .string(zone)
+                device["timeZoneOffset"] = .integer(Int64(offset))
+                _ = try await app.put(phone, RegistrationBody.make(phone, device: device))
+            }
+            try await Console.shared.visit("waves", of: app) { browser, _ in
+                try await Self.plan("02:30", "2099-03-29", in: browser)
+                try await browser.wait(forText: "2 installations")
+                try await browser.wait(forText: "over this time in Europe/Berlin: the wave is at 03:30.")
+                let rows = try await browser.run(
+                    """
+                    return [...document.querySelectorAll('tbody tr')].map((row) =>
+                      [row.children[0].textContent, row.children[2].textContent, row.children[4].textContent]);
+                    """)
+                #expect(
+                    rows == [
+                        ["2099-03-28 17:30", "1", "Asia/Tokyo"],
+                        ["2099-03-29 01:30", "1", "Europe/Berlin clock jumps to 03:30"],
+                    ])
+                #expect(try await browser.run("return document.querySelectorAll('.chart rect').length") == 2)
+                try await browser.expectNoViolations("waves")
+
+                try await Self.plan("10:00", "2020-01-01", in: browser)
+                try await browser.wait(forText: "For 2 installations this time has passed.")
+                try await browser.expectNoViolations("past waves")
+            }
+        }
+
+        @Test func filter_comesFromTheAudience() async throws {
+            try await Console.shared.visit("segments") { browser, app in
+                try await browser.run(
+                    """
+                    const root = document.querySelector('script[type=module]').src;
+                    const {currentAudience} = await import(new URL('./core/audience.js', root));
+                    currentAudience.set({filter: {locale: 'de'}, include: 'all'});
+                    """)
+                try await browser.show(page: "waves")
+                try await browser.wait(forText: "Language and region is German")
+                let count = try await app.send(
+                    "POST", "/audience/count", ["filter": ["locale": "de"], "include": "all"], by: .role(.marketing))
+                let expected = count.json["count"].integer ?? 0
+                try await browser.wait(for: "document.querySelector('.number.small')?.textContent === '\(expected)'")
+                #expect(try await browser.run("return location.hash") == "#/waves")
+            }
+        }
+
+        @Test func olderPlan_neverReplacesANewerOne() async throws {
+            try await Console.shared.visit("waves") { browser, _ in
+                try await browser.run(
+                    """
+                    const send = window.fetch;
+                    window.fetch = async (url, options) => {
+                      const isOld = String(options?.body).includes('03:03');
+                      const response = await send(url, isOld ? {...options, signal: undefined} : options);
+                      if (isOld) await new Promise((resolve) => setTimeout(resolve, 600));
+                      return response;
+                    };
+                    """)
+                try await Self.plan("03:03", "2099-01-01", in: browser)
+                try await browser.run("await new Promise((resolve) => setTimeout(resolve, 400))")
+                try await Self.plan("04:04", "2099-01-01", in: browser)
+                try await browser.wait(forText: ":04")
+                try await browser.run("await new Promise((resolve) => setTimeout(resolve, 900))")
+                #expect(try await browser.text("tbody th").hasSuffix(":04"))
+            }
+        }
+
+        private static func plan(_ time: String, _ date: String, in browser: Browser) async throws {
+            try await browser.run(
+                """
+                document.querySelector('input[type=time]').value = arguments[0];
+                const day = document.querySelector('input[type=date]');
+                day.value = arguments[1];
+                day.dispatchEvent(new Event('input', {bubbles: true}));
+                """, .string(time), .string(date))
+            try await browser.wait(for: "!document.querySelector('main [aria-busy]')")
+        }
+    }
+}
