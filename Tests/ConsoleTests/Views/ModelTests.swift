@@ -121,8 +121,10 @@ extension ConsoleTests {
                     ["staleAfter": ["apns": "P30D"], "rateLimits": ["perKey": ["rate": 1, "burst": 2]]], [], "P60D",
                     "rateLimits.perKey", .null,
                     [
-                        ["amount": 26, "unit": "hours"], ["amount": 35, "unit": "days"], ["amount": 5, "unit": "weeks"],
-                    ], "PT5M", .null,
+                        ["amount": 26, "unit": "hours"], ["amount": 35, "unit": "days"],
+                        ["amount": 5, "unit": "weeks"],
+                    ],
+                    "PT5M", .null,
                 ])
         }
 

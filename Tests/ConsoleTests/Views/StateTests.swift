@@ -12,12 +12,13 @@ extension ConsoleTests {
                 try await Self.signIn(browser)
                 try await browser.run("window.online = window.fetch")
                 for screen in Self.screens {
+                    let element = "\(screen.prefix { $0 != "/" })-screen"
                     try await browser.run(
                         """
                         window.fetch = async () => { throw new TypeError('no network'); };
                         location.hash = '#/\(screen)';
                         """)
-                    try await browser.wait(for: "document.querySelector('\(screen.prefix { $0 != "/" })-screen .offline')")
+                    try await browser.wait(for: "document.querySelector('\(element) .offline')")
                     try await browser.expectNoViolations("\(screen) offline")
                     try await browser.run("window.fetch = window.online")
                     try await browser.click("Try again")
