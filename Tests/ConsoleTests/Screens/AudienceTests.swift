@@ -64,6 +64,22 @@ extension ConsoleTests {
             }
         }
 
+        @Test func navigation_startsOneScreen_once() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.wait(for: Self.settled)
+                try await browser.run(
+                    """
+                    const real = window.fetch;
+                    window.asked = [];
+                    window.fetch = (url, options) => (asked.push(String(url)), real(url, options));
+                    """)
+                try await Console.shared.show("breakdown", in: browser)
+                try await browser.wait(for: "document.querySelector('.bars')")
+                let asked = try await browser.run("return asked.map((url) => url.split('/').at(-1))")
+                #expect(asked == ["breakdown"])
+            }
+        }
+
         @Test func fault_goesToItsSentence() async throws {
             try await Console.shared.visit("audience", expecting: ["400"]) { browser, _ in
                 try await browser.edit([

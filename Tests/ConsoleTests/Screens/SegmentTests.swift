@@ -43,6 +43,11 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('dialog button.danger')")
                 try await browser.run("document.querySelector('dialog button.danger').click()")
                 try await browser.wait(for: "document.querySelector('.toast.error')")
+                // Toasts still show after navigation.
+                try await Console.shared.show("breakdown", in: browser)
+                try await browser.wait(for: "document.querySelector('.bars button')")
+                try await browser.run("document.querySelector('.bars button').click()")
+                try await browser.wait(for: "document.querySelector('.toast.done')")
                 #expect(try await app.send("GET", "/segments/inner", by: .role(.marketing)).status == 200)
             }
         }

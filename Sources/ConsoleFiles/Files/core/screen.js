@@ -25,7 +25,7 @@ export class Screen extends HTMLElement {
   }
 
   connectedCallback() {
-    this.start();
+    if (!this.signal.aborted) this.start();
   }
 
   disconnectedCallback() {

@@ -30,6 +30,8 @@ export async function show() {
   const element = await content(screen, parts);
   if (navigation !== navigations) return;
   document.title = `${t(`nav.${screen.path}`)} · ${t('app.title')}`;
+  // A screen that is moved in the page would start again: the former one leaves first.
+  replace(main);
   replace(document.body, session.isSignedIn ? [skip, header(), navigationOf(screen)] : [], main);
   skip.textContent = t('nav.skip');
   replace(main, element);

@@ -11,7 +11,9 @@ let region = null;
 
 /** An error stays until it is dismissed. */
 export function toast(text, kind = 'done') {
-  if (!region) document.body.append((region = h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'})));
+  region ??= h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'});
+  // Navigation draws the page again.
+  if (!region.isConnected) document.body.append(region);
   const item = h(
     'div', {class: `toast ${kind}`}, h('span', {}, text),
     h('button', {
