@@ -9,8 +9,9 @@ public struct Device: Hashable, Sendable {
     /// Seconds east of UTC. No zone was ever more than 16 hours from UTC; ISO 8601 parsers such as Java's accept 18.
     public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
 
-    /// No zone: an import did not know it, or a client sent an empty text. The offset counts if there is one.
-    public static let noTimeZone = ""
+    /// The zone of an imported installation of which it is not known. The offset counts if there is one. It is a
+    /// noncharacter, which is not for interchange (Unicode 23.7): a client may send any other text, also an empty one.
+    public static let noTimeZone = "\u{10FFFF}"
     /// The offset of an imported installation of which neither the zone nor the offset is known. No client can send it.
     public static let noTimeZoneOffset = Int32.max
 
