@@ -52,7 +52,7 @@ struct ImportReaderTests {
 
     @Test(
         arguments: [
-            ("Asia/Calcutta", nil, "Asia/Kolkata", 19_800), (nil, "3600", "", 3_600),
+            ("Asia/Calcutta", nil, "Asia/Kolkata", 19_800), (nil, "3600", Device.noTimeZone, 3_600),
             ("Mars/Base", "60", "Mars/Base", 60),
             ("Mars/Base", nil, "Mars/Base", 0), ("Europe/Berlin", "7200", "Europe/Berlin", 7_200),
         ] as [(String?, String?, String, Int32)])

@@ -77,7 +77,7 @@ enum UserStatements {
         )
         UPDATE token_event e
         SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2),
-            topics = CASE WHEN e.topics IS NOT NULL THEN '{}' END
+            topics = CASE WHEN e.topics IS NOT NULL THEN '{}'::text[] END
         FROM (SELECT id, at FROM own UNION SELECT id, at FROM others) AS k
         WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
         """)
