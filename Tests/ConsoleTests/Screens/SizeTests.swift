@@ -16,9 +16,10 @@ extension ConsoleTests {
             #expect(plain <= 200 * Self.kibibyte && compressed <= 60 * Self.kibibyte, "\(plain) \(compressed)")
         }
 
+        /// Promised are 200 KiB, and 60 KiB compressed. This is what was reached.
         @Test func allFilesTogether_areSmall() async throws {
             let (plain, compressed) = try await Self.size(of: Self.files())
-            #expect(plain <= 290 * Self.kibibyte && compressed <= 106 * Self.kibibyte, "\(plain) \(compressed)")
+            #expect(plain <= 280 * Self.kibibyte && compressed <= 103 * Self.kibibyte, "\(plain) \(compressed)")
         }
 
         /// The service removes lines of comments without parsing scripts.
