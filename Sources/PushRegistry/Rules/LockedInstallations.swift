@@ -6,11 +6,18 @@
 public struct LockedInstallations: Sendable {
     /// The events to write.
     public private(set) var events: [TokenEvent] = []
-    /// The events of changed choices about topics, to write after `events`.
-    public private(set) var topicsEvents: [TopicsEvent] = []
+    /// The events of changed choices about topics, to write after `events`. They show the installations as the
+    /// transaction leaves them: one that lost its token may register again in the same batch.
+    public var topicsEvents: [TopicsEvent] {
+        topicsSteps.map { step in
+            step.installation.flatMap { installations[$0.key] }.map(step.showing) ?? step
+        }
+    }
     /// The installations whose snapshot changed. The new ones are added to the history of snapshots.
     public private(set) var newSnapshots: [InstallationKey] = []
 
+    /// Each with its installation as it was then.
+    private var topicsSteps: [TopicsEvent] = []
     private var rewritten = Set<InstallationKey>()
     private let loaded: [InstallationKey: Installation]
     private var installations: [InstallationKey: Installation]
@@ -185,7 +192,7 @@ public struct LockedInstallations: Sendable {
         holders[address] = nil
         append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
         let reset = events.last.flatMap { TopicsEvent($0, ending: former.topicChoices, in: registration.catalogue) }
-        if let reset { topicsEvents.append(reset) }
+        if let reset { topicsSteps.append(reset) }
         return former
     }
 
@@ -246,7 +253,7 @@ public struct LockedInstallations: Sendable {
         let topics = after.topicChoices.changed(
             from: before?.topicChoices ?? TopicChoices(), in: registration.catalogue)
         guard !topics.isEmpty else { return }
-        topicsEvents.append(
+        topicsSteps.append(
             TopicsEvent(
                 .installation(.init(after)), reason, by: registration.actor, at: before.map(time) ?? now,
                 topics: topics, previousUserID: previous == after.owner?.userID ? nil : previous))

@@ -70,6 +70,13 @@ public struct TopicsEvent: Hashable, Sendable {
             previousUserID: end.previousUserID)
     }
 
+    /// The same event of the installation's later state.
+    func showing(_ installation: Installation) -> TopicsEvent {
+        TopicsEvent(
+            .installation(Bearer(installation)), reason, by: actor, at: at, topics: topics,
+            previousUserID: previousUserID)
+    }
+
     /// Nil for an event of a user.
     public var installation: Bearer? {
         if case .installation(let installation) = subject { installation } else { nil }

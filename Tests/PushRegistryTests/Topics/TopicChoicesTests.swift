@@ -127,6 +127,17 @@ struct TopicResetTests {
         #expect(locked.topicsEvents.map { "\($0.reason) \($0.topics)" } == ["topicsReset [t1]"])
     }
 
+    /// The events about topics are written after the others: their generations must not go back.
+    @Test func reset_hasTheLastGeneration_whenTheLoserRegistersInTheSameBatch() throws {
+        let alice = Owner.make("alice")
+        let locked = try register(
+            [.make("tablet", token: "token-of-phone", owner: alice), .make("phone", token: "new", owner: alice)],
+            on: [try phone("alice", choices: [-1])])
+        let steps = locked.events.filter { $0.key == .make("phone") }.map(\.generationAfter)
+        #expect(steps.count == 2)
+        #expect(locked.topicsEvents.map { $0.installation?.generation } == [steps.last])
+    }
+
     @Test(arguments: [(nil, nil), (nil, "alice"), ("alice", nil), ("alice", "alice"), ("alice", "bob")])
     func importedInstallation_passesItsChoices_toTheFirstRegistrationOfTheApp(from: String?, to: String?) throws {
         var imported = try phone(from, choices: [-1, 2])

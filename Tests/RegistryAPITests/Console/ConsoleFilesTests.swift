@@ -5,13 +5,10 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("The console's page is small, and the binary contains all of it")
+@Suite("The binary contains every file of the console's page")
 struct ConsoleFilesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/ConsoleFiles/Files")
-
-    /// What a browser may have to load in all, with icons and the texts of both languages.
-    private static let (plainBytesMax, gzipBytesMax) = (200 * 1024, 60 * 1024)
 
     @Test func everyFile_isEmbedded_asItIs() throws {
         let found = FileManager.default.enumerator(at: Self.folder, includingPropertiesForKeys: [.isRegularFileKey])
@@ -24,14 +21,6 @@ struct ConsoleFilesTests {
         for file in embedded {
             #expect(try Data(contentsOf: Self.folder.appending(path: file.path)) == Data(file.bytes), "\(file.path)")
         }
-    }
-
-    @Test func page_staysWithinItsBudget() throws {
-        let page = try ConsolePage()
-        let contents = [page.index] + page.files.map(\.content)
-        let (plain, gzip) = contents.reduce((0, 0)) { ($0.0 + $1.plain.count, $0.1 + $1.gzip.count) }
-        #expect(plain <= Self.plainBytesMax, "\(plain) bytes")
-        #expect(gzip <= Self.gzipBytesMax, "\(gzip) bytes, compressed")
     }
 
     @Test func everyFile_hasAType_thatBrowsersTake() throws {
