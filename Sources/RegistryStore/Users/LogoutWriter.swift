@@ -48,7 +48,7 @@ struct LogoutWriter: Sendable {
             }
             let accepted = decisions.compactMap { try? $0.get() }
             let write = BindingEnds(accepted, of: present, in: app, at: moment)
-            try await transaction.commit(after: write.statements)
+            try await transaction.commit(after: write.statements, recording: write.records)
             EventMeters.count(accepted.compactMap(\.event))
             return decisions.map { decision in
                 decision.map { LogoutOutcome(status: $0.status, generation: $0.generation) }.mapError { $0 }
@@ -96,12 +96,14 @@ struct BindingEnds {
         if let event { events.append(event) }
     }
 
+    var records: EventRecords { EventRecords(events, in: app, at: moment.position) }
+
+    /// All but the events.
     var statements: [PostgresStatement] {
         [
             changed.isEmpty ? nil : InstallationStatements.unbind(changed, in: app),
             recorded.isEmpty ? nil : InstallationStatements.raiseRevision(of: recorded, in: app),
             owners.ended(in: app, at: moment.time),
-            events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             delta.statement(in: app),
             tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: moment.time),
         ].compactMap(\.self) + EndedEpochs.statements(of: changed.map(\.key.installID), in: app)
