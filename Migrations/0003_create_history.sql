@@ -30,7 +30,8 @@ CREATE TABLE token_event_default PARTITION OF token_event DEFAULT;
 
 -- A snapshot that another one has replaced. The present snapshot is in `installation`.
 CREATE TABLE settings_snapshot (
-    id bigint GENERATED ALWAYS AS IDENTITY,
+    -- The revision of the installation's row when it was replaced: the ids of an installation ascend.
+    id bigint NOT NULL,
     -- When it was replaced. Partitions are by this time.
     replaced_at timestamptz NOT NULL,
     -- When it arrived.

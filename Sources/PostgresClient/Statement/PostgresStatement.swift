@@ -12,7 +12,8 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         case byText(String)
     }
 
-    public let text: String
+    public private(set) var text: String
+    private var distributedText: String?
     let binds: PostgresBinds
     private(set) var preparation: Preparation
 
@@ -48,6 +49,7 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     @usableFromInline
     init(_ prepared: PreparedSQL, binds: PostgresBinds) {
         text = prepared.text
+        distributedText = prepared.distributedText
         self.binds = binds
         preparation = .byID(prepared.id)
     }
@@ -57,6 +59,14 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         self.text = text
         self.binds = binds
         preparation = .none
+    }
+
+    /// The statement for a distributed engine.
+    var distributed: PostgresStatement {
+        guard let distributedText else { return self }
+        var statement = self
+        statement.text = distributedText
+        return statement
     }
 
     /// The types of the bound values `$1`, `$2`, ….

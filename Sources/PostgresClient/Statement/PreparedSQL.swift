@@ -6,6 +6,8 @@ public struct PreparedSQL: Sendable {
     private static let created = Atomic<Int>(0)
 
     public let text: String
+    /// Replaces `text` on a distributed engine; nil: there is one text for both.
+    public let distributedText: String?
     /// The statement's caller and effect in one line, for a list of all statements. Never sent.
     public let purpose: String?
     let id: Int
@@ -13,9 +15,12 @@ public struct PreparedSQL: Sendable {
     /// - Parameters:
     ///   - purpose: the caller of the statement, and its effect.
     ///   - sql: one statement with the placeholders `$1`, `$2`, …; its values are passed at each execution.
-    public init(serving purpose: String? = nil, _ sql: PostgresSQL) {
-        precondition(sql.binds.count == 0, "prepared SQL takes its values at execution")
+    ///   - distributed: the same for a distributed engine, if that needs another text. It takes the same values.
+    public init(serving purpose: String? = nil, _ sql: PostgresSQL, distributed: PostgresSQL? = nil) {
+        precondition(
+            sql.binds.count == 0 && distributed?.binds.count ?? 0 == 0, "prepared SQL takes its values at execution")
         text = sql.text
+        distributedText = distributed?.text
         self.purpose = purpose
         id = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
     }

@@ -9,6 +9,8 @@ public struct NamedStatement: Sendable {
     public let purpose: String
     /// The text that PostgreSQL gets, with placeholders.
     public let sql: String
+    /// As Citus gets it, if that is another text.
+    public let sqlOnCitus: String?
     /// The file that declares it, `RegistryStore/RegistrationStatements.swift`.
     public let file: String
     /// Of the placeholders; empty if PostgreSQL infers them.
@@ -16,7 +18,7 @@ public struct NamedStatement: Sendable {
 
     /// - Parameter prepared: with a purpose, in which `…/` stands for `/v1/apps/{app}/`.
     init(_ name: String, _ prepared: PreparedSQL, file: StaticString = #fileID) {
-        self.init(name, prepared.purpose ?? "", prepared.text, types: [], file)
+        self.init(name, prepared.purpose ?? "", prepared.text, onCitus: prepared.distributedText, types: [], file)
     }
 
     /// A statement that is composed when it is executed.
@@ -26,10 +28,14 @@ public struct NamedStatement: Sendable {
         self.init(name, purpose, statement.text, types: statement.parameterTypes, file)
     }
 
-    private init(_ name: String, _ purpose: String, _ sql: String, types: [PostgresType], _ file: StaticString) {
+    private init(
+        _ name: String, _ purpose: String, _ sql: String, onCitus sqlOnCitus: String? = nil, types: [PostgresType],
+        _ file: StaticString
+    ) {
         self.name = name
         self.purpose = purpose.replacing("…/", with: "/v1/apps/{app}/")
         self.sql = String(sql.drop(while: \.isWhitespace))
+        self.sqlOnCitus = sqlOnCitus.map { String($0.drop(while: \.isWhitespace)) }
         self.file = file.description
         self.types = types
     }

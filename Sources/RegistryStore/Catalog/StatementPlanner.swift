@@ -55,28 +55,29 @@ public struct StatementPlanner: Sendable {
         }
         do {
             if let setUp { _ = try session.execute(setUp.unprepared()) }
-            return .lines(try explain(statement, app: isDistributed ? "1" : "NULL", session))
+            return .lines(try explain(statement, isDistributed: isDistributed, session))
         } catch let error as PostgresError where error.sqlState != nil {
             return .refused(error)
         }
     }
 
-    /// - Parameter app: the value of `$1` where it is an app. Citus finds the shard by it.
     private func explain(
-        _ statement: NamedStatement, app: PostgresSQL, _ session: PostgresSession
+        _ statement: NamedStatement, isDistributed: Bool, _ session: PostgresSession
     ) throws -> [String] {
+        let sql = isDistributed ? statement.sqlOnCitus ?? statement.sql : statement.sql
         let types: [String] = try statement.types.map { type in
             try session.execute(Self.typeName(type))[0].decode(0)
         }
         let list = types.isEmpty ? "" : " (\(types.joined(separator: ", ")))"
         let prepare: PostgresSQL = """
-            PREPARE \(sql: Self.name)\(sql: PostgresSQL(trusted: list)) AS \(sql: PostgresSQL(trusted: statement.sql))
+            PREPARE \(sql: Self.name)\(sql: PostgresSQL(trusted: list)) AS \(sql: PostgresSQL(trusted: sql))
             """
         _ = try session.execute(PostgresStatement(prepare).unprepared())
         let parameters = try session.execute(Self.parameters)[0]
         let (count, isFirstApp) = (try parameters.decode(0, as: Int.self), try parameters.decode(1, as: Bool.self))
         var arguments = [PostgresSQL](repeating: "NULL", count: count)
-        if isFirstApp { arguments[0] = app }
+        // Citus finds the shard by the app.
+        if isFirstApp, isDistributed { arguments[0] = "1" }
         let values: PostgresSQL = arguments.isEmpty ? "" : "(\(sql: arguments.joined(separator: ", ")))"
         let explain: PostgresSQL = "EXPLAIN EXECUTE \(sql: Self.name)\(sql: values)"
         return try session.execute(PostgresStatement(explain).unprepared()).map { try $0.decode(0) }

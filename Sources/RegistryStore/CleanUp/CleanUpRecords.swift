@@ -55,7 +55,7 @@ struct CleanUpRecords {
         let app = records.app
         var statements = records.statements(at: position, time)
         let resets = ended.compactMap { TopicsEvent($0.end, ending: $0.choices, in: topics) }
-        statements += TopicsEventStatements.append(resets, in: app, at: position).map { [$0] } ?? []
+        if !resets.isEmpty { statements.append(TopicsEventStatements.append(resets, in: app, at: position)) }
         if !preserved.isEmpty { statements.append(PreservedChange.statement(preserved, in: app, run: run, step)) }
         if !purged.isEmpty {
             statements.append(SnapshotStatements.delete(of: purged, in: app))

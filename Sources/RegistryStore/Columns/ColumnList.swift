@@ -16,6 +16,8 @@ package struct ColumnList: Sendable {
 
     let columns: [Column]
 
+    static let id = ColumnList(columns: [Column(name: "id", type: "bigint", cast: nil, elementCast: nil)])
+
     static func + (left: ColumnList, right: ColumnList) -> ColumnList {
         ColumnList(columns: left.columns + right.columns)
     }

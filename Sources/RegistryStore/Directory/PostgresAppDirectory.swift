@@ -113,17 +113,22 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: App, isNew: Bool) {
         do {
             let text = try PolicyDocument(policy).text()
-            let results = try await postgres.withTransaction { transaction in
+            let stored = try await postgres.withTransaction { transaction -> (app: App, isNew: Bool)? in
                 // Another change of the app may be in progress, for longer than a batch of registrations may wait.
-                try await transaction.commit(
-                    after: LockTimeout.statements(.alone) + [statement(id, text, precondition)])
+                let results = try await transaction.execute(
+                    LockTimeout.statements(.alone) + [statement(id, text, precondition)])
+                guard let row = results.last?.first else { return nil }
+                let number = AppNumber(try row.decode(0))
+                let isNew: Bool = try row.decode(1)
+                // Later writes of the app read this row (`AppSource`).
+                try await transaction.commit(after: isNew ? [RollUpStatements.addState(number)] : [])
+                return (App(number: number, id: id, policy: policy, revision: try row.decode(2)), isNew)
             }
-            guard let row = results.last?.first else {
+            guard let stored else {
                 let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
                 throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
             }
-            let app = App(number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
-            return (app, try row.decode(1))
+            return stored
         } catch let refusal as PolicyRefusal {
             throw refusal
         } catch {

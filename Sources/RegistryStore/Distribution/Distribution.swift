@@ -87,6 +87,10 @@ public struct Distribution: Sendable {
                         table, shards: Int32(plan.shards), beside: table == first ? nil : first))
                 _ = try session.execute(DistributionStatements.truncateLocal(table))
             }
+            // Inserts read it (`AppSource`).
+            for row in try session.execute(RollUpStatements.allApps) {
+                _ = try session.execute(RollUpStatements.addState(AppNumber(try row.decode(0))))
+            }
         }
     }
 

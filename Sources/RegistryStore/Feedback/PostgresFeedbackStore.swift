@@ -101,7 +101,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let results = try await transaction.execute(statements + [PostgresStatement(RegistrationStatements.now)])
         let position = try Moment(results[statements.count], resources.clock).position
         let records = try await offLoop { try write.records(of: results, by: feedback.actor, in: feedback.app) }
-        try await transaction.commit(after: records.statements(at: position, now))
+        try await transaction.commit(
+            after: records.changes(now), recording: EventRecords(records.events, in: feedback.app, at: position))
         EventMeters.count(records.events)
     }
 }

@@ -7,6 +7,7 @@ enum EventStatements {
         NamedStatement("isKnown", isKnown), NamedStatement("ofInstallation", ofInstallation),
         NamedStatement("ofToken", ofToken), NamedStatement("epoch", epoch), NamedStatement("isDropped", isDropped),
         NamedStatement("horizon", horizon), NamedStatement("changes", changes), NamedStatement("append", appendSQL),
+        NamedStatement("appendOnCitus", appendOnCitus), NamedStatement("drawIDs", drawIDs),
         NamedStatement(
             "adoptRestoredEvents",
             serving: "Service, at start (R12): begins another epoch of cursors after a restored dump.",
@@ -93,10 +94,14 @@ enum EventStatements {
 
     // MARK: Writing
 
-    static func append(_ events: [TokenEvent], in app: AppNumber, at position: Int64) -> PostgresStatement {
-        PostgresStatement(appendSQL) { binds in
+    /// - Parameter ids: of `drawIDs`, on Citus; nil: PostgreSQL draws them.
+    static func append(
+        _ events: [TokenEvent], in app: AppNumber, at position: Int64, ids: [Int64]? = nil
+    ) -> PostgresStatement {
+        PostgresStatement(ids == nil ? appendSQL : appendOnCitus) { binds in
             binds.bind(app.rawValue)
             binds.bind(position)
+            if let ids { binds.bind(ids) }
             TokenEvent.batch.bind(events, to: &binds)
         }
     }
@@ -107,6 +112,30 @@ enum EventStatements {
         INSERT INTO token_event (app_id, position, \(sql: TokenEvent.batch.list.names))
         SELECT $1, $2, \(sql: TokenEvent.batch.list.values) FROM \(sql: TokenEvent.batch.list.unnest(from: 3))
         """)
+
+    private static let appendOnCitus = PreparedSQL(
+        serving: "Every call that changes a binding, on Citus (R12): writes events.",
+        insertNumbered(TokenEvent.batch.list.names, TokenEvent.batch.list.values, of: TokenEvent.batch.list))
+
+    /// An INSERT of events on Citus. `$1` is the app, `$2` the position, `$3` are the ids.
+    ///
+    /// - Parameters:
+    ///   - names: the columns to write.
+    ///   - values: their values.
+    ///   - rows: the arrays from `$4` on.
+    static func insertNumbered(_ names: PostgresSQL, _ values: PostgresSQL, of rows: ColumnList) -> PostgresSQL {
+        let source = AppSource(isDistributed: true)
+        return """
+            INSERT INTO token_event (app_id, position, id, \(sql: names)) OVERRIDING SYSTEM VALUE
+            SELECT \(sql: source.app), $2, k.id, \(sql: values)
+            FROM \(sql: source.beside((ColumnList.id + rows).unnest(from: 3)))
+            """
+    }
+
+    /// `$1` is their number. Runs after the installations are written, so that the events of one ascend.
+    static let drawIDs = PreparedSQL(
+        serving: "Every call that changes a binding, on Citus (R12): draws the ids of its events.",
+        "SELECT ARRAY(SELECT nextval('token_event_id_seq') FROM generate_series(1, $1::bigint))")
 
     static let adoptRestoredEvents: PostgresStatement = "SELECT adopt_restored_events()"
 }

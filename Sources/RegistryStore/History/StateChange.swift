@@ -80,11 +80,14 @@ struct StateChangeRecords: Sendable {
     ///   - position: of the events in the change feed, drawn after the installations were changed.
     ///   - time: when bindings ended.
     func statements(at position: Int64, _ time: Timestamp) -> [PostgresStatement] {
+        changes(time) + EventRecords(events, in: app, at: position).statements()
+    }
+
+    /// All but the events.
+    func changes(_ time: Timestamp) -> [PostgresStatement] {
         [
             released.isEmpty ? nil : HolderStatements.move(released.map { ($0, nil) }, in: app),
-            owners.ended(in: app, at: time),
-            events.isEmpty ? nil : EventStatements.append(events, in: app, at: position),
-            delta.statement(in: app),
+            owners.ended(in: app, at: time), delta.statement(in: app),
         ].compactMap(\.self)
     }
 }

@@ -69,14 +69,14 @@ public struct PostgresInstallationStore: InstallationStore {
             // The installation may have got another token while this transaction waited for its lock.
             let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
             guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
-            try await transaction.commit(after: statements(removing: stored, event, at: moment))
+            try await transaction.commit(
+                after: statements(removing: stored, at: moment),
+                recording: EventRecords([event], in: app, at: moment.position))
             EventMeters.count([event])
         }
     }
 
-    private func statements(
-        removing stored: StoredInstallation, _ event: TokenEvent, at moment: Moment
-    ) -> [PostgresStatement] {
+    private func statements(removing stored: StoredInstallation, at moment: Moment) -> [PostgresStatement] {
         let (installation, app) = (stored.installation, stored.installation.key.app)
         var owners = OwnerChanges()
         owners.add(from: installation.owner, to: nil, on: installation.key.installID)
@@ -87,7 +87,6 @@ public struct PostgresInstallationStore: InstallationStore {
             + [
                 installation.address.map { HolderStatements.move([($0, nil)], in: app) },
                 owners.ended(in: app, at: moment.time), delta.statement(in: app),
-                EventStatements.append([event], in: app, at: moment.position),
             ].compactMap(\.self)
     }
 

@@ -60,18 +60,20 @@ enum NotificationStatements {
         """)
 
     static let addCounters = PreparedSQL(
-        serving: "POST …/notifications (fine print 61): adds a counter to each new epoch.",
+        serving: "POST …/notifications (fine print 61): adds a counter to each new epoch."
+    ) { source in
         """
         INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
-        SELECT $1, k.install_id, k.epoch, 0, 0, 0
-        FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
+        SELECT \(sql: source.app), k.install_id, k.epoch, 0, 0, 0
+        FROM \(sql: source.beside("unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)"))
         WHERE EXISTS (
                 SELECT FROM installation i WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = k.epoch)
             AND NOT EXISTS (
                 SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
         ORDER BY k.install_id
         ON CONFLICT DO NOTHING
-        """)
+        """
+    }
 
     /// Returns the counters of the epochs that have not ended. They cannot end before this transaction does.
     static let lockCounters = PreparedSQL(
@@ -123,24 +125,30 @@ enum NotificationStatements {
         """)
 
     static let add = PreparedSQL(
-        serving: "POST …/notifications (fine print 60): stores notifications.",
-        """
-        INSERT INTO notification (app_id, install_id, number, payload, collapse_id, posted_at, expires_at)
-        SELECT $1, k.*
-        FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k
-        """)
+        serving: "POST …/notifications (fine print 60): stores notifications."
+    ) { source in
+        let rows: PostgresSQL =
+            "unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k"
+        return """
+            INSERT INTO notification (app_id, install_id, number, payload, collapse_id, posted_at, expires_at)
+            SELECT \(sql: source.app), k.* FROM \(sql: source.beside(rows))
+            """
+    }
 
     /// Replaces an expired row.
     static let remember = PreparedSQL(
-        serving: "POST …/notifications (fine print 80): remembers the numbers of posts with a dedup id.",
-        """
-        INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, receipt, expires_at)
-        SELECT $1, k.*
-        FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k
-        ON CONFLICT (app_id, install_id, dedup_id) DO UPDATE
-            SET number = excluded.number, previous = excluded.previous, receipt = excluded.receipt,
-                expires_at = excluded.expires_at
-        """)
+        serving: "POST …/notifications (fine print 80): remembers the numbers of posts with a dedup id."
+    ) { source in
+        let rows: PostgresSQL =
+            "unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k"
+        return """
+            INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, receipt, expires_at)
+            SELECT \(sql: source.app), k.* FROM \(sql: source.beside(rows))
+            ON CONFLICT (app_id, install_id, dedup_id) DO UPDATE
+                SET number = excluded.number, previous = excluded.previous, receipt = excluded.receipt,
+                    expires_at = excluded.expires_at
+            """
+    }
 
     // MARK: Fetches
 

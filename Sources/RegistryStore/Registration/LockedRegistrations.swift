@@ -50,7 +50,7 @@ struct LockedRegistrations {
             .mapError { $0 as any Error }
         }
         let write = RegistrationWrite(batch, cells: cells, present, locked, at: moment)
-        try await transaction.commit(after: write.statements)
+        try await transaction.commit(after: write.statements, recording: write.records, then: write.checks)
         EventMeters.count(locked.events)
         EventMeters.count(locked.topicsEvents)
         return outcomes

@@ -8,11 +8,18 @@ struct RegistrationLookUp: Sendable {
 
     /// For registrations of one app.
     func statements(_ app: AppNumber, _ batch: [PendingRegistration]) -> [PostgresStatement] {
-        let lookUp = isDistributed ? RegistrationStatements.lookUpOnCitus : RegistrationStatements.lookUp
-        let found = PostgresStatement(
-            lookUp, app.rawValue, batch.map(\.registration.key.installID.rawValue),
-            batch.map(\.registration.token.provider.rawValue), batch.map(\.registration.tokenSHA256))
-        return isDistributed ? [found, PostgresStatement(DirectoryStatements.moment)] : [found]
+        let ids = batch.map(\.key.rawValue)
+        guard !isDistributed else {
+            return [
+                PostgresStatement(RegistrationStatements.lookUpOnCitus, app.rawValue, ids),
+                PostgresStatement(DirectoryStatements.moment),
+            ]
+        }
+        return [
+            PostgresStatement(
+                RegistrationStatements.lookUp, app.rawValue, ids,
+                batch.map(\.registration.token.provider.rawValue), batch.map(\.registration.tokenSHA256))
+        ]
     }
 
     /// - Parameter results: of `statements`.
@@ -21,22 +28,38 @@ struct RegistrationLookUp: Sendable {
     func findings(
         of batch: [PendingRegistration], in results: [PostgresResult]
     ) throws -> [Result<RegistrationFinding, any Error>] {
-        let last = isDistributed ? results[1][0] : nil
+        guard !isDistributed else { return try findingsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
         return try zip(batch, results[0]).map { pending, row in
-            if let version = pending.directoryVersion, try version != last?.decode(0) ?? row.decode(17) {
-                .failure(DirectoryChanged())
-            } else {
-                .success(try finding(of: pending, in: row, at: try last?.decode(1) ?? row.decode(0)))
+            if let version = pending.directoryVersion, try version != row.decode(17) {
+                return .failure(DirectoryChanged())
             }
+            let now = clock.now(Timestamp(try row.decode(0)))
+            guard row.isNull(1) else { return .success(try finding(of: pending, in: row, at: now)) }
+            return .success(row.isNull(16) ? .absent(at: now) : .other)
         }
     }
 
-    /// A row of `RegistrationStatements.lookUp`.
+    /// - Parameters:
+    ///   - rows: of `RegistrationStatements.lookUpOnCitus`.
+    ///   - moment: of `DirectoryStatements.moment`.
+    private func findingsOnCitus(
+        of batch: [PendingRegistration], in rows: PostgresResult, moment: PostgresRow
+    ) throws -> [Result<RegistrationFinding, any Error>] {
+        let (version, now) = (try moment.decode(0, as: Int64.self), clock.now(Timestamp(try moment.decode(1))))
+        let found = try Dictionary(
+            rows.map { (try $0.decode(0, as: String.self), $0) }, uniquingKeysWith: { first, _ in first })
+        return try batch.map { pending in
+            guard pending.directoryVersion ?? version == version else { return .failure(DirectoryChanged()) }
+            // All registrations but changes of a found row are decided under locks.
+            guard let row = found[pending.key.rawValue] else { return .success(.other) }
+            return .success(try finding(of: pending, in: row, at: now))
+        }
+    }
+
+    /// - Parameter row: of an installation that exists.
     private func finding(
-        of pending: PendingRegistration, in row: PostgresRow, at time: PostgresTimestamp
+        of pending: PendingRegistration, in row: PostgresRow, at now: Timestamp
     ) throws -> RegistrationFinding {
-        let now = clock.now(Timestamp(time))
-        guard !row.isNull(1) else { return row.isNull(16) ? .absent(at: now) : .other }
         let holdsToken = row.holdsToken(of: pending.registration)
         guard try row.decode(4) else { return holdsToken ? .holder : .other }
         let isSame = row.holds(pending.digest, at: 1)

@@ -5,8 +5,7 @@ import PushRegistry
 struct RegistrationWrite {
     private let app: AppNumber
     private let moment: Moment
-    private let events: [TokenEvent]
-    private let topicsEvents: [TopicsEvent]
+    let records: EventRecords
     /// The new holder of each token; nil for none.
     private var holders: [TokenAddress: InstallID?] = [:]
     private var released: [Installation] = []
@@ -29,8 +28,7 @@ struct RegistrationWrite {
     ) {
         app = batch[0].app
         self.moment = moment
-        events = locked.events
-        topicsEvents = locked.topicsEvents
+        records = EventRecords(locked.events, locked.topicsEvents, in: app, at: moment.position)
         let registered = Dictionary(uniqueKeysWithValues: zip(batch.map(\.registration.key), zip(batch, cells)))
         let stored = Dictionary(uniqueKeysWithValues: present.map { ($0.installation.key, $0) })
         for (before, after) in locked.changed {
@@ -72,6 +70,7 @@ struct RegistrationWrite {
         if after.lastSeenAt != before.lastSeenAt { touched.append(after) }
     }
 
+    /// All but the events.
     var statements: [PostgresStatement] {
         [
             holders.isEmpty ? nil : moveHolders,
@@ -88,11 +87,15 @@ struct RegistrationWrite {
             replaced.isEmpty ? nil : markReplaced,
             owners.ended(in: app, at: moment.time),
             owners.begun(in: app),
-            events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
-            TopicsEventStatements.append(topicsEvents, in: app, at: moment.position),
             delta.statement(in: app),
-            inserted.isEmpty ? nil : orderCheck,
         ].compactMap(\.self) + EndedEpochs.statements(of: restarted, in: app)
+    }
+
+    /// They run after the events are written.
+    var checks: [PostgresStatement] {
+        guard !inserted.isEmpty else { return [] }
+        let ids = inserted.map(\.installation.key.installID.rawValue)
+        return [RegistrationStatements.checkOrder(of: ids, in: app, at: moment.time)]
     }
 }
 
@@ -106,11 +109,6 @@ extension RegistrationWrite {
     private func bindAppAndTime(_ binds: inout PostgresBinds) {
         binds.bind(app.rawValue)
         binds.bind(moment.time.postgres)
-    }
-
-    private var orderCheck: PostgresStatement {
-        RegistrationStatements.checkOrder(
-            of: inserted.map(\.installation.key.installID.rawValue), in: app, at: moment.time)
     }
 
     private var moveHolders: PostgresStatement {

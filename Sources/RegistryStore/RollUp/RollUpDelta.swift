@@ -88,13 +88,18 @@ struct RollUpDelta: Sendable {
     }
 
     private static let append = PreparedSQL(
-        serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
-        """
-        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
-        SELECT $1, \(sql: transactionID), topic, cell, expires_at, active, installations
-        FROM unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])
-            AS k (topic, cell, expires_at, active, installations)
-        """)
+        serving: "Every call that changes installations under locks (R13): writes deltas of counts."
+    ) { source in
+        let rows: PostgresSQL = """
+            unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])
+                AS k (topic, cell, expires_at, active, installations)
+            """
+        return """
+            INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+            SELECT \(sql: source.app), \(sql: source.transactionID), topic, cell, expires_at, active, installations
+            FROM \(sql: source.beside(rows))
+            """
+    }
 
     /// An INSERT: the deltas of changed installations, of all and of each topic about which they have a choice.
     ///

@@ -15,7 +15,7 @@ enum RollUpStatements {
             waiting(in: NamedStatement.app, countMax: 1)),
         NamedStatement("allApps", serving: "Service, fold; clean-up; rebuild-rollup: lists the apps.", allApps),
         NamedStatement(
-            "addState", serving: "Service, clean-up, rebuild-rollup (R13): adds the row that a fold locks.",
+            "addState", serving: "PUT /v1/apps/{app}, distribute, every fold (R13): adds the row that a fold locks.",
             addState(NamedStatement.app)),
         NamedStatement(
             "settings", serving: "Service, clean-up, rebuild-rollup: allows the memory that a fold needs.", settings),
@@ -108,8 +108,8 @@ enum RollUpStatements {
         "SELECT FROM rollup_state WHERE app_id = \(app.rawValue) FOR UPDATE"
     }
 
-    /// Runs before the transaction that folds, so that no other session waits for the first fold. Without the
-    /// condition, an INSERT would wait for a session that is updating the row.
+    /// Runs when the app is created, and before each fold. Without the condition, an INSERT would wait for a session
+    /// that is updating the row.
     static func addState(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO rollup_state (app_id) SELECT \(app.rawValue)

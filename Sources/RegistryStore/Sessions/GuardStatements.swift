@@ -19,15 +19,19 @@ enum GuardStatements {
 
     /// Waits for a transaction that adds the same row.
     static let addUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row.",
+        serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row."
+    ) { source in
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at)
-        SELECT $1, k.user_sha256, clock_timestamp() FROM unnest($2::bytea[]) AS k (user_sha256)
+        SELECT \(sql: source.app), k.user_sha256, \(sql: source.time)
+        FROM \(sql: source.beside("unnest($2::bytea[]) AS k (user_sha256)"))
         ORDER BY k.user_sha256
         ON CONFLICT DO NOTHING
-        """)
+        """
+    }
 
-    /// Returns the index of each user in `$2`.
+    /// Returns the index of each user in `$2`. Citus plans a SELECT from one table in less than half of the time of
+    /// a join.
     static let shareUsers = PreparedSQL(
         serving: "PUT …/installations/{installId}, cleanup undo (R7): locks users in share mode.",
         """
@@ -37,9 +41,14 @@ enum GuardStatements {
         CROSS JOIN LATERAL (
             SELECT refused_before, topics FROM user_guard
             WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR SHARE) AS u
-        """)
+        """,
+        distributed: """
+            SELECT array_position($2::bytea[], user_sha256)::bigint, refused_before, topics FROM user_guard
+            WHERE app_id = $1 AND user_sha256 = ANY ($2) ORDER BY user_sha256 FOR SHARE
+            """)
 
-    /// Runs after the users are locked: a session that is added after a user's logout has a later `seen_at`.
+    /// Runs after the users are locked: a session that is added after a user's logout has a later `seen_at`. On Citus,
+    /// where the statement reads no table of the coordinator, the user's row says so.
     static let addSessions = PreparedSQL(
         serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.",
         """
@@ -48,7 +57,16 @@ enum GuardStatements {
         FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
         ORDER BY k.session_id COLLATE "C"
         ON CONFLICT DO NOTHING
-        """)
+        """,
+        distributed: """
+            INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+            SELECT u.app_id, k.session_id, k.user_sha256,
+                greatest(statement_timestamp(), u.refused_before + interval '1 microsecond')
+            FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
+            JOIN user_guard u ON u.app_id = $1 AND u.user_sha256 = k.user_sha256
+            ORDER BY k.session_id COLLATE "C"
+            ON CONFLICT DO NOTHING
+            """)
 
     /// Returns the index of each session in `$2`.
     static let shareSessions = PreparedSQL(
@@ -61,7 +79,11 @@ enum GuardStatements {
         CROSS JOIN LATERAL (
             SELECT ended_at, kept_at, user_sha256, seen_at FROM session
             WHERE app_id = $1 AND session_id = k.session_id FOR SHARE) AS s
-        """)
+        """,
+        distributed: """
+            SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_at, user_sha256, seen_at FROM session
+            WHERE app_id = $1 AND session_id = ANY ($2) ORDER BY session_id FOR SHARE
+            """)
 
     /// Runs after the installations are locked.
     static let installationLogouts = PreparedSQL(
@@ -121,7 +143,7 @@ enum GuardStatements {
         serving: "POST …/users/{userId}/logout with `except` (R7): excepts a session.",
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at, kept_at)
-        SELECT $1, $3, $2, u.refused_before, u.refused_before
+        SELECT u.app_id, $3, $2, u.refused_before, u.refused_before
         FROM user_guard u WHERE u.app_id = $1 AND u.user_sha256 = $2
         ON CONFLICT (app_id, session_id) DO UPDATE SET kept_at = excluded.kept_at
         """)
@@ -152,11 +174,15 @@ enum GuardStatements {
     }
 
     private static let addInstallationLogouts = PreparedSQL(
-        serving: "POST …/installations/{installId}/logout (R6): records logouts of installations.",
-        """
-        INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-        SELECT $1, k.install_id, k.user_sha256, k.session_id, $2
-        FROM unnest($3::text[], $4::bytea[], $5::text[]) AS k (install_id, user_sha256, session_id)
-        ON CONFLICT (app_id, install_id, user_sha256, session_id) DO UPDATE SET logged_out_at = excluded.logged_out_at
-        """)
+        serving: "POST …/installations/{installId}/logout (R6): records logouts of installations."
+    ) { source in
+        let rows: PostgresSQL = "unnest($3::text[], $4::bytea[], $5::text[]) AS k (install_id, user_sha256, session_id)"
+        return """
+            INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
+            SELECT \(sql: source.app), k.install_id, k.user_sha256, k.session_id, $2
+            FROM \(sql: source.beside(rows))
+            ON CONFLICT (app_id, install_id, user_sha256, session_id)
+            DO UPDATE SET logged_out_at = excluded.logged_out_at
+            """
+    }
 }

@@ -8,12 +8,13 @@ enum SnapshotStatements {
         NamedStatement("deleteOfRegistrant", deleteOfRegistrant),
     ]
 
-    /// A SELECT: the present snapshots of installations, as `keep` inserts them. `$1` is the app.
+    /// A SELECT: the present snapshots of installations, as `keep` inserts them. `$1` is the app. The id of a snapshot
+    /// is the revision of the row that has it when it is replaced.
     ///
     /// - Parameter installations: a FROM item named `k` with a column `install_id`.
     static func present(in installations: PostgresSQL) -> PostgresSQL {
         """
-        SELECT i.app_id, i.install_id, i.snapshot_at, i.snapshot_sender,
+        SELECT i.app_id, i.install_id, i.revision, i.snapshot_at, i.snapshot_sender,
             \(sql: SnapshotColumns.batch.list.names(of: "i"))
         FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """
@@ -26,8 +27,9 @@ enum SnapshotStatements {
     ///   - time: the placeholder of the time.
     static func keep(_ snapshots: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
-        INSERT INTO settings_snapshot (replaced_at, at, app_id, install_id, sender, \(sql: names))
-        SELECT greatest(\(sql: time), s.snapshot_at), s.snapshot_at, s.app_id, s.install_id, s.snapshot_sender,
+        INSERT INTO settings_snapshot (id, replaced_at, at, app_id, install_id, sender, \(sql: names))
+        SELECT s.revision, greatest(\(sql: time), s.snapshot_at), s.snapshot_at, s.app_id, s.install_id,
+            s.snapshot_sender,
             \(sql: SnapshotColumns.batch.list.names(of: "s"))
         FROM \(sql: snapshots) AS s
         """

@@ -62,7 +62,7 @@ struct InstallationTopicsWriter: Sendable {
             }
             .mapError { $0 as any Error }
         }
-        try await transaction.commit(after: write.statements)
+        try await transaction.commit(after: write.statements, recording: write.records)
         EventMeters.count(write.events)
         return outcomes
     }

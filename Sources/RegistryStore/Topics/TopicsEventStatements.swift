@@ -3,14 +3,16 @@ import PushRegistry
 
 /// The SQL that writes events of choices about topics (R12).
 enum TopicsEventStatements {
-    static let named = [NamedStatement("append", appendSQL)]
+    static let named = [NamedStatement("append", appendSQL), NamedStatement("appendOnCitus", appendOnCitus)]
 
-    /// Nil without events.
-    static func append(_ events: [TopicsEvent], in app: AppNumber, at position: Int64) -> PostgresStatement? {
-        guard !events.isEmpty else { return nil }
-        return PostgresStatement(appendSQL) { binds in
+    /// - Parameter ids: of `EventStatements.drawIDs`, on Citus; nil: PostgreSQL draws them.
+    static func append(
+        _ events: [TopicsEvent], in app: AppNumber, at position: Int64, ids: [Int64]? = nil
+    ) -> PostgresStatement {
+        PostgresStatement(ids == nil ? appendSQL : appendOnCitus) { binds in
             binds.bind(app.rawValue)
             binds.bind(position)
+            if let ids { binds.bind(ids) }
             TopicsEvent.batch.bind(events, to: &binds)
         }
     }
@@ -22,6 +24,12 @@ enum TopicsEventStatements {
         SELECT $1, $2, 'topicsChanged', k.generation_before, \(sql: TopicsEvent.batch.list.values)
         FROM \(sql: TopicsEvent.batch.list.unnest(from: 3))
         """)
+
+    private static let appendOnCitus = PreparedSQL(
+        serving: "PATCH …/topics and PUT …/installations/{installId}, on Citus (R12): writes events.",
+        EventStatements.insertNumbered(
+            "event, generation_after, \(sql: TopicsEvent.batch.list.names)",
+            "'topicsChanged', k.generation_before, \(sql: TopicsEvent.batch.list.values)", of: TopicsEvent.batch.list))
 }
 
 extension TopicsEvent {

@@ -24,11 +24,12 @@ struct TopicsWrite {
         events.append(event)
     }
 
+    var records: EventRecords { EventRecords([], events, in: app, at: moment.position) }
+
+    /// All but the events.
     var statements: [PostgresStatement] {
         [
-            changed.isEmpty ? nil : TopicChoiceStatements.write(changed, in: app),
-            TopicsEventStatements.append(events, in: app, at: moment.position),
-            delta.statement(in: app),
+            changed.isEmpty ? nil : TopicChoiceStatements.write(changed, in: app), delta.statement(in: app),
         ].compactMap(\.self)
     }
 }

@@ -84,7 +84,8 @@ struct UserTopicsWriter: Sendable {
             guard stored.count == Self.pageMax, let last = stored.last?.installation.key.installID.rawValue else {
                 for event in changes.events { write.add(event) }
                 let own = changes.choices.map { (UserDigest.sha256($0), $1) }
-                try await transaction.commit(after: [TopicChoiceStatements.write(own, in: app)] + write.statements)
+                try await transaction.commit(
+                    after: [TopicChoiceStatements.write(own, in: app)] + write.statements, recording: write.records)
                 EventMeters.count(changes.events)
                 return
             }

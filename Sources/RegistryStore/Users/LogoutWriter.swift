@@ -50,7 +50,7 @@ struct LogoutWriter: Sendable {
                 (try? decision.get()).map { (logout, $0) }
             }
             let write = BindingEnds(accepted, of: present, in: app, at: moment)
-            try await transaction.commit(after: write.statements)
+            try await transaction.commit(after: write.statements, recording: write.records)
             EventMeters.count(write.events)
             EventMeters.count(write.topicsEvents)
             return decisions.map { decision in
@@ -107,13 +107,14 @@ struct BindingEnds {
         if let reset, after.topicChoices.isEmpty { topicsEvents.append(reset) }
     }
 
+    var records: EventRecords { EventRecords(events, topicsEvents, in: app, at: moment.position) }
+
+    /// All but the events.
     var statements: [PostgresStatement] {
         [
             changed.isEmpty ? nil : InstallationStatements.unbind(changed, in: app),
             recorded.isEmpty ? nil : InstallationStatements.raiseRevision(of: recorded, in: app),
             owners.ended(in: app, at: moment.time),
-            events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
-            TopicsEventStatements.append(topicsEvents, in: app, at: moment.position),
             delta.statement(in: app),
             tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: moment.time),
         ].compactMap(\.self) + EndedEpochs.statements(of: changed.map(\.key.installID), in: app)

@@ -167,7 +167,7 @@ extension PostgresUserStore {
             guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
             ends.add(before, outcome.after, outcome.event, end.catalogue)
         }
-        try await transaction.commit(after: ends.statements)
+        try await transaction.commit(after: ends.statements, recording: ends.records)
         EventMeters.count(ends.events)
         EventMeters.count(ends.topicsEvents)
         let isLast = stored.count < Int(limit)
@@ -200,7 +200,8 @@ extension PostgresUserStore {
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
         let removal = ErasureBatch(
             erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment)
-        let removed = try await transaction.commit(after: removal.statements)
+        let removed = try await transaction.commit(
+            after: removal.statements, recording: EventRecords(removal.events, in: erasure.app, at: moment.position))
         EventMeters.count(removal.events)
         let isLast = seen.count < Int(limit)
         return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
@@ -230,7 +231,7 @@ private struct ErasureBatch {
 
     private var removed: [InstallID] { stored.map(\.installation.key.installID) }
 
-    /// The counted ones first, in the order in which `receipt` reads them.
+    /// All but the events. The counted ones come first, in the order in which `receipt` reads them.
     var statements: [PostgresStatement] {
         let (app, userID, ids) = (erasure.app, erasure.userID.rawValue, seen.map(\.rawValue))
         var delta = RollUpDelta()
@@ -247,7 +248,6 @@ private struct ErasureBatch {
                 PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
                 tokens.isEmpty ? nil : HolderStatements.move(tokens, in: app),
                 delta.statement(in: app),
-                events.isEmpty ? nil : EventStatements.append(events, in: app, at: moment.position),
             ].compactMap(\.self)
     }
 

@@ -42,6 +42,9 @@ extension Invariant {
             GROUP BY d.app_id
             """),
         Invariant(
+            "rollup-state", "R13", "each app has the row that folds lock and inserts on Citus read",
+            "SELECT 'app ' || id FROM app WHERE id <> ALL (ARRAY(SELECT app_id FROM rollup_state))"),
+        Invariant(
             "rollup-empty", "R13", "a row that counts nothing is removed",
             RollUpLevel.all.map { level in
                 """

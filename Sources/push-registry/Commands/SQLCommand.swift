@@ -61,6 +61,8 @@ private struct TopicListing: Encodable {
         let serves: String
         let file: String
         let sql: String
+        /// If it is another text.
+        let sqlOnCitus: String?
         /// With `--plan`.
         let plan: [String]?
     }
@@ -75,7 +77,7 @@ private struct TopicListing: Encodable {
         statements = topic.statements.enumerated().map { index, statement in
             Statement(
                 name: "\(topic.name).\(statement.name)", serves: statement.purpose, file: statement.file,
-                sql: statement.sql, plan: plans?[index].lines)
+                sql: statement.sql, sqlOnCitus: statement.sqlOnCitus, plan: plans?[index].lines)
         }
     }
 
@@ -89,8 +91,10 @@ private struct TopicListing: Encodable {
 extension TopicListing.Statement {
     var text: String {
         let comments = ["-- \(name)", "-- \(serves)"]
-        let planned = (plan ?? []).map { "--     \($0)" }
-        return (comments + ["\(sql);"] + planned).joined(separator: "\n") + "\n"
+        let onCitus = sqlOnCitus.map { ["On Citus:"] + $0.split(separator: "\n").map { "    \($0)" } } ?? []
+        let planned = (plan ?? []).map { "    \($0)" }
+        let notes = (onCitus + planned).map { "-- \($0)" }
+        return (comments + ["\(sql);"] + notes).joined(separator: "\n") + "\n"
     }
 }
 

@@ -23,11 +23,13 @@ extension EndToEnd {
         }
 
         /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
-        @Test(arguments: [
-            "registration.lookUpOnCitus", "registration.changeAlone", "registration.keepRevisions", "registration.lock",
-            "notifications.statesOnCitus",
-            "guards.", "tokens.", "owners.", "installations.", "users.", "feedback.", "cells.",
-        ])
+        @Test(
+            arguments: [
+                "registration.lookUpOnCitus", "registration.changeAlone", "registration.keepRevisions",
+                "registration.lock",
+                "notifications.statesOnCitus",
+                "guards.", "tokens.", "owners.", "installations.", "users.", "feedback.", "cells.",
+            ] + Self.inserts)
         func statement_isExecutedOnTheNodeOfItsApp_inOneStep(name: String) async throws {
             let plans = try await RegistryCommand.run([
                 "sql", name, "--plan", "--database-url", Registry.shared.cluster.connectionString,
@@ -36,6 +38,47 @@ extension EndToEnd {
             #expect(!plans.output.contains("Distributed Subplan"), "\(plans.output)")
             #expect(!plans.output.contains(#/Task Count: (?![01]\b)/#))
         }
+
+        /// What registrations, feedback, logouts, topics, notifications and receipts insert.
+        private static let inserts = [
+            "registration.addHolders", "registration.insert", "registration.keepSnapshots",
+            "registration.keepRevisions", "registration.touch", "registration.rebind", "registration.resnap",
+            "guards.addUsers", "guards.addSessions", "guards.keepSession", "guards.addInstallationLogouts",
+            "owners.begin", "events.appendOnCitus", "topics.appendOnCitus", "cells.append", "notifications.addCounters",
+            "notifications.add", "notifications.remember", "messages.count", "messages.target",
+        ]
+
+        /// Else Citus executes the SELECT on the coordinator and copies its rows to the node, for ten times the CPU
+        /// time.
+        @Test(arguments: Self.inserts)
+        func insert_isExecutedOnTheNodeOfItsApp(name: String) async throws {
+            let plans = try await RegistryCommand.run([
+                "sql", name, "--plan", "--database-url", Registry.shared.cluster.connectionString,
+            ])
+            #expect(plans.output.contains(#/Task Count: [01]\b/#), "\(plans.output)")
+            #expect(!plans.output.contains("pull to coordinator") && !plans.output.contains("no plan"))
+        }
+
+        /// Positions and deltas are compared with transactions of the coordinator.
+        @Test func deltasAndEvents_nameTransactionsOfTheCoordinator() async throws {
+            let app = try await RegistryApp.make()
+            let (database, number) = (app.database, try await app.number())
+            try await database.withTransaction { transaction in
+                // No fold removes the delta meanwhile.
+                _ = try await transaction.execute("SELECT FROM rollup_state WHERE app_id = \(number) FOR UPDATE")
+                let first = try #require(try await database.column(Self.transactionID, as: Int64.self).first)
+                #expect(try await app.put("phone", as: "alice").status == 201)
+                let last = try #require(try await database.column(Self.transactionID, as: Int64.self).first)
+                let written = try await database.column(
+                    "SELECT transaction_id FROM rollup_delta WHERE app_id = \(number)", as: Int64.self)
+                let positions = try await database.column(
+                    "SELECT position FROM token_event WHERE app_id = \(number)", as: Int64.self)
+                #expect(written.count == 1 && written.allSatisfy { (first...last).contains($0) })
+                #expect(positions.count == 1 && positions.allSatisfy { (first...last).contains($0) })
+            }
+        }
+
+        private static let transactionID: PostgresStatement = "SELECT pg_current_xact_id()::text::bigint"
 
         /// In a registry of its own: a move blocks writes of apps in the same shard for a moment.
         @Test func app_isServedWhereItIsMovedTo() async throws {
