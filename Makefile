@@ -17,10 +17,11 @@ run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key 
 build: packages ## Build the optimised binary
 	$(SWIFT) build $(RELEASE_FLAGS)
 
-# Only tests of the console need a browser.
+# Only tests of the console need a browser. They run alone: beside the races of other tests it takes all cores.
 test: DEBIAN_PACKAGES += chromium chromium-driver
 test: packages .build/axe ## Run all tests, on throw-away PostgreSQL clusters and in Chromium
-	$(SWIFT) test
+	$(SWIFT) test --skip '^ConsoleTests\.'
+	$(SWIFT) test --skip-build --filter '^ConsoleTests\.'
 
 AXE = axe-playwright-python==0.1.8
 .build/axe: # axe-core, from PyPI, for tests of the console
