@@ -129,6 +129,7 @@ struct RollUpRepairTests {
         Damage(["rollup-marginals"], "UPDATE rollup_cube SET locale_number = locale_number + 1"),
         Damage(["rollup-marginals"], "UPDATE rollup_size SET reachable = reachable + 1"),
         Damage(["rollup-marginals"], "DELETE FROM rollup_size"),
+        Damage(["rollup-state"], "DELETE FROM rollup_state"),
         Damage(["rollup-cells"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
         Damage(["rollup-cells", "rollup-recount"], "UPDATE installation SET cell = 0 WHERE install_id = 'i10'"),
         Damage(["rollup-recount"], "DELETE FROM rollup_expiry"),
