@@ -113,22 +113,21 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: App, isNew: Bool) {
         do {
             let text = try PolicyDocument(policy).text()
-            let stored = try await postgres.withTransaction { transaction -> (app: App, isNew: Bool)? in
+            let results = try await postgres.withTransaction { transaction in
                 // Another change of the app may be in progress, for longer than a batch of registrations may wait.
-                let results = try await transaction.execute(
-                    LockTimeout.statements(.alone) + [statement(id, text, precondition)])
-                guard let row = results.last?.first else { return nil }
-                let number = AppNumber(try row.decode(0))
-                let isNew: Bool = try row.decode(1)
-                // Later writes of the app read this row (`AppSource`).
-                try await transaction.commit(after: isNew ? [RollUpStatements.addState(number)] : [])
-                return (App(number: number, id: id, policy: policy, revision: try row.decode(2)), isNew)
+                try await transaction.commit(
+                    after: LockTimeout.statements(.alone) + [statement(id, text, precondition)])
             }
-            guard let stored else {
+            guard let row = results.last?.first else {
                 let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
                 throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
             }
-            return stored
+            let app = App(
+                number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
+            // Later writes of the app read this row (`AppSource`). It is not in the transaction, which locks the
+            // directory: on Citus the row is on another node. A caller who gets an error repeats the call.
+            _ = try await postgres.execute(RollUpStatements.addState(app.number))
+            return (app, try row.decode(1))
         } catch let refusal as PolicyRefusal {
             throw refusal
         } catch {

@@ -89,7 +89,7 @@ extension EndToEnd {
             let app = try await app()
             for isFolded in [false, true] {
                 if isFolded {
-                    try await eventually("deltas are folded") {
+                    try await eventually("deltas are folded", within: .seconds(90)) {
                         try await app.database.count(
                             """
                             SELECT count(*) FROM rollup_delta d JOIN rollup_state s ON s.app_id = d.app_id

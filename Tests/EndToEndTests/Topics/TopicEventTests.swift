@@ -62,8 +62,13 @@ extension EndToEnd {
             _ = try await app.choose(["offers": false], on: "phone")
             _ = try await app.choose(["news": true], user: "alice")
             _ = try await app.choose(["news": true], user: "alice")
-            let feed = try await app.send("GET", "/changes").text.split(separator: "\n").map {
-                try JSON(parsing: $0.utf8)
+            // The feed waits for older transactions, also for those of other tests.
+            var feed: [JSON] = []
+            try await eventually("the feed has all events") {
+                feed = try await app.send("GET", "/changes").text.split(separator: "\n").map {
+                    try JSON(parsing: $0.utf8)
+                }
+                return feed.count == 3
             }
             #expect(feed.map { $0["event"] } == ["registered", "topicsChanged", "topicsChanged"])
             #expect(feed[0].object["topics"] == nil)

@@ -40,6 +40,17 @@ struct RollUpRepairTests {
         }
     }
 
+    @Test func missingState_isFound_andAdded() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("i1", token: "aaaaaaaaaaaaaa10")
+            _ = try await stores.sql("DELETE FROM rollup_state")
+            #expect(try await stores.brokenRollUp() == ["rollup-state"])
+            _ = try await RollUpRebuild(stores.configuration).run()
+            #expect(try await stores.brokenRollUp().isEmpty)
+            try await stores.expectExact()
+        }
+    }
+
     @Test func rebuild_corrects_whileOthersWriteAndFold() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
@@ -129,7 +140,6 @@ struct RollUpRepairTests {
         Damage(["rollup-marginals"], "UPDATE rollup_cube SET locale_number = locale_number + 1"),
         Damage(["rollup-marginals"], "UPDATE rollup_size SET reachable = reachable + 1"),
         Damage(["rollup-marginals"], "DELETE FROM rollup_size"),
-        Damage(["rollup-state"], "DELETE FROM rollup_state"),
         Damage(["rollup-cells"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
         Damage(["rollup-cells", "rollup-recount"], "UPDATE installation SET cell = 0 WHERE install_id = 'i10'"),
         Damage(["rollup-recount"], "DELETE FROM rollup_expiry"),
