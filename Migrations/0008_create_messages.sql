@@ -22,7 +22,8 @@ CREATE TABLE message (
     UNIQUE (app_id, name)
 );
 
--- The events of a message at one installation. Because of the key, every event counts once, whoever reports it.
+-- The events of a message at one installation. Because of the key, every event counts once,
+-- even if several reports name it.
 CREATE TABLE receipt (
     app_id integer NOT NULL,
     message bigint NOT NULL,

@@ -3,8 +3,8 @@ import HTTPServer
 import PushRegistry
 import Synchronization
 
-/// The one-time code of a link that `serve --demo` prints: whoever opens it on this machine is signed in once, with the
-/// key of the demo app. There is one code at a time.
+/// The one-time code of a link that `serve --demo` prints. It signs in the first person who opens it on this machine,
+/// with the key of the demo app. There is one code at a time.
 public final class OneTimeCodes: Sendable {
     /// The time to open the link.
     public static let lifetime = ISO8601Duration(seconds: 15 * 60)

@@ -64,7 +64,7 @@ enum UserStatements {
     /// The events stay. It removes the user `$2` from the events of the installations `$3`, and from the events of
     /// other installations that name the user as the former owner of the same tokens.
     static let anonymizeEvents = PreparedSQL(
-        serving: "DELETE …/users/{userId} (R12): removes the user, and the topics of the user's choices, from events.",
+        serving: "DELETE …/users/{userId} (R12): removes the user, and the topics of the user's choices, in events.",
         """
         WITH own AS MATERIALIZED (
             SELECT e.id, e.at, e.token_sha256
