@@ -3,7 +3,7 @@
 SWIFT ?= swift
 RELEASE = .build/release/push-registry
 # The standard library is linked in, as in the container: calls into it cost less.
-RELEASE_FLAGS = -c release --product push-registry --static-swift-stdlib
+RELEASE_FLAGS = -c release --static-swift-stdlib
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl ca-certificates
 
 .PHONY: help run test test-citus tsan fuzz bench lint docs format build packages clean
@@ -15,7 +15,7 @@ run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key 
 	$(RELEASE) serve --demo
 
 build: packages ## Build the optimised binary
-	$(SWIFT) build $(RELEASE_FLAGS)
+	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
 
 # Only tests of the console need a browser. They run alone: beside the races of other tests it takes all cores.
 test: DEBIAN_PACKAGES += chromium chromium-driver
@@ -46,8 +46,8 @@ fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minute
 	.ci/fuzz $(RELEASE)
 
 bench: packages ## Measure everything, for more than an hour (FLEET=…: less; QUICK=1: minutes; AGAINST=binary; CITUS=1)
-	$(SWIFT) build $(RELEASE_FLAGS)
-	$(SWIFT) build -c release --product push-registry-bench
+	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
+	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry-bench
 	.build/release/push-registry-bench $(if $(QUICK),--quick) $(if $(FLEET),--fleet $(FLEET)) \
 		$(if $(HUMMINGBIRD),--with-hummingbird) $(if $(AGAINST),--against $(AGAINST)) $(if $(CITUS),--citus)
 

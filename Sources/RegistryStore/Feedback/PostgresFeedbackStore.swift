@@ -12,17 +12,19 @@ public struct PostgresFeedbackStore: FeedbackStore {
     /// Calls that wait for their turn; more are refused. Each may hold 8 MiB.
     static let waitingMax = 32
 
+    /// While PostgreSQL changes the rows of one call, the service decides about another one.
+    private static let turns = 2
     /// On Citus, calls about apps of a node that hangs have some of the turns for a while.
     private static let turnsOnCitus = 4
 
     private let resources: LoopResources
-    /// One call at a time has one of the loop's connections.
+    /// A call with a turn has one of the loop's connections.
     private let turns: Turns
 
     public init(_ resources: LoopResources) {
         self.resources = resources
         turns = Turns(
-            loop: resources.loop, count: resources.postgres.isDistributed ? Self.turnsOnCitus : 1,
+            loop: resources.loop, count: resources.postgres.isDistributed ? Self.turnsOnCitus : Self.turns,
             waitingMax: Self.waitingMax)
     }
 
