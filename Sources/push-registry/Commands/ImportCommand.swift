@@ -157,11 +157,11 @@ struct ImportCommand: AsyncParsableCommand {
         let input = ImportInput()
         input.start(opened, plan, rejects)
         // Stops the reader thread also after an error.
-        defer { input.chunks.finish() }
+        defer { input.stop() }
         let importer = InstallationImporter(
             into: app.number, policy: app.policy, topics: plan.topics?.catalogue ?? TopicCatalogue(), isDryRun: dryRun)
         let counts = try await importer.load(
-            database.importConfiguration, from: { try input.chunks.next() },
+            database.importConfiguration, from: { try input.next($0) }, stop: { input.stop() },
             progress: { progress.show($0, share: opened.progress.share) })
         progress.clear()
         let read = input.counts

@@ -1,5 +1,6 @@
 import Foundation
 import PushRegistry
+import RegistryStore
 import Synchronization
 
 /// Reads the installations of files on its own thread, and reports rejected rows.
@@ -19,28 +20,43 @@ final class ImportInput: Sendable {
         var endsEarly: [String] = []
     }
 
-    /// Rows of a chunk.
+    /// Installations of a chunk.
     private static let chunkCount = 500
     /// One transaction writes this many chunks. Meanwhile the thread reads those of the next transaction.
-    private static let chunksMax = 40
+    private static let chunksMax = InstallationImporter.installationsPerTransaction / chunkCount
 
-    /// The parsed installations.
-    let chunks = ImportQueue<[ImportedInstallation]>(elementsMax: chunksMax)
+    /// The parsed installations, by the importer's lanes.
+    private let lanes = (0..<InstallationImporter.laneCount).map { _ in
+        ImportQueue<[ImportedInstallation]>(elementsMax: chunksMax)
+    }
     private let state = Mutex(Counts())
 
+    /// Of all rows, once the lanes have ended.
     var counts: Counts { state.withLock { $0 } }
+
+    /// Waits for installations of a lane; nil at the end.
+    func next(_ lane: Int) throws -> [ImportedInstallation]? { try lanes[lane].next() }
+
+    /// Stops reading.
+    func stop() { finish(.success(())) }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        for lane in lanes { lane.finish(result) }
+    }
 
     /// Starts the thread.
     func start(_ files: ImportFiles, _ plan: ImportPlan, _ rejects: RejectedLines) {
         let thread = Thread { [self] in
-            chunks.finish(
+            finish(
                 Result {
                     var reading = Reading(plan, rejects)
                     try files.forEachPart { part in
                         try read(part, &reading)
                         return !reading.isFinished
                     }
-                    flush(&reading)
+                    for lane in lanes.indices { flush(lane, &reading) }
+                    let counts = reading.counts
+                    state.withLock { $0 = counts }
                     try rejects.close()
                 })
         }
@@ -56,7 +72,8 @@ final class ImportInput: Sendable {
         let topics: ImportTopics?
         var reader: ImportReader
         var older: OlderRows?
-        var chunk: [ImportedInstallation] = []
+        /// By lane.
+        var chunks = [[ImportedInstallation]](repeating: [], count: InstallationImporter.laneCount)
         var counts = Counts()
         var number: Int64 = 0
         /// Whether loading has failed, so that reading more rows is useless.
@@ -75,17 +92,18 @@ final class ImportInput: Sendable {
         }
     }
 
-    /// Counts a row, and puts a full chunk into the queue.
-    private func finishRow(_ reading: inout Reading) {
-        reading.counts.read += 1
-        if reading.counts.read % Self.chunkCount == 0 { flush(&reading) }
+    private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
+        if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
+        let lane = InstallationImporter.lane(of: installation)
+        reading.chunks[lane].append(installation)
+        if reading.chunks[lane].count == Self.chunkCount { flush(lane, &reading) }
     }
 
-    private func flush(_ reading: inout Reading) {
-        let counts = reading.counts
-        state.withLock { $0 = counts }
-        if !reading.chunk.isEmpty, !chunks.put(reading.chunk) { reading.isFinished = true }
-        reading.chunk = []
+    /// Puts a chunk into its queue.
+    private func flush(_ lane: Int, _ reading: inout Reading) {
+        let chunk = reading.chunks[lane]
+        reading.chunks[lane] = []
+        if !chunk.isEmpty, !lanes[lane].put(chunk) { reading.isFinished = true }
     }
 
     private func reject(_ part: ImportFiles.Part, _ line: Int, _ faults: ImportFaults, _ reading: inout Reading) throws
@@ -146,12 +164,7 @@ extension ImportInput {
         } catch {
             try reject(part, line, error, &reading)
         }
-        finishRow(&reading)
-    }
-
-    private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
-        if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
-        reading.chunk.append(installation)
+        reading.counts.read += 1
     }
 }
 
@@ -179,7 +192,7 @@ extension ImportInput {
         _ found: Result<(ForeignRow, ForeignOutcome), ImportFaults>, _ part: ImportFiles.Part, _ line: Int,
         _ reading: inout Reading
     ) throws {
-        defer { finishRow(&reading) }
+        defer { reading.counts.read += 1 }
         let isOlder = try reading.older?.contains(reading.number) ?? false
         reading.number += 1
         do throws(ImportFaults) {
