@@ -125,7 +125,7 @@ struct ImportCommand: AsyncParsableCommand {
         guard map.isEmpty else { return (opened, .own(names)) }
         try opened.keepStandardInput()
         let links = try TimeZoneLinks()
-        guard let format = try foreign.from.map(\.format) ?? ImportDetection.find(in: opened, names) else {
+        guard let format = try ImportDetection.find(in: opened, names, given: foreign.from?.format) else {
             try foreign.refuseForOwnFormat()
             return (opened, .own(names))
         }

@@ -71,7 +71,7 @@ final class ImportInput: Sendable {
         let undated: Timestamp?
         let topics: ImportTopics?
         var reader: ImportReader
-        var older: OlderRows?
+        var choice: RowChoice?
         /// By lane.
         var chunks = [[ImportedInstallation]](repeating: [], count: InstallationImporter.laneCount)
         var counts = Counts()
@@ -81,7 +81,7 @@ final class ImportInput: Sendable {
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
             (source, self.rejects, undated, topics) = (plan.source, rejects, plan.undated, plan.topics)
-            (reader, older) = (plan.reader, plan.older)
+            (reader, choice) = (plan.reader, plan.choice)
         }
     }
 
@@ -118,12 +118,12 @@ final class ImportInput: Sendable {
 extension ImportInput {
     private func readOwn(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
         var names = names
-        switch InputShape(part.bytes.peek(InputShape.peekBytes), wrappers: ImportSource.ownWrappers) {
+        var elements = JSONElements(wrappers: ImportSource.ownWrappers)
+        switch InputShape(part.bytes.peek(InputShape.peekBytes), elements) {
         case nil, .xml: return
         case .table: try readTable(part, names, &reading)
-        case .lines: try readObjects(part, &names, &reading, JSONLine.cut)
+        case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, JSONLine.cut)
         case .elements:
-            var elements = JSONElements(wrappers: ImportSource.ownWrappers)
             try readObjects(part, &names, &reading) { bytes, isEnd throws(ImportFaults) in
                 try elements.cut(bytes, isEnd: isEnd)
             }
@@ -133,15 +133,21 @@ extension ImportInput {
 
     private func readObjects(
         _ part: ImportFiles.Part, _ names: inout ImportNames, _ reading: inout Reading,
+        isPart: (ArraySlice<UInt8>) -> Bool = { _ in false },
         _ cut: (ArraySlice<UInt8>, Bool) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>?
     ) throws {
         var cutter = RecordCutter(part.bytes)
-        while !reading.isFinished, let (line, content) = try cutter.next(cut) {
+        var isCutOff = false
+        while !reading.isFinished, !isCutOff, let (line, content) = try cutter.next(cut) {
+            if case .success(let bytes) = content, cutter.isInOpenLine, isPart(bytes) {
+                isCutOff = true
+                continue
+            }
             let record = Result { () throws(ImportFaults) in try JSONLine.record(content.get(), &names) }
             try take(record, part, line, &reading)
         }
         reading.counts.unknownNames = names.unknown
-        if cutter.endsEarly { reading.counts.endsEarly.append(part.name) }
+        if cutter.endsEarly || isCutOff { reading.counts.endsEarly.append(part.name) }
     }
 
     private func readTable(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
@@ -172,7 +178,7 @@ extension ImportInput {
 
 extension ImportInput {
     private func readForeign(_ part: ImportFiles.Part, _ reader: ForeignReader, _ reading: inout Reading) throws {
-        guard var rows = ForeignRows(part.bytes, wrappers: reader.format.wrappers) else { return }
+        guard var rows = ForeignRows(part.bytes, reader.format.elements) else { return }
         while !reading.isFinished, let (line, row) = try rows.next() {
             switch row {
             case .failure(let faults):
@@ -193,7 +199,8 @@ extension ImportInput {
         _ reading: inout Reading
     ) throws {
         defer { reading.counts.read += 1 }
-        let isOlder = try reading.older?.contains(reading.number) ?? false
+        let isOlder = try reading.choice?.older.contains(reading.number) ?? false
+        let supplements = try reading.choice?.completions.supplements(for: reading.number) ?? []
         reading.number += 1
         do throws(ImportFaults) {
             let (row, outcome) = try found.get()
@@ -204,7 +211,7 @@ extension ImportInput {
             switch outcome {
             case .needsEnvironment: break
             case .skipped(let kind): reading.counts.skipped[kind, default: 0] += 1
-            case .installation(let identity): try load(row, identity, &reading)
+            case .installation(let identity): try load(row, identity, supplements, &reading)
             }
         } catch {
             try reject(part, line, error, &reading)
@@ -213,7 +220,7 @@ extension ImportInput {
 
     /// Only APNs has a state for users who do not want notifications; others are left out.
     private func load(
-        _ row: ForeignRow, _ identity: ForeignIdentity, _ reading: inout Reading
+        _ row: ForeignRow, _ identity: ForeignIdentity, _ supplements: [RowSupplement], _ reading: inout Reading
     ) throws(ImportFaults) {
         guard case .foreign(let reader) = reading.source else { return }
         if identity.isOptedOut, !identity.token.provider.isApple {
@@ -221,9 +228,12 @@ extension ImportInput {
             return
         }
         let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
-        var installation = try reading.reader.installation(reader.record(row, identity), times: times)
+        let whole = reader.supplement(of: row)?.completed(by: supplements)
+        var record = reader.record(row, identity)
+        record[.userID] = record[.userID] ?? whole?.user
+        var installation = try reading.reader.installation(record, times: times)
         if let topics = reading.topics {
-            let found = topics.choices(of: reader.tags(of: row))
+            let found = topics.choices(of: whole?.tags ?? reader.tags(of: row))
             installation.topicChoices = found.choices
             reading.counts.ignoredTags += found.ignored
         }
