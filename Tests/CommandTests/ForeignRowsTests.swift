@@ -9,7 +9,7 @@ struct ForeignRowsTests {
     /// The value of a member or column `a` of each row, with its line; a fault is its code.
     private func read(_ text: String, pieceBytes: Int = 7) throws -> [String] {
         let bytes = PeekableBytes(TextBytes(Array(text.utf8), pieceBytes: pieceBytes))
-        guard var rows = ForeignRows(bytes, wrappers: ["items"]) else { return ["empty"] }
+        guard var rows = ForeignRows(bytes, JSONElements(wrappers: ["items"])) else { return ["empty"] }
         var found: [String] = []
         while let (line, row) = try rows.next() {
             switch row {
@@ -31,9 +31,14 @@ struct ForeignRowsTests {
         ("{\"items\":[{\"a\":1}]}\n{\"items\":[{\"a\":2}]}\n", ["1: 1", "2: 2"]),
         ("{\"items\":[{\"a\":1}]", ["1: 1", "cut off"]),
         ("{\"a\":1,\"items\":[\"b\"]}\n", ["1: 1"]),
+        ("{\"items\":[]}\n", []), ("{\n\"items\": [\n]\n}\n{\"items\":[{\"a\":1}]}", ["5: 1"]),
+        ("[{\"items\":[{\"a\":1}],\"next\":2},\n{\"items\":[{\"a\":2}]}]", ["1: 1", "2: 2"]),
+        ("{\"items\":[{\"a\":1,\"items\":[{\"a\":5}]}]}", ["1: 1"]),
         ("{\n\"a\": 1\n}\n{\n\"a\": 2\n}\n", ["1: 1", "4: 2"]),
         ("b,A,a\n1,,3\n1,2\n", ["2: 3", "3: ! wrong-columns"]),
         ("<R><a>1</a></R>\n<R><a><![CDATA[2\n3]]></a></R>\n<R>\n", ["1: 1", "2: 2\n3", "4: ! malformed-xml"]),
+        ("<?xml version=\"1.0\"?>\n<R><a>1</a></R>\n<R><a>2</a", ["2: 1", "cut off"]),
+        ("a,b\n1,2\n3", ["2: 1", "cut off"]), ("a,b\n1,2\n3,\"4", ["2: 1", "cut off"]), ("a,b\n1,2\n3,", ["2: 1", "3: 3"]),
         ("<!DOCTYPE x><R><a>1</a></R>\n", ["1: ! document-type"]),
     ])
     func rows_areFound(text: String, expected: [String]) throws {
@@ -48,6 +53,9 @@ struct ForeignRowsTests {
         ("2020-07-10 15:00:00.000 UTC", "2020-07-10T15:00:00Z"), ("2026-11-21", "2026-11-21T00:00:00Z"),
         ("1795000000", "2026-11-18T11:06:40Z"), ("1795000000000", "2026-11-18T11:06:40Z"),
         ("1795000000.5", "2026-11-18T11:06:40.500Z"), ("2019-08-23T10:54:35.220Z", "2019-08-23T10:54:35.220Z"),
+        ("2026-11-21T02:03:04.5+0130", "2026-11-21T00:33:04.500Z"), ("2026-11-21T02:03:04-05", "2026-11-21T07:03:04Z"),
+        ("2026-11-21 02:03:04.678+00", "2026-11-21T02:03:04.678Z"),
+        ("2026-11-21 02:03:04 +0000", "2026-11-21T02:03:04Z"),
         ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999999Z"), ("yesterday", nil), ("", nil),
     ])
     func times_areReadInAllForms(text: String, expected: String?) {
@@ -60,9 +68,9 @@ struct ForeignRowsTests {
             let identity = ForeignIdentity(
                 token: try Token("token-\(number % 700)", of: .fcm), installID: try InstallID("id-\(number % 900)"),
                 createdAt: nil, seenAt: Timestamp(microseconds: Int64(number * 7_919 % 1_013)), isOptedOut: false)
-            rows.append(ScannedRow(identity, number: Int64(number), now: .now()))
+            rows.append(ScannedRow(identity, number: Int64(number), supplement: nil, now: .now()))
         }
-        var sorter = RowSorter(rowsMax: 64) { ($0.token, $0.number) < ($1.token, $1.number) }
+        var sorter = RowSorter<ScannedRow>(rowsMax: 64) { ($0.token, $0.number) < ($1.token, $1.number) }
         for row in rows { try sorter.add(row) }
         var (sorted, found) = (try sorter.sorted(), [ScannedRow]())
         while let row = try sorted.next() { found.append(row) }

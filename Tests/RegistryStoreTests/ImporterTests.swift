@@ -22,7 +22,7 @@ struct ImporterTests {
     {
         let rest = Mutex([lines])
         return try await InstallationImporter(into: stores.app.number).load(
-            stores.configuration, from: { rest.withLock { $0.popLast() } })
+            stores.configuration, from: { _ in rest.withLock { $0.popLast() } })
     }
 
     @Test func identicalFirstRegistration_replacesNoSnapshot() async throws {

@@ -10,6 +10,8 @@ public final class PostgresCopyWriter {
 
     private let handle: ConnectionHandle
     private var buffer = PostgresBuffer()
+    /// The values of a row.
+    private var binds = PostgresBinds()
 
     init(_ handle: ConnectionHandle) {
         self.handle = handle
@@ -27,7 +29,7 @@ public final class PostgresCopyWriter {
 
     /// Writes one row with many columns: `bind` binds them in order.
     public func write(bind: (inout PostgresBinds) -> Void) throws(PostgresError) {
-        var binds = PostgresBinds()
+        binds.removeAll()
         bind(&binds)
         buffer.append(Int16(binds.count))
         buffer.append(contentsOf: binds.buffer.bytes)

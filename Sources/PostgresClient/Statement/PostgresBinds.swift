@@ -14,6 +14,12 @@ public struct PostgresBinds: Sendable {
 
     public var count: Int { parameters.count }
 
+    /// Keeps the memory for the values of the next row.
+    mutating func removeAll() {
+        buffer.removeAll()
+        parameters.removeAll(keepingCapacity: true)
+    }
+
     @inlinable
     public mutating func bind<Value: PostgresBindable>(_ value: Value) {
         beginParameter(Value.postgresType)

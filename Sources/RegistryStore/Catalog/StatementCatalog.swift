@@ -63,7 +63,7 @@ public enum StatementCatalog {
             "runs", "The records of the night job's runs", [CleanUpLedgerStatements.named], sessions: .ordinary),
         StatementTopic("undo", "push-registry cleanup undo", [CleanUpUndoStatements.named], sessions: .ordinary),
         StatementTopic(
-            "import", "push-registry import", [ImportStatements.named], sessions: .ordinary,
+            "import", "push-registry import", [ImportCopies.named, ImportStatements.named], sessions: .ordinary,
             setUp: ImportStatements.createTable),
         StatementTopic(
             "rebuild", "push-registry rebuild-rollup", [RollUpRebuildStatements.named], sessions: .ordinary),

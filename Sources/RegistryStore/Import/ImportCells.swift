@@ -12,11 +12,8 @@ final class ImportCells: Sendable {
         self.app = app
     }
 
-    /// - Returns: a number for each installation, in their order.
-    func numbers(
-        of installations: some Sequence<ImportedInstallation>, _ session: PostgresSession
-    ) throws -> [Int64] {
-        let keys = installations.map { RollUpCells.Key(app, $0.token.provider, $0.snapshot) }
+    /// - Returns: a number for each key, in their order.
+    func numbers(of keys: [RollUpCells.Key], _ session: PostgresSession) throws -> [Int64] {
         var numbers = known.withLock { known in keys.map { known[$0] } }
         let missing = Array(Set(zip(keys, numbers).lazy.filter { $1 == nil }.map(\.0)))
         guard !missing.isEmpty else { return numbers.compactMap(\.self) }

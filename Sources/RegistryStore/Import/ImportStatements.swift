@@ -1,23 +1,5 @@
-import Crypto
 import PostgresClient
 import PushRegistry
-
-/// A line of an import with the values that the registry adds.
-struct ImportedRow: Sendable {
-    let installation: ImportedInstallation
-    let tokenSHA256: [UInt8]
-    let snapshotDigest: [UInt8]
-    /// The cell of the roll-up.
-    let cell: Int64
-
-    init(_ installation: ImportedInstallation, cell: Int64) {
-        self.installation = installation
-        tokenSHA256 = Array(SHA256.hash(data: Array(installation.token.text.utf8)))
-        snapshotDigest = Array(
-            SHA256.hash(data: installation.snapshot.canonicalBytes).prefix(Registration.digestBytes))
-        self.cell = cell
-    }
-}
 
 /// The SQL of `push-registry import`. It copies lines into a table of the session, from which one statement creates the
 /// installations that are new.
@@ -61,7 +43,7 @@ enum ImportStatements {
         .init("user_id", "text") { $0.installation.userID?.rawValue },
         .init("session_id", "text") { $0.installation.session?.id.rawValue },
         .init("session_expires_at", "timestamptz") { $0.installation.session?.expiresAt?.postgres },
-        .init("registrant", "bigint") { $0.installation.userID.map { UserDigest.registrant(UserDigest.sha256($0)) } },
+        .init("registrant", "bigint") { $0.registrant },
         .init("cell", "bigint") { $0.cell },
         .init("snapshot_digest", "bytea") { $0.snapshotDigest },
         .init("created_at", "timestamptz") { $0.installation.createdAt?.postgres },
@@ -201,12 +183,12 @@ enum ImportStatements {
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after, topics)
-            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind, 'imported',
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind, \(literal: reason),
                 \(literal: actor), provider, token_sha256, user_id, 'active'::installation_state, 0, generation,
                 NULL::text[]
             FROM created
             UNION ALL
-            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'topicsChanged', 'imported',
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'topicsChanged', \(literal: reason),
                 \(literal: actor), provider, token_sha256, user_id, 'active', generation, generation,
                 \(sql: slugs(topics))
             FROM created WHERE topic_choices IS NOT NULL
@@ -325,5 +307,6 @@ enum ImportStatements {
     }
 
     /// Of the events.
-    private static let actor = "job:import"
+    static let actor = "job:import"
+    static let reason = "imported"
 }

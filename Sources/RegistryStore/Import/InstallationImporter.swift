@@ -3,7 +3,8 @@ import PushRegistry
 import Synchronization
 
 /// Loads installations of another system, in sets of one transaction each. It does not change existing installations,
-/// so a failed import can be run again.
+/// so a failed import can be run again. A set that is new to the registry goes straight into its tables
+/// (`NewInstallations`); a set of which the registry has a part is merged.
 public struct InstallationImporter: Sendable {
     /// The outcomes of lines.
     public struct Counts: Hashable, Sendable {
@@ -30,10 +31,10 @@ public struct InstallationImporter: Sendable {
 
     /// So many that the fixed cost of a transaction does not matter, and so few that a registration does not wait long
     /// for one.
-    public static let installationsPerTransaction = 20_000
-    /// Sets that are written at the same time. A second one uses the time that the first leaves idle; more would slow
-    /// the service down.
-    private static let sessionCount = 2
+    public static let installationsPerTransaction = 10_000
+    /// Sets that are written at the same time, each on its own lane. A second one uses the time that the first leaves
+    /// idle; more would slow the service down.
+    public static let laneCount = 2
     /// How often a set is tried if it loses races with registrations of the same installations.
     private static let attemptsMax = 20
 
@@ -63,20 +64,37 @@ public struct InstallationImporter: Sendable {
         "temp_buffers": "64MB", "work_mem": "64MB",
     ]
 
+    /// The lane on which an installation is loaded. Those of one user are on the same lane: a transaction that adds the
+    /// user would make the other lane wait for its end.
+    public static func lane(of installation: ImportedInstallation) -> Int {
+        var hasher = Hasher()
+        hasher.combine(installation.userID?.rawValue ?? installation.installID.rawValue)
+        return Int(UInt(bitPattern: hasher.finalize()) % UInt(laneCount))
+    }
+
     /// Loads the installations that `next` returns until it returns nil.
     ///
     /// - Parameters:
-    ///   - next: some installations. It is called on the sessions' threads, at the same time, and may block.
+    ///   - next: some installations of a lane. It is called on the sessions' threads, at the same time, and may block.
+    ///   - stop: called after a failure of a lane. Then `next` must not block any more.
     ///   - progress: called after each transaction with the counts so far, on the same threads.
     /// - Throws: `PostgresError`, and what `next` throws; the sets before stay loaded.
     public func load(
-        _ database: PostgresConfiguration, from next: @escaping @Sendable () throws -> [ImportedInstallation]?,
-        progress: @escaping @Sendable (Counts) -> Void = { _ in }
+        _ database: PostgresConfiguration,
+        from next: @escaping @Sendable (_ lane: Int) throws -> [ImportedInstallation]?,
+        stop: @escaping @Sendable () -> Void = {}, progress: @escaping @Sendable (Counts) -> Void = { _ in }
     ) async throws -> Counts {
         let (total, cells) = (Total(), ImportCells(app: app))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.sessionCount {
-                group.addTask { try await loadAlone(database, cells, from: next) { progress(total.add($0)) } }
+            for lane in 0..<Self.laneCount {
+                group.addTask {
+                    do {
+                        try await loadAlone(database, cells, from: { try next(lane) }) { progress(total.add($0)) }
+                    } catch {
+                        stop()
+                        throw error
+                    }
+                }
             }
             try await group.waitForAll()
         }
@@ -104,51 +122,63 @@ public struct InstallationImporter: Sendable {
     ) async throws {
         try await PostgresSession.withSession(database) { session in
             _ = try session.execute(ImportStatements.createTable)
-            while let set = try nextSet(next) {
+            // A set is expected to be as new as the one before it.
+            var isNew = true
+            while let set = try nextSet(next, cells, session) {
                 try session.checkCancellation()
-                try copy(set, isDryRun ? nil : try cells.numbers(of: set.installations, session), session)
-                loaded(isDryRun ? try preview(set, session) : try merge(set, session))
-                _ = try session.execute(ImportStatements.empty)
+                let counts =
+                    isDryRun
+                    ? try withLines(set, session) { try preview(set, session) }
+                    : try write(set, expectingNew: isNew, session)
+                isNew = counts.imported == set.count
+                loaded(counts)
             }
         }
     }
 
-    /// The installations of one transaction, in the parts in which they came: joining them would copy them all.
-    private struct Batch {
-        var parts: [[ImportedInstallation]] = []
-        var count = 0
-
-        var installations: some Sequence<ImportedInstallation> { parts.lazy.joined() }
-
-        func contains(_ condition: (ImportedInstallation) -> Bool) -> Bool {
-            parts.contains { $0.contains(where: condition) }
+    /// The rows of one transaction; nil at the end.
+    private func nextSet(
+        _ next: () throws -> [ImportedInstallation]?, _ cells: ImportCells, _ session: PostgresSession
+    ) throws -> [ImportedRow]? {
+        var (parts, count) = ([[ImportedInstallation]](), 0)
+        while count < Self.installationsPerTransaction, let part = try next() {
+            parts.append(part)
+            count += part.count
         }
+        guard count > 0 else { return nil }
+        let keys = parts.joined().map { RollUpCells.Key(app, $0.token.provider, $0.snapshot) }
+        let numbers = isDryRun ? nil : try cells.numbers(of: keys, session)
+        return parts.joined().enumerated().map { ImportedRow($1, cell: numbers?[$0] ?? 0) }
     }
 
-    /// Nil at the end.
-    private func nextSet(_ next: () throws -> [ImportedInstallation]?) throws -> Batch? {
-        var set = Batch()
-        while set.count < Self.installationsPerTransaction, let part = try next() {
-            set.parts.append(part)
-            set.count += part.count
+    private func write(_ set: [ImportedRow], expectingNew: Bool, _ session: PostgresSession) throws -> Counts {
+        if expectingNew {
+            do {
+                let new = try NewInstallations(set, of: app, topics)
+                return try session.withTransaction { try new.write(in: session) }
+            } catch let error where error is NewInstallations.NotNew || error.isLostRace {}
         }
-        return set.count == 0 ? nil : set
+        return try withLines(set, session) { try merge(set, session) }
     }
 
-    /// - Parameter cells: nil in a dry run, which counts nothing.
-    private func copy(_ set: Batch, _ cells: [Int64]?, _ session: PostgresSession) throws {
+    /// Copies the lines into the session's table for a statement.
+    private func withLines(
+        _ set: [ImportedRow], _ session: PostgresSession, _ body: () throws -> Counts
+    ) throws -> Counts {
         _ = try session.copyIn(ImportStatements.copy) { writer in
-            for (index, installation) in set.installations.enumerated() {
-                let row = ImportedRow(installation, cell: cells?[index] ?? 0)
+            for row in set {
                 try writer.write { binds in
                     ImportStatements.binding.bind(row, to: &binds)
-                    SnapshotColumns.batch.bind(installation.snapshot, to: &binds)
+                    SnapshotColumns.batch.bind(row.installation.snapshot, to: &binds)
                 }
             }
         }
+        let counts = try body()
+        _ = try session.execute(ImportStatements.empty)
+        return counts
     }
 
-    private func preview(_ set: Batch, _ session: PostgresSession) throws -> Counts {
+    private func preview(_ set: [ImportedRow], _ session: PostgresSession) throws -> Counts {
         let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
         let bounds = CleanUpBounds(policy, asOf: Timestamp(now))
         var counts = Counts()
@@ -158,7 +188,7 @@ public struct InstallationImporter: Sendable {
             counts.imported += try row.decode(3, as: Int.self)
             counts.forecast += try ImportForecast(row)
         }
-        if set.contains({ !$0.topicChoices.isEmpty }) {
+        if set.contains(where: { !$0.installation.topicChoices.isEmpty }) {
             let rows = Array(try session.execute(ImportStatements.previewTopics(app, at: now)))
             counts.topicChoices = try rows.reduce(0) { try $0 + $1.decode(2, as: Int.self) }
             try counts.forecast.add(topics: rows)
@@ -167,11 +197,11 @@ public struct InstallationImporter: Sendable {
     }
 
     /// A registration of the same installation may come in between, and the night job may forget a user.
-    private func merge(_ set: Batch, _ session: PostgresSession) throws -> Counts {
+    private func merge(_ set: [ImportedRow], _ session: PostgresSession) throws -> Counts {
         try session.withTransaction(attemptsMax: Self.attemptsMax) {
             let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
             let addedAll = try lockUsers(of: set, at: now, session)
-            if set.contains({ $0.session != nil }) {
+            if set.contains(where: { $0.installation.session != nil }) {
                 _ = try session.execute(ImportStatements.addSessions(app))
                 let sessions = try session.execute(ImportStatements.shareSessions(app))[0]
                 guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
@@ -191,8 +221,9 @@ public struct InstallationImporter: Sendable {
     }
 
     /// - Returns: whether this transaction has added all users. Else the rows of all of them are locked in share mode.
-    private func lockUsers(of set: Batch, at now: PostgresTimestamp, _ session: PostgresSession) throws -> Bool {
-        guard set.contains({ $0.userID != nil }) else { return true }
+    private func lockUsers(of set: [ImportedRow], at now: PostgresTimestamp, _ session: PostgresSession) throws -> Bool
+    {
+        guard set.contains(where: { $0.installation.userID != nil }) else { return true }
         let added = try session.execute(ImportStatements.addUsers(app, at: now))[0]
         if try added.decode(0, as: Int64.self) == added.decode(1) { return true }
         let users = try session.execute(ImportStatements.shareUsers(app))[0]

@@ -72,7 +72,7 @@ enum RegistrationFinding: Sendable {
 /// Digests of users, as guards and snapshots name them.
 enum UserDigest {
     static func sha256(_ userID: UserID) -> [UInt8] {
-        Array(SHA256.hash(data: Array(userID.rawValue.utf8)))
+        SHA256.hash(data: Array(userID.rawValue.utf8)).withUnsafeBytes { Array($0) }
     }
 
     /// The first 64 bits, as `installation.registrant` has them.

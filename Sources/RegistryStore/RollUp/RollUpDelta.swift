@@ -32,6 +32,11 @@ struct RollUpDelta: Sendable {
             expiringAt: isActive ? installation.owner?.session?.expiresAt : nil, topics: installation.topics)
     }
 
+    /// Adds an active installation.
+    mutating func addActive(in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices) {
+        add(Change(active: 1, installations: 1), in: cell, expiringAt: expiresAt, topics: topics)
+    }
+
     /// - Parameters:
     ///   - expiresAt: of the session of an active installation.
     ///   - topics: the installation's choices.

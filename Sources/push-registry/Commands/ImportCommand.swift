@@ -125,7 +125,7 @@ struct ImportCommand: AsyncParsableCommand {
         guard map.isEmpty else { return (opened, .own(names)) }
         try opened.keepStandardInput()
         let links = try TimeZoneLinks()
-        guard let format = try foreign.from.map(\.format) ?? ImportDetection.find(in: opened, names) else {
+        guard let format = try ImportDetection.find(in: opened, names, given: foreign.from?.format) else {
             try foreign.refuseForOwnFormat()
             return (opened, .own(names))
         }
@@ -157,11 +157,11 @@ struct ImportCommand: AsyncParsableCommand {
         let input = ImportInput()
         input.start(opened, plan, rejects)
         // Stops the reader thread also after an error.
-        defer { input.chunks.finish() }
+        defer { input.stop() }
         let importer = InstallationImporter(
             into: app.number, policy: app.policy, topics: plan.topics?.catalogue ?? TopicCatalogue(), isDryRun: dryRun)
         let counts = try await importer.load(
-            database.importConfiguration, from: { try input.chunks.next() },
+            database.importConfiguration, from: { try input.next($0) }, stop: { input.stop() },
             progress: { progress.show($0, share: opened.progress.share) })
         progress.clear()
         let read = input.counts

@@ -1,5 +1,6 @@
 import Foundation
 import PushRegistry
+import RegistryStore
 import Synchronization
 
 /// Reads the installations of files on its own thread, and reports rejected rows.
@@ -19,28 +20,43 @@ final class ImportInput: Sendable {
         var endsEarly: [String] = []
     }
 
-    /// Rows of a chunk.
+    /// Installations of a chunk.
     private static let chunkCount = 500
     /// One transaction writes this many chunks. Meanwhile the thread reads those of the next transaction.
-    private static let chunksMax = 40
+    private static let chunksMax = InstallationImporter.installationsPerTransaction / chunkCount
 
-    /// The parsed installations.
-    let chunks = ImportQueue<[ImportedInstallation]>(elementsMax: chunksMax)
+    /// The parsed installations, by the importer's lanes.
+    private let lanes = (0..<InstallationImporter.laneCount).map { _ in
+        ImportQueue<[ImportedInstallation]>(elementsMax: chunksMax)
+    }
     private let state = Mutex(Counts())
 
+    /// Of all rows, once the lanes have ended.
     var counts: Counts { state.withLock { $0 } }
+
+    /// Waits for installations of a lane; nil at the end.
+    func next(_ lane: Int) throws -> [ImportedInstallation]? { try lanes[lane].next() }
+
+    /// Stops reading.
+    func stop() { finish(.success(())) }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        for lane in lanes { lane.finish(result) }
+    }
 
     /// Starts the thread.
     func start(_ files: ImportFiles, _ plan: ImportPlan, _ rejects: RejectedLines) {
         let thread = Thread { [self] in
-            chunks.finish(
+            finish(
                 Result {
                     var reading = Reading(plan, rejects)
                     try files.forEachPart { part in
                         try read(part, &reading)
                         return !reading.isFinished
                     }
-                    flush(&reading)
+                    for lane in lanes.indices { flush(lane, &reading) }
+                    let counts = reading.counts
+                    state.withLock { $0 = counts }
                     try rejects.close()
                 })
         }
@@ -55,8 +71,9 @@ final class ImportInput: Sendable {
         let undated: Timestamp?
         let topics: ImportTopics?
         var reader: ImportReader
-        var older: OlderRows?
-        var chunk: [ImportedInstallation] = []
+        var choice: RowChoice?
+        /// By lane.
+        var chunks = [[ImportedInstallation]](repeating: [], count: InstallationImporter.laneCount)
         var counts = Counts()
         var number: Int64 = 0
         /// Whether loading has failed, so that reading more rows is useless.
@@ -64,7 +81,7 @@ final class ImportInput: Sendable {
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
             (source, self.rejects, undated, topics) = (plan.source, rejects, plan.undated, plan.topics)
-            (reader, older) = (plan.reader, plan.older)
+            (reader, choice) = (plan.reader, plan.choice)
         }
     }
 
@@ -75,17 +92,18 @@ final class ImportInput: Sendable {
         }
     }
 
-    /// Counts a row, and puts a full chunk into the queue.
-    private func finishRow(_ reading: inout Reading) {
-        reading.counts.read += 1
-        if reading.counts.read % Self.chunkCount == 0 { flush(&reading) }
+    private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
+        if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
+        let lane = InstallationImporter.lane(of: installation)
+        reading.chunks[lane].append(installation)
+        if reading.chunks[lane].count == Self.chunkCount { flush(lane, &reading) }
     }
 
-    private func flush(_ reading: inout Reading) {
-        let counts = reading.counts
-        state.withLock { $0 = counts }
-        if !reading.chunk.isEmpty, !chunks.put(reading.chunk) { reading.isFinished = true }
-        reading.chunk = []
+    /// Puts a chunk into its queue.
+    private func flush(_ lane: Int, _ reading: inout Reading) {
+        let chunk = reading.chunks[lane]
+        reading.chunks[lane] = []
+        if !chunk.isEmpty, !lanes[lane].put(chunk) { reading.isFinished = true }
     }
 
     private func reject(_ part: ImportFiles.Part, _ line: Int, _ faults: ImportFaults, _ reading: inout Reading) throws
@@ -100,12 +118,12 @@ final class ImportInput: Sendable {
 extension ImportInput {
     private func readOwn(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
         var names = names
-        switch InputShape(part.bytes.peek(InputShape.peekBytes), wrappers: ImportSource.ownWrappers) {
+        var elements = JSONElements(wrappers: ImportSource.ownWrappers)
+        switch InputShape(part.bytes.peek(InputShape.peekBytes), elements) {
         case nil, .xml: return
         case .table: try readTable(part, names, &reading)
-        case .lines: try readObjects(part, &names, &reading, JSONLine.cut)
+        case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, JSONLine.cut)
         case .elements:
-            var elements = JSONElements(wrappers: ImportSource.ownWrappers)
             try readObjects(part, &names, &reading) { bytes, isEnd throws(ImportFaults) in
                 try elements.cut(bytes, isEnd: isEnd)
             }
@@ -115,15 +133,21 @@ extension ImportInput {
 
     private func readObjects(
         _ part: ImportFiles.Part, _ names: inout ImportNames, _ reading: inout Reading,
+        isPart: (ArraySlice<UInt8>) -> Bool = { _ in false },
         _ cut: (ArraySlice<UInt8>, Bool) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>?
     ) throws {
         var cutter = RecordCutter(part.bytes)
-        while !reading.isFinished, let (line, content) = try cutter.next(cut) {
+        var isCutOff = false
+        while !reading.isFinished, !isCutOff, let (line, content) = try cutter.next(cut) {
+            if case .success(let bytes) = content, cutter.isInOpenLine, isPart(bytes) {
+                isCutOff = true
+                continue
+            }
             let record = Result { () throws(ImportFaults) in try JSONLine.record(content.get(), &names) }
             try take(record, part, line, &reading)
         }
         reading.counts.unknownNames = names.unknown
-        if cutter.endsEarly { reading.counts.endsEarly.append(part.name) }
+        if cutter.endsEarly || isCutOff { reading.counts.endsEarly.append(part.name) }
     }
 
     private func readTable(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
@@ -146,12 +170,7 @@ extension ImportInput {
         } catch {
             try reject(part, line, error, &reading)
         }
-        finishRow(&reading)
-    }
-
-    private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
-        if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
-        reading.chunk.append(installation)
+        reading.counts.read += 1
     }
 }
 
@@ -159,7 +178,7 @@ extension ImportInput {
 
 extension ImportInput {
     private func readForeign(_ part: ImportFiles.Part, _ reader: ForeignReader, _ reading: inout Reading) throws {
-        guard var rows = ForeignRows(part.bytes, wrappers: reader.format.wrappers) else { return }
+        guard var rows = ForeignRows(part.bytes, reader.format.elements) else { return }
         while !reading.isFinished, let (line, row) = try rows.next() {
             switch row {
             case .failure(let faults):
@@ -179,8 +198,9 @@ extension ImportInput {
         _ found: Result<(ForeignRow, ForeignOutcome), ImportFaults>, _ part: ImportFiles.Part, _ line: Int,
         _ reading: inout Reading
     ) throws {
-        defer { finishRow(&reading) }
-        let isOlder = try reading.older?.contains(reading.number) ?? false
+        defer { reading.counts.read += 1 }
+        let isOlder = try reading.choice?.older.contains(reading.number) ?? false
+        let supplements = try reading.choice?.completions.supplements(for: reading.number) ?? []
         reading.number += 1
         do throws(ImportFaults) {
             let (row, outcome) = try found.get()
@@ -191,7 +211,7 @@ extension ImportInput {
             switch outcome {
             case .needsEnvironment: break
             case .skipped(let kind): reading.counts.skipped[kind, default: 0] += 1
-            case .installation(let identity): try load(row, identity, &reading)
+            case .installation(let identity): try load(row, identity, supplements, &reading)
             }
         } catch {
             try reject(part, line, error, &reading)
@@ -200,7 +220,7 @@ extension ImportInput {
 
     /// Only APNs has a state for users who do not want notifications; others are left out.
     private func load(
-        _ row: ForeignRow, _ identity: ForeignIdentity, _ reading: inout Reading
+        _ row: ForeignRow, _ identity: ForeignIdentity, _ supplements: [RowSupplement], _ reading: inout Reading
     ) throws(ImportFaults) {
         guard case .foreign(let reader) = reading.source else { return }
         if identity.isOptedOut, !identity.token.provider.isApple {
@@ -208,9 +228,12 @@ extension ImportInput {
             return
         }
         let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
-        var installation = try reading.reader.installation(reader.record(row, identity), times: times)
+        let whole = reader.supplement(of: row)?.completed(by: supplements)
+        var record = reader.record(row, identity)
+        record[.userID] = record[.userID] ?? whole?.user
+        var installation = try reading.reader.installation(record, times: times)
         if let topics = reading.topics {
-            let found = topics.choices(of: reader.tags(of: row))
+            let found = topics.choices(of: whole?.tags ?? reader.tags(of: row))
             installation.topicChoices = found.choices
             reading.counts.ignoredTags += found.ignored
         }

@@ -9,12 +9,14 @@ struct ImportNames: Sendable {
     /// Members of an export that an import does not need.
     private static let ignored: Set<String> = ["cursor", "localTime"]
 
-    /// Members whose place is remembered.
+    /// Members whose names are remembered.
     private static let remembered = 64
 
     private let foreign: [String: ImportField]
-    /// The names of the members of the last line, by their place: most lines have the same ones in the same order.
+    /// The names of members, in the order in which lines have them. Most lines leave some out.
     private var layout: [(name: [UInt8], field: ImportField?)] = []
+    /// The index in `layout` behind the member that was found last.
+    private var next = 0
     /// Unknown names, in the order of their first occurrence.
     private(set) var unknown: [String] = []
 
@@ -27,16 +29,20 @@ struct ImportNames: Sendable {
         foreign[name] ?? ImportField(name)
     }
 
-    /// The field of a member. It is looked up by name only if the last line had another member at this place.
-    mutating func field(_ member: JSONMember, at place: Int) -> ImportField? {
-        if place < layout.count, member.isNamed(layout[place].name) { return layout[place].field }
+    mutating func beginLine() { next = 0 }
+
+    /// The field of the next member of a line. It is looked up by name only if no line before had this member.
+    mutating func field(_ member: JSONMember) -> ImportField? {
+        for place in layout.indices.suffix(from: next) where member.isNamed(layout[place].name) {
+            next = place + 1
+            return layout[place].field
+        }
+        for place in 0..<next where member.isNamed(layout[place].name) { return layout[place].field }
         let name = member.name
         let found = field(name)
-        if place < layout.count {
-            layout[place] = (Array(name.utf8), found)
-        } else if place == layout.count, place < Self.remembered {
-            layout.append((Array(name.utf8), found))
-        }
+        guard layout.count < Self.remembered else { return found }
+        layout.insert((Array(name.utf8), found), at: next)
+        next += 1
         return found
     }
 

@@ -6,8 +6,8 @@ struct ImportPlan: Sendable {
     let reader: ImportReader
     /// When rows without a date were seen. Nil for our own format, in which they count as of now.
     var undated: Timestamp?
-    /// Rows of other systems that are not the newest ones.
-    var older: OlderRows?
+    /// Which rows of other systems are loaded; nil for our own format.
+    var choice: RowChoice?
     /// Nil if no topics are imported.
     var topics: ImportTopics?
 
@@ -31,7 +31,7 @@ struct ImportPlan: Sendable {
         guard case .foreign(let reader) = source else { return }
         var scan = ForeignScan(now: now)
         try files.forEachPart { part in
-            guard var rows = ForeignRows(part.bytes, wrappers: reader.format.wrappers) else { return true }
+            guard var rows = ForeignRows(part.bytes, reader.format.elements) else { return true }
             while let (_, row) = try rows.next() {
                 try Self.scan(row, reader, &scan)
                 progress(scan.facts.rows)
@@ -40,7 +40,7 @@ struct ImportPlan: Sendable {
         }
         try check(scan.facts, reader)
         undated = reader.options.lastSeen ?? scan.facts.newest ?? now
-        older = try scan.olderRows(undated: undated ?? now)
+        choice = try scan.choice(undated: undated ?? now)
         if reader.options.topics != nil { topics = try ImportTopics(scan.facts.topics, over: catalogue) }
     }
 
@@ -52,7 +52,9 @@ struct ImportPlan: Sendable {
         case .success(let row):
             for row in reader.format.expand(row) {
                 let outcome = Result { () throws(ImportFaults) in try reader.outcome(of: row) }
-                try scan.add(outcome, app: reader.app(of: row), tags: reader.tags(of: row))
+                try scan.add(
+                    outcome, app: reader.app(of: row), tags: reader.tags(of: row),
+                    supplement: reader.supplement(of: row))
             }
         }
     }

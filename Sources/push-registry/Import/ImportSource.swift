@@ -29,14 +29,20 @@ struct ImportDetection {
         case foreign(String)
     }
 
-    /// - Parameter format: given, or nil if the first rows decide.
-    /// - Throws: `ImportFailure` for a file that is neither, and if the files differ.
-    static func find(in files: ImportFiles, _ names: ImportNames) throws -> ForeignFormat? {
-        var found: Found?
+    /// - Parameter given: the value of `--from`; nil if the first rows decide.
+    /// - Returns: nil for our own format.
+    /// - Throws: `ImportFailure` for a file of another kind than the given one, for a file of no kind, and if the files
+    ///   differ.
+    static func find(in files: ImportFiles, _ names: ImportNames, given: ForeignFormat?) throws -> ForeignFormat? {
+        var found = given.map { Found.foreign($0.name) }
         try files.forEachPart { part in
-            guard let kind = try detect(part, names) else { return true }
+            guard let kind = try detect(part, names, given) else { return true }
             guard found == nil || found == kind else {
-                throw ImportFailure("\(part.name) is of another kind than the files before it. Import it by itself.")
+                guard let given else {
+                    throw ImportFailure(
+                        "\(part.name) is of another kind than the files before it. Import it by itself.")
+                }
+                throw ImportFailure("\(part.name) is no export of \(given.system), but \(kind.advice).")
             }
             found = kind
             return true
@@ -45,19 +51,36 @@ struct ImportDetection {
         return ForeignFormat.all.first { $0.name == name }
     }
 
-    /// Nil for an empty file.
-    private static func detect(_ part: ImportFiles.Part, _ names: ImportNames) throws -> Found? {
+    /// Nil for a file without rows, and for one of no kind if the format is given.
+    private static func detect(
+        _ part: ImportFiles.Part, _ names: ImportNames, _ given: ForeignFormat?
+    ) throws -> Found? {
         let wrappers = ForeignFormat.all.reduce(into: ImportSource.ownWrappers) { $0.formUnion($1.wrappers) }
+        let elements = JSONElements(wrappers: wrappers, allowsEmptyPages: false)
         let head = PeekableBytes(HeadBytes(part.bytes.peek(InputShape.peekBytes)))
-        let shape = InputShape(head.peek(InputShape.peekBytes), wrappers: wrappers)
-        guard let shape, var rows = ForeignRows(head, wrappers: wrappers) else { return nil }
-        var hasNames = false
+        let shape = InputShape(head.peek(InputShape.peekBytes), elements)
+        guard let shape, var rows = ForeignRows(head, elements) else { return nil }
+        var found: [Found] = []
+        var (hasNames, hasRows) = (false, false)
         for _ in 0..<rowsMax {
             guard let (_, row) = try rows.next() else { break }
             guard case .success(let row) = row else { continue }
-            if names.areIn(row) { return .own }
-            if let format = ForeignFormat.all.first(where: { $0.fits(row) }) { return .foreign(format.name) }
+            hasRows = true
+            if let given, given.fits(row) { return .foreign(given.name) }
+            if let kind = kind(of: row, names) { found.append(kind) }
             hasNames = hasNames || row.hasNames
+        }
+        // A table may have a header and no rows.
+        if shape == .table, !hasRows, found.isEmpty {
+            found += kind(of: .table(CSVRow(header: CSVHeader(rows.columnNames), values: [])), names).map { [$0] } ?? []
+        }
+        if let kind = found.first { return kind }
+        if let given {
+            guard shape == .table, hasRows else { return nil }
+            throw ImportFailure(
+                "\(part.name) is no export of \(given.system): the first line must be the header with the columns "
+                    + "\(given.signatures.map { $0.map(\.text).joined(separator: " and ") }.joined(separator: ", or "))."
+            )
         }
         switch shape {
         case .table:
@@ -68,6 +91,23 @@ struct ImportDetection {
             throw ImportFailure(
                 "\(part.name) is neither an export of a registry nor of a supported system: "
                     + "use --from or --map.")
+        }
+    }
+
+    private static func kind(of row: ForeignRow, _ names: ImportNames) -> Found? {
+        if names.areIn(row) { return .own }
+        let format =
+            ForeignFormat.all.first { $0.fits(row) } ?? ForeignFormat.all.first { $0.isEmptyPage(row) }
+        return format.map { .foreign($0.name) }
+    }
+}
+
+extension ImportDetection.Found {
+    /// The option for a file of this kind.
+    fileprivate var advice: String {
+        switch self {
+        case .own: "of a registry: leave --from out"
+        case .foreign(let name): "looks like one of --from \(name)"
         }
     }
 }

@@ -99,7 +99,7 @@ extension EndToEnd {
             _ = try await run("sns.json", into: app, ["--last-seen", "2026-11-20", "--user", "CustomUserData"])
             #expect(try await app.get("11111111-aaaa-bbbb-cccc-000000000001").json["userId"] == "user-1")
             _ = try await run("azure.xml", into: app, ["--environment", "production", "--last-seen", "2026-11-01"])
-            #expect(try await app.get("8b3e1b9e-1").json["userId"] == .null)
+            #expect(try await app.get("8b3e1b9e-1").json["userId"] == "u-9")
         }
 
         @Test(arguments: [
@@ -205,6 +205,21 @@ extension EndToEnd {
                 whole.prefix(whole.count - 220), into: app, as: "airship.json", ["--environment", "production"])
             #expect(result.status == 1 && result.log.contains("cut off"), "\(result.log)")
             #expect(result.summary["imported"] == 2)
+        }
+
+        @Test func fileOfAnotherSystem_isRefused_whateverTheOptionSays() async throws {
+            let app = try await RegistryApp.make()
+            let other = try await run("pinpoint.ndjson", into: app, ["--from", "airship"])
+            #expect(other.status == 1 && other.log.contains("--from pinpoint"), "\(other.log)")
+            let table = try await ImportRun("name,age\nbob,5\n".utf8, into: app, as: "a.csv", ["--from", "onesignal"])
+            #expect(table.status == 1 && table.log.contains("identifier and device_type"), "\(table.log)")
+            #expect(try await app.count([:]) == 0)
+        }
+
+        @Test func pageWithoutRows_isAnExport() async throws {
+            let app = try await RegistryApp.make()
+            let result = try await ImportRun(#"{"Endpoints":[]}"#.utf8, into: app, as: "sns.json")
+            #expect(result.status == 0 && result.summary["format"] == "sns" && result.summary["read"] == 0)
         }
 
         @Test func unknownFile_isRefused() async throws {

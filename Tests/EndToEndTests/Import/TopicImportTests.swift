@@ -89,7 +89,7 @@ extension EndToEnd {
 
         @Test(arguments: [
             ("airship.json", ["--environment", "sandbox"], "as-1", "t1+installation t2+installation"),
-            ("azure.xml", ["--environment", "production", "--last-seen", "2026-11-01"], "8b3e1b9e-1", "tag1-default"),
+            ("azure.xml", ["--environment", "production", "--last-seen", "2026-11-01"], "8b3e1b9e-1", "tag1+installation"),
             (
                 "parse.ndjson", ["--environment", "production", "--only-app", "com.example.a"], "pi-1",
                 "news+installation"
@@ -104,6 +104,34 @@ extension EndToEnd {
             #expect(result.summary["topics"].object["created"] != nil, "\(result.log)")
             #expect(try await app.choices(of: installID) == choices)
             try await app.expectIntact()
+        }
+
+        /// Azure has one registration for each template, with its own tags.
+        @Test func registrationsOfOneInstallation_areMerged_unlessTheyNameAnother() async throws {
+            func line(_ kind: String, _ token: String, _ tags: String) -> String {
+                "<\(kind)RegistrationDescription><Tags>\(tags)</Tags>"
+                    + "<FcmV1RegistrationId>\(token)</FcmV1RegistrationId></\(kind)RegistrationDescription>"
+            }
+            let lines = [
+                line("FcmV1", "t1", "$InstallationId:{one},$UserId:{alice},News"),
+                line("FcmV1", "t2", "$InstallationId:{former},$UserId:{bob},offers"),
+                line("FcmV1Template", "t1", "$InstallationId:{ONE},offers"),
+                line("FcmV1", "t2", "$InstallationId:{two}"),
+                line("FcmV1Template", "t1", "$InstallationId:{one},news"),
+            ]
+            for options in [[], ["--dry-run"]] {
+                let app = try await RegistryApp.make()
+                let result = try await ImportRun(
+                    lines.joined(separator: "\n").utf8, into: app, as: "hub.xml",
+                    ["--topics", "--last-seen", "2026-11-01"] + options)
+                #expect(result.counts == [5, 2, 0, 0, 0] && result.summary["duplicates"] == 3, "\(result.log)")
+                #expect(result.summary["topics"]["choices"] == 2, "\(result.log)")
+                guard options.isEmpty else { continue }
+                #expect(try await app.choices(of: "one") == "news+installation offers+installation")
+                #expect(try await app.get("one").json["userId"] == "alice")
+                #expect(try await app.choices(of: "two") == "news-default offers-default")
+                #expect(try await app.get("two").json["userId"] == .null)
+            }
         }
 
         @Test func systemWithoutTopics_isRefused() async throws {

@@ -46,7 +46,7 @@ struct ForgottenGuardTests {
             let lines = Mutex([try reader.installation(record)])
             let counts = try await forgetting("user_guard", in: stores) {
                 try await InstallationImporter(into: stores.app.number).load(
-                    stores.configuration, from: { lines.withLock { $0.popLast().map { [$0] } } })
+                    stores.configuration, from: { _ in lines.withLock { $0.popLast().map { [$0] } } })
             }
             #expect(counts.imported == 1)
             #expect(try await stores.sql("SELECT FROM user_guard").count == 1)

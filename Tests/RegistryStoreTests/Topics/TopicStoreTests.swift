@@ -146,7 +146,7 @@ struct TopicStoreTests {
             var reader = ImportReader(links: TimeZoneLinks(zones: "Z Europe/Berlin 1 - CET", table: ""))
             let lines = Mutex([[try reader.installation(record)]])
             let counts = try await InstallationImporter(into: stores.app.number).load(
-                stores.configuration, from: { lines.withLock { $0.popLast() } })
+                stores.configuration, from: { _ in lines.withLock { $0.popLast() } })
             #expect(counts.imported == 1)
             #expect(try await topics.subscriptions(of: "phone") == "t1 t2 t4")
             try await stores.expectIntact()

@@ -18,6 +18,9 @@ struct ForeignFormat: Sendable {
 
     /// Prefixes of paths that the value of `--user` may leave out.
     var prefixes: [String] = []
+    /// The id of an installation that has several rows, all with its token. A row takes the user and the tags that it
+    /// lacks from older ones of the token, unless they name another installation. Nil if rows are complete.
+    var installation: FieldPath?
     /// The app of a row, if a file may have several.
     var app: FieldPath?
     /// Rows that are skipped before rows are compared. The first rule that matches gives the kind.
@@ -168,7 +171,14 @@ extension ForeignFormat {
     /// All formats, in the order in which they are tried.
     static let all: [ForeignFormat] = [.oneSignal, .pinpoint, .sns, .parse, .airship, .azure, .braze]
 
+    var elements: JSONElements { JSONElements(wrappers: wrappers) }
+
     func fits(_ row: ForeignRow) -> Bool {
         signatures.contains { $0.allSatisfy(row.has) }
+    }
+
+    /// Whether the row is a page without rows.
+    func isEmptyPage(_ row: ForeignRow) -> Bool {
+        wrappers.contains { row.isEmptyList(FieldPath($0)) }
     }
 }

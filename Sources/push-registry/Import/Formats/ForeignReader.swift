@@ -80,6 +80,12 @@ struct ForeignReader: Sendable {
         return tags.filter { $0.slug.map(slugs.contains) ?? false }
     }
 
+    /// What the row adds to a newer one of its token; nil if the format's rows are complete.
+    func supplement(of row: ForeignRow) -> RowSupplement? {
+        guard let installation = format.installation else { return nil }
+        return RowSupplement(installation: value(row, [installation]), user: userText(row), tags: tags(of: row))
+    }
+
     /// Why the installation is skipped if it is the newest row of its token.
     func optOut(of row: ForeignRow) -> SkippedKind? { format.optOuts.first { holds($0, row) }?.kind }
 

@@ -41,6 +41,11 @@ enum ForeignRow {
         return value.objects.map { .json($0) }
     }
 
+    func isEmptyList(_ path: FieldPath) -> Bool {
+        guard case .json(let object) = self, let value = object.value(at: path.members[...]) else { return false }
+        return value.kind == .array && value.elements.isEmpty
+    }
+
     func has(_ path: FieldPath) -> Bool {
         switch self {
         case .json(let object): object.value(at: path.members[...]) != nil
@@ -108,7 +113,7 @@ extension JSONValue {
         kind == .array ? elements.compactMap { $0.kind == .object ? $0.object() : nil } : []
     }
 
-    private var elements: [JSONValue] { array(elementsMax: .max).map { Array($0) } ?? [] }
+    fileprivate var elements: [JSONValue] { array(elementsMax: .max).map { Array($0) } ?? [] }
 
     private var wrapped: JSONValue? {
         guard let members = object()?.members, members.count == 1, Self.wrappers.contains(members[0].name) else {

@@ -66,7 +66,7 @@ struct CSVRecord {
             text += bytes[start..<at]
             guard at < bytes.endIndex else {
                 guard isEnd else { return false }
-                throw Self.malformed("A quote is not closed.")
+                throw ImportFaults([.openQuote])
             }
             at += 1
             guard at < bytes.endIndex, bytes[at] == UInt8(ascii: "\"") else { break }
@@ -109,7 +109,19 @@ struct CSVRecord {
     }
 }
 
+extension Result<[String?], ImportFaults> {
+    /// Whether the record of a last line without a line end may be the beginning of a longer one.
+    func isUnfinished(_ columns: Int) -> Bool {
+        switch self {
+        case .success(let fields): fields.count < columns
+        case .failure(let faults): faults.faults == [.openQuote]
+        }
+    }
+}
+
 extension ImportFault {
+    fileprivate static let openQuote = ImportFault(code: "malformed-csv", "A quote is not closed.")
+
     static func wrongColumns(_ count: Int, header: Int) -> ImportFault {
         ImportFault(code: "wrong-columns", "The header has \(header) columns, this line has \(count).")
     }

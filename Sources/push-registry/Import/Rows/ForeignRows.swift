@@ -14,10 +14,9 @@ struct ForeignRows {
     private var isCutOff = false
 
     /// Nil for a file that is empty.
-    init?(_ bytes: PeekableBytes, wrappers: Set<String>) {
-        guard let shape = InputShape(bytes.peek(InputShape.peekBytes), wrappers: wrappers) else { return nil }
-        self.shape = shape
-        elements = JSONElements(wrappers: wrappers)
+    init?(_ bytes: PeekableBytes, _ elements: JSONElements) {
+        guard let shape = InputShape(bytes.peek(InputShape.peekBytes), elements) else { return nil }
+        (self.shape, self.elements) = (shape, elements)
         cutter = RecordCutter(bytes, recordBytesMax: Self.rowBytesMax)
     }
 
@@ -41,7 +40,7 @@ struct ForeignRows {
         let found = try cutter.next { bytes, isEnd throws(ImportFaults) in try JSONLine.cut(bytes, isEnd: isEnd) }
         guard let (line, content) = found else { return nil }
         // Only a file that was cut off ends within an object.
-        if case .success(let bytes) = content, cutter.isAtEnd, elements.isIncomplete(bytes) {
+        if case .success(let bytes) = content, cutter.isInOpenLine, elements.isIncomplete(bytes) {
             isCutOff = true
             return nil
         }
@@ -56,7 +55,12 @@ struct ForeignRows {
     private mutating func nextXML() throws -> (line: Int, row: Result<ForeignRow, ImportFaults>)? {
         let found = try cutter.next { bytes, isEnd throws(ImportFaults) in try XMLLine.cut(bytes, isEnd: isEnd) }
         guard let (line, content) = found else { return nil }
-        return (line, Result { () throws(ImportFaults) in .elements(try XMLElements(content.get())) })
+        let row = Result { () throws(ImportFaults) -> ForeignRow in .elements(try XMLElements(content.get())) }
+        if case .failure(let faults) = row, cutter.isInOpenLine, faults.isOfUnfinishedXML {
+            isCutOff = true
+            return nil
+        }
+        return (line, row)
     }
 
     private mutating func nextRecord() throws -> (line: Int, row: Result<ForeignRow, ImportFaults>)? {
@@ -65,6 +69,10 @@ struct ForeignRows {
             header = CSVHeader((try? names.get()) ?? [])
         }
         guard let header, let (line, fields) = try nextFields() else { return nil }
+        if cutter.isInOpenLine, fields.isUnfinished(header.count) {
+            isCutOff = true
+            return nil
+        }
         let row = Result { () throws(ImportFaults) -> ForeignRow in
             let values = try fields.get()
             guard values.count == header.count else {

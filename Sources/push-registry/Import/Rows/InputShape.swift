@@ -15,7 +15,9 @@ enum InputShape: Hashable, Sendable {
     static let peekBytes = 64 * 1_024
 
     /// By the first bytes. Nil for a file that is empty.
-    init?(_ bytes: ArraySlice<UInt8>, wrappers: Set<String>) {
+    ///
+    /// - Parameter elements: of the format, or of all formats.
+    init?(_ bytes: ArraySlice<UInt8>, _ elements: JSONElements) {
         var rest = bytes
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
         rest = rest.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
@@ -24,7 +26,6 @@ enum InputShape: Hashable, Sendable {
         case UInt8(ascii: "<"): self = .xml
         case UInt8(ascii: "["): self = .elements
         case UInt8(ascii: "{"):
-            let elements = JSONElements(wrappers: wrappers)
             let line = rest.prefix { $0 != UInt8(ascii: "\n") }
             let isCut = line.endIndex < rest.endIndex && elements.isIncomplete(line)
             self = isCut || elements.isOuter(rest) ? .elements : .lines

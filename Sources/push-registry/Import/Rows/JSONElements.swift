@@ -5,10 +5,12 @@ import PushRegistry
 struct JSONElements {
     private enum Place {
         case outside
-        /// In an array; whether an outer object is around it.
-        case list(isWrapped: Bool)
-        /// In an outer object, behind its array: so many containers are open.
-        case tail(depth: Int)
+        /// In an array of rows or of pages.
+        case list
+        /// In the array of a page, which may be an element of an array itself.
+        case page(isElement: Bool)
+        /// In a page, behind its array: so many containers are open.
+        case tail(depth: Int, isElement: Bool)
     }
 
     /// What an object at the beginning of some bytes is.
@@ -20,11 +22,14 @@ struct JSONElements {
     }
 
     private let wrappers: Set<String>
+    private let allowsEmptyPages: Bool
     private var place = Place.outside
 
-    /// - Parameter wrappers: the members of outer objects.
-    init(wrappers: Set<String>) {
-        self.wrappers = wrappers
+    /// - Parameters:
+    ///   - wrappers: the members of outer objects.
+    ///   - allowsEmptyPages: false if an empty array of this name may be a member of a row.
+    init(wrappers: Set<String>, allowsEmptyPages: Bool = true) {
+        (self.wrappers, self.allowsEmptyPages) = (wrappers, allowsEmptyPages)
     }
 
     /// Whether the text so far is whole.
@@ -46,18 +51,23 @@ struct JSONElements {
     mutating func cut(
         _ bytes: ArraySlice<UInt8>, isEnd: Bool
     ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
-        if case .tail(let depth) = place { return skipTail(bytes, depth: depth, isEnd: isEnd) }
+        if case .tail(let depth, let isElement) = place {
+            return skipTail(bytes, depth: depth, isElement: isElement, isEnd: isEnd)
+        }
         let gap = bytes.prefix { $0.isJSONSpace || $0 == UInt8(ascii: ",") }
         guard gap.isEmpty else { return skipped(gap) }
         switch bytes.first {
         case nil: return isEnd ? skipped(bytes) : nil
         case UInt8(ascii: "["):
             guard case .outside = place else { throw Self.malformed }
-            place = .list(isWrapped: false)
+            place = .list
             return skipped(bytes.prefix(1))
         case UInt8(ascii: "]"):
-            guard case .list(let isWrapped) = place else { throw Self.malformed }
-            place = isWrapped ? .tail(depth: 1) : .outside
+            switch place {
+            case .list: place = .outside
+            case .page(let isElement): place = .tail(depth: 1, isElement: isElement)
+            case .outside, .tail: throw Self.malformed
+            }
             return skipped(bytes.prefix(1))
         case UInt8(ascii: "{"): return try object(bytes, isEnd: isEnd)
         default: throw Self.malformed
@@ -67,29 +77,37 @@ struct JSONElements {
     private mutating func object(
         _ bytes: ArraySlice<UInt8>, isEnd: Bool
     ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
-        switch scan(bytes) {
+        switch scan(bytes, looksForPage: !isInPage) {
         case .whole(let count):
             let object = bytes.prefix(count)
             return RecordCutter.Cut(content: object, byteCount: count, lineCount: object.lineCount)
         case .outer(let offset):
-            place = .list(isWrapped: true)
+            place = .page(isElement: isInList)
             return skipped(bytes.prefix(offset))
         case .incomplete:
             guard isEnd else { return nil }
-            place = .tail(depth: 1)
+            place = .tail(depth: 1, isElement: isInList)
             return skipped(bytes)
         }
     }
 
+    private var isInList: Bool {
+        if case .list = place { true } else { false }
+    }
+
+    private var isInPage: Bool {
+        if case .page = place { true } else { false }
+    }
+
     private mutating func skipTail(
-        _ bytes: ArraySlice<UInt8>, depth: Int, isEnd: Bool
+        _ bytes: ArraySlice<UInt8>, depth: Int, isElement: Bool, isEnd: Bool
     ) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
         var (depth, at) = (depth, bytes.startIndex)
         while at < bytes.endIndex {
             switch bytes[at] {
             case UInt8(ascii: "\""):
                 guard let end = Self.endOfString(bytes[at...]) else {
-                    place = .tail(depth: depth)
+                    place = .tail(depth: depth, isElement: isElement)
                     return at == bytes.startIndex && !isEnd ? nil : skipped(isEnd ? bytes : bytes[..<at])
                 }
                 at = end
@@ -100,22 +118,22 @@ struct JSONElements {
             }
             at += 1
             if depth == 0 {
-                place = .outside
+                place = isElement ? .list : .outside
                 return skipped(bytes[..<at])
             }
         }
-        place = .tail(depth: depth)
+        place = .tail(depth: depth, isElement: isElement)
         return bytes.isEmpty && !isEnd ? nil : skipped(bytes)
     }
 
     /// Looks for the end of the object, and for a wrapper among its members.
-    private func scan(_ bytes: ArraySlice<UInt8>) -> Object {
+    private func scan(_ bytes: ArraySlice<UInt8>, looksForPage: Bool = true) -> Object {
         var (depth, at) = (0, bytes.startIndex)
         while at < bytes.endIndex {
             switch bytes[at] {
             case UInt8(ascii: "\""):
                 guard let end = Self.endOfString(bytes[at...]) else { return .incomplete }
-                if depth == 1, !wrappers.isEmpty, let offset = list(bytes[(at + 1)..<(end - 1)], bytes[end...]) {
+                if depth == 1, looksForPage, let offset = list(bytes[(at + 1)..<(end - 1)], bytes[end...]) {
                     return .outer(offset: offset - bytes.startIndex)
                 }
                 at = end
@@ -131,7 +149,8 @@ struct JSONElements {
         return .incomplete
     }
 
-    /// Whether `name` is a wrapper's name, and `rest` the colon and an array of objects. Returns the index behind `[`.
+    /// Whether `name` is a wrapper's name, and `rest` the colon and an array of objects, or an empty one. Returns
+    /// the index behind `[`.
     private func list(_ name: ArraySlice<UInt8>, _ rest: ArraySlice<UInt8>) -> Int? {
         guard wrappers.contains(where: { name.elementsEqual($0.utf8) }) else { return nil }
         var rest = rest.drop { $0.isJSONSpace }
@@ -139,7 +158,8 @@ struct JSONElements {
         rest = rest.drop { $0.isJSONSpace }
         guard rest.popFirst() == UInt8(ascii: "[") else { return nil }
         let first = rest.first { !$0.isJSONSpace }
-        return first == UInt8(ascii: "{") ? rest.startIndex : nil
+        let isPage = first == UInt8(ascii: "{") || first == UInt8(ascii: "]") && allowsEmptyPages
+        return isPage ? rest.startIndex : nil
     }
 
     /// The index behind the closing quote.

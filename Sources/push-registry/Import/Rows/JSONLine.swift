@@ -21,10 +21,9 @@ enum JSONLine {
         do throws(JSONFaults) {
             let document = try JSONDocument(Array(line))
             var record = ImportRecord()
-            var place = 0
+            names.beginLine()
             document.root.object()?.forEachMember { member in
-                let field = names.field(member, at: place)
-                place += 1
+                let field = names.field(member)
                 guard member.value.kind != .null else { return }
                 if let field {
                     record[field] = member.value.text(of: field)

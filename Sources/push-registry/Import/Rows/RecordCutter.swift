@@ -24,8 +24,12 @@ struct RecordCutter {
     private var isRecovering = false
     private var line = 1
 
-    /// Whether the record before was the last one, and not followed by a line end.
-    var isAtEnd: Bool { isEnd && start == buffer.count && buffer.last != UInt8(ascii: "\n") }
+    /// Whether the record before is in the last line, and this has no line end: the file may have been cut off there.
+    var isInOpenLine: Bool {
+        guard isEnd else { return false }
+        return start == buffer.count
+            ? buffer.last != UInt8(ascii: "\n") : !buffer[start...].contains(UInt8(ascii: "\n"))
+    }
 
     init(_ source: any ByteSource, recordBytesMax: Int = recordBytesMax) {
         self.source = source

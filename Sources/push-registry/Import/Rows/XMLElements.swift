@@ -23,9 +23,8 @@ struct XMLElements {
         let parser = XMLParser(data: Data(line))
         parser.shouldResolveExternalEntities = false
         parser.delegate = reader
-        guard parser.parse(), let root = reader.root else {
-            throw ImportFaults([ImportFault(code: "malformed-xml", "The line is not one XML element.")])
-        }
+        // The parser does not report every text that ends too early.
+        guard parser.parse(), reader.isComplete, let root = reader.root else { throw .unfinishedXML }
         texts = reader.texts
         texts[Self.root.text] = root
     }
@@ -35,6 +34,9 @@ struct XMLElements {
         var texts: [String: String] = [:]
         private var depth = 0
         private var text = ""
+
+        /// Whether all elements are closed.
+        var isComplete: Bool { depth == 0 }
 
         func parser(
             _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
@@ -61,4 +63,13 @@ struct XMLElements {
             name.split(separator: ":").last.map(String.init) ?? name
         }
     }
+}
+
+extension ImportFaults {
+    fileprivate static let unfinishedXML = ImportFaults([
+        ImportFault(code: "malformed-xml", "The line is not one XML element.")
+    ])
+
+    /// Whether the line may be the beginning of a longer one.
+    var isOfUnfinishedXML: Bool { self == .unfinishedXML }
 }

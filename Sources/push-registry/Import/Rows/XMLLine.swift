@@ -1,3 +1,4 @@
+import Foundation
 import PushRegistry
 
 /// Cuts a file with one XML element a line. A text between `<![CDATA[` and `]]>` may have line ends.
@@ -18,8 +19,11 @@ enum XMLLine {
     private static func record(
         _ line: ArraySlice<UInt8>, byteCount: Int, lineCount: Int
     ) -> RecordCutter.Cut<ArraySlice<UInt8>> {
-        let isBlank = line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
-        return RecordCutter.Cut(content: isBlank ? nil : line, byteCount: byteCount, lineCount: lineCount)
+        let text = String(decoding: line, as: UTF8.self).trimmingSpaces()
+        // Tools put a declaration before the first element.
+        let isDeclaration = text.hasPrefix("<?xml") && text.range(of: "?>")?.upperBound == text.endIndex
+        return RecordCutter.Cut(
+            content: text.isEmpty || isDeclaration ? nil : line, byteCount: byteCount, lineCount: lineCount)
     }
 
     /// Whether the line ends in such a text.

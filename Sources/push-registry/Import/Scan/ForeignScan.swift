@@ -18,18 +18,24 @@ struct ScanFacts {
 /// The first pass over the rows: collects facts, and chooses the newest row of each token and each `installId`.
 struct ForeignScan {
     private static let appsMax = 20
+    /// Rows that complete one newer row; the others are forgotten.
+    private static let supplementsMax = 1_000
 
     private(set) var facts = ScanFacts()
     private let now: Timestamp
-    private var byToken = RowSorter { ($0.token, $0.number) < ($1.token, $1.number) }
+    private var byToken = RowSorter<ScannedRow> { ($0.token, $0.number) < ($1.token, $1.number) }
+    private let supplements = SupplementFile()
 
     init(now: Timestamp) {
         self.now = now
     }
 
-    /// - Parameter tags: read only of an installation.
+    /// - Parameters:
+    ///   - tags: read only of an installation.
+    ///   - supplement: likewise; nil if the row does not complete others.
     mutating func add(
-        _ outcome: Result<ForeignOutcome, ImportFaults>, app: String?, tags: @autoclosure () -> [ForeignTag] = []
+        _ outcome: Result<ForeignOutcome, ImportFaults>, app: String?, tags: @autoclosure () -> [ForeignTag] = [],
+        supplement: @autoclosure () -> RowSupplement? = nil
     ) throws {
         let number = facts.rows
         facts.rows += 1
@@ -44,53 +50,71 @@ struct ForeignScan {
                 facts.lacksDates = true
             }
             facts.topics.add(tags())
-            try byToken.add(ScannedRow(identity, number: number, now: now))
+            let place = try supplement().map { try supplements.add($0) }
+            try byToken.add(ScannedRow(identity, number: number, supplement: place, now: now))
         }
         if let app, facts.apps.count < Self.appsMax { facts.apps.insert(app) }
     }
 
     /// - Parameter undated: when rows without a date were seen.
-    mutating func olderRows(undated: Timestamp) throws -> OlderRows {
+    mutating func choice(undated: Timestamp) throws -> RowChoice {
         let undated = undated.microseconds
-        var byInstallation = RowSorter { ($0.installation, $0.number) < ($1.installation, $1.number) }
-        var older = RowSorter { $0.number < $1.number }
+        var byInstallation = RowSorter<ScannedRow> { ($0.installation, $0.number) < ($1.installation, $1.number) }
+        var older = RowSorter<ScannedRow> { $0.number < $1.number }
+        var completions = RowSorter<Completion> { ($0.newest, $1.supplement) < ($1.newest, $0.supplement) }
         try Self.choose(
-            from: byToken.sorted(), undated, key: \.token, newest: { try byInstallation.add($0) },
-            older: { try older.add($0) })
+            from: byToken.sorted(), undated, key: \.token, older: { try older.add($0) },
+            newest: { newest, supplements in
+                try byInstallation.add(newest)
+                for place in supplements {
+                    try completions.add(Completion(newest: newest.number, supplement: place))
+                }
+            })
         byToken = RowSorter { ($0.token, $0.number) < ($1.token, $1.number) }
         try Self.choose(
-            from: byInstallation.sorted(), undated, key: \.installation, newest: { _ in },
-            older: { try older.add($0) })
-        return try OlderRows(older.sorted())
+            from: byInstallation.sorted(), undated, key: \.installation, older: { try older.add($0) },
+            newest: { _, _ in })
+        return RowChoice(
+            older: try OlderRows(older.sorted()), completions: try Completions(completions.sorted(), in: supplements))
     }
 
-    /// Passes the newest row of each key to one closure and all others to the other one.
+    /// Passes the newest row of each key to one closure, with the supplements of the others, and all others to the
+    /// other one.
     private static func choose(
-        from sorted: SortedRows, _ undated: Int64, key: KeyPath<ScannedRow, ScannedRow.Key>,
-        newest: (ScannedRow) throws -> Void, older: (ScannedRow) throws -> Void
+        from sorted: SortedRows<ScannedRow>, _ undated: Int64, key: KeyPath<ScannedRow, ScannedRow.Key>,
+        older: (ScannedRow) throws -> Void, newest: (ScannedRow, _ supplements: [Int64]) throws -> Void
     ) throws {
         var rows = sorted
         var best: ScannedRow?
+        var supplements: [Int64] = []
         while let row = try rows.next() {
             guard let known = best, known[keyPath: key] == row[keyPath: key] else {
-                if let best { try newest(best) }
-                best = row
+                if let best { try newest(best, supplements) }
+                (best, supplements) = (row, [])
                 continue
             }
             let isNewer = row.isNewer(than: known, undated: undated)
-            try older(isNewer ? known : row)
+            let other = isNewer ? known : row
+            try older(other)
+            if let place = other.supplement, supplements.count < supplementsMax { supplements.append(place) }
             if isNewer { best = row }
         }
-        if let best { try newest(best) }
+        if let best { try newest(best, supplements) }
     }
+}
+
+/// Which rows are imported, of those with the same token or `installId`.
+struct RowChoice: Sendable {
+    var older: OlderRows
+    var completions: Completions
 }
 
 /// The numbers of the rows that are not the newest ones, in ascending order.
 struct OlderRows: Sendable {
-    private var rows: SortedRows
+    private var rows: SortedRows<ScannedRow>
     private var next: ScannedRow?
 
-    fileprivate init(_ rows: SortedRows) throws {
+    fileprivate init(_ rows: SortedRows<ScannedRow>) throws {
         self.rows = rows
         next = try self.rows.next()
     }

@@ -1,22 +1,29 @@
 import Foundation
 
+/// A value that can be kept in a file.
+protocol SpilledRow: Sendable {
+    static var byteCount: Int { get }
+    init(_ bytes: ArraySlice<UInt8>)
+    func write(to bytes: inout [UInt8])
+}
+
 /// Sorts rows of any number in bounded memory: it keeps some in memory, and writes the others to temporary files, each
 /// sorted, which it merges.
-struct RowSorter {
+struct RowSorter<Row: SpilledRow> {
     /// Rows in memory: some 8 MB.
-    static let rowsMax = 150_000
+    private static var rowsMax: Int { 150_000 }
 
-    private let precedes: @Sendable (ScannedRow, ScannedRow) -> Bool
-    private var rows: [ScannedRow] = []
+    private let precedes: @Sendable (Row, Row) -> Bool
+    private var rows: [Row] = []
     private var runs: [FileHandle] = []
     private let rowsMax: Int
 
-    init(rowsMax: Int = rowsMax, by precedes: @escaping @Sendable (ScannedRow, ScannedRow) -> Bool) {
+    init(rowsMax: Int = rowsMax, by precedes: @escaping @Sendable (Row, Row) -> Bool) {
         self.rowsMax = rowsMax
         self.precedes = precedes
     }
 
-    mutating func add(_ row: ScannedRow) throws {
+    mutating func add(_ row: Row) throws {
         rows.append(row)
         if rows.count >= rowsMax { try spill() }
     }
@@ -27,7 +34,7 @@ struct RowSorter {
         var bytes: [UInt8] = []
         for row in rows {
             row.write(to: &bytes)
-            if bytes.count >= RowRun.bufferBytes {
+            if bytes.count >= RowRun<Row>.bufferBytes {
                 try file.write(contentsOf: bytes)
                 bytes.removeAll(keepingCapacity: true)
             }
@@ -39,7 +46,7 @@ struct RowSorter {
     }
 
     /// The rows in order. The sorter is empty afterwards.
-    mutating func sorted() throws -> SortedRows {
+    mutating func sorted() throws -> SortedRows<Row> {
         rows.sort(by: precedes)
         defer { (rows, runs) = ([], []) }
         return try SortedRows(runs.map { try RowRun($0) }, rows, by: precedes)
@@ -47,13 +54,13 @@ struct RowSorter {
 }
 
 /// A sorted temporary file.
-private struct RowRun: Sendable {
-    static let bufferBytes = 1_024 * ScannedRow.byteCount
+private struct RowRun<Row: SpilledRow>: Sendable {
+    static var bufferBytes: Int { 1_024 * Row.byteCount }
 
     private let file: FileHandle
     private var buffer: [UInt8] = []
     private var start = 0
-    private(set) var first: ScannedRow?
+    private(set) var first: Row?
 
     init(_ file: FileHandle) throws {
         self.file = file
@@ -69,25 +76,25 @@ private struct RowRun: Sendable {
             first = nil
             return
         }
-        first = ScannedRow(buffer[start..<(start + ScannedRow.byteCount)])
-        start += ScannedRow.byteCount
+        first = Row(buffer[start..<(start + Row.byteCount)])
+        start += Row.byteCount
     }
 }
 
 /// Merges sorted runs. There are few: each but the last has `rowsMax` rows.
-struct SortedRows: Sendable {
-    private var runs: [RowRun]
-    private let rows: [ScannedRow]
+struct SortedRows<Row: SpilledRow>: Sendable {
+    private var runs: [RowRun<Row>]
+    private let rows: [Row]
     private var at = 0
-    private let precedes: @Sendable (ScannedRow, ScannedRow) -> Bool
+    private let precedes: @Sendable (Row, Row) -> Bool
 
     fileprivate init(
-        _ runs: [RowRun], _ rows: [ScannedRow], by precedes: @escaping @Sendable (ScannedRow, ScannedRow) -> Bool
+        _ runs: [RowRun<Row>], _ rows: [Row], by precedes: @escaping @Sendable (Row, Row) -> Bool
     ) throws {
         (self.runs, self.rows, self.precedes) = (runs, rows, precedes)
     }
 
-    mutating func next() throws -> ScannedRow? {
+    mutating func next() throws -> Row? {
         var best = at < rows.count ? rows[at] : nil
         var place: Int?
         for (index, run) in runs.enumerated() {

@@ -2,7 +2,7 @@ import Crypto
 import PushRegistry
 
 /// The few bytes of a row that the choice of the newest row of a token needs.
-struct ScannedRow: Hashable {
+struct ScannedRow: Hashable, SpilledRow {
     /// 128 bits of the SHA-256 of provider and token, or of the `installId`.
     struct Key: Hashable, Comparable {
         let high: UInt64
@@ -23,7 +23,7 @@ struct ScannedRow: Hashable {
         static func < (left: Key, right: Key) -> Bool { (left.high, left.low) < (right.high, right.low) }
     }
 
-    static let byteCount = 48
+    static let byteCount = 56
 
     let token: Key
     let installation: Key
@@ -31,27 +31,29 @@ struct ScannedRow: Hashable {
     let seenAt: Int64?
     /// The row's number in the run.
     let number: Int64
+    /// Where its supplement stands in the file of supplements; nil without one.
+    let supplement: Int64?
 
-    init(_ identity: ForeignIdentity, number: Int64, now: Timestamp) {
+    init(_ identity: ForeignIdentity, number: Int64, supplement: Int64?, now: Timestamp) {
         token = Key(identity.token.text, of: identity.token.provider)
         installation = Key(identity.installID.rawValue)
         // A time in the future counts as now.
         seenAt = identity.seenAt.map { min($0, now).microseconds }
         self.number = number
+        self.supplement = supplement
     }
 
     init(_ bytes: ArraySlice<UInt8>) {
         token = Key(bytes.prefix(16))
         installation = Key(bytes.dropFirst(16).prefix(16))
-        let seconds = Int64(bitPattern: UInt64(bytes.dropFirst(32).prefix(8)))
-        seenAt = seconds == .min ? nil : seconds
-        number = Int64(bitPattern: UInt64(bytes.dropFirst(40).prefix(8)))
+        seenAt = Int64(spilled: bytes.dropFirst(32).prefix(8))
+        number = Int64(spilled: bytes.dropFirst(40).prefix(8)) ?? 0
+        supplement = Int64(spilled: bytes.dropFirst(48).prefix(8))
     }
 
     func write(to bytes: inout [UInt8]) {
         for part in [token.high, token.low, installation.high, installation.low] { part.write(to: &bytes) }
-        UInt64(bitPattern: seenAt ?? .min).write(to: &bytes)
-        UInt64(bitPattern: number).write(to: &bytes)
+        for part in [seenAt, number, supplement] { Int64.spill(part, to: &bytes) }
     }
 
     /// Whether this row is newer than another one of the same token or installation. A row without a date counts as of
@@ -64,6 +66,19 @@ struct ScannedRow: Hashable {
         if installation != other.installation { return installation > other.installation }
         if token != other.token { return token > other.token }
         return number > other.number
+    }
+}
+
+extension Int64 {
+    /// Nil is written as the least number.
+    init?(spilled bytes: ArraySlice<UInt8>) {
+        let number = Int64(bitPattern: UInt64(bytes))
+        guard number != .min else { return nil }
+        self = number
+    }
+
+    static func spill(_ number: Int64?, to bytes: inout [UInt8]) {
+        UInt64(bitPattern: number ?? .min).write(to: &bytes)
     }
 }
 

@@ -3,8 +3,8 @@ import PushRegistry
 extension ForeignFormat {
     /// Azure Notification Hubs: the file of an export job, one XML registration a line.
     ///
-    /// An installation with templates has several registrations with one token. A registration has no date but its
-    /// expiry.
+    /// An installation with templates has several registrations with one token, each with its own tags: they become one
+    /// installation. A registration has no date but its expiry.
     ///
     /// Source: learn.microsoft.com, "Export and modify registrations in bulk"; Azure/azure-notificationhubs-dotnet.
     static let azure = ForeignFormat(
@@ -12,6 +12,7 @@ extension ForeignFormat {
         signatures: [["RegistrationKind"]],
         expand: { row in [.scoped(["registration": row, "tag": AzureTags(row.text("Tags")).named])] },
         prefixes: ["registration."],
+        installation: "tag.installationid",
         skips: [
             Rule(.expired, "registration.ExpirationTime") { text in
                 ForeignTime.parse(text).map { $0 <= .now() } ?? false
