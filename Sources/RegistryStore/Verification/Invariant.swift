@@ -142,7 +142,7 @@ extension Invariant {
                     AND NOT (generation_before = 0 AND generation_after > reached)
             """),
         Invariant(
-            "event-tells-row", "R12", "the last event has the row's generation, state, token and owner",
+            "event-matches-row", "R12", "the last event has the row's generation, state, token and owner",
             """
             SELECT i.app_id || '/' || i.install_id
             FROM (

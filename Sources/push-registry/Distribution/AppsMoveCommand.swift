@@ -7,6 +7,7 @@ extension AppsCommand {
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Move an app to another node of a Citus cluster.",
+            usage: "push-registry apps move <app> [<node>] [--json] [<options>]",
             discussion: """
                 If the app shares its shards with other apps, it first gets shards of its own. Then the command copies \
                 the shards to the node. The app is served meanwhile; its writes wait for some seconds at the end of \
@@ -15,7 +16,7 @@ extension AppsCommand {
                   push-registry apps move com.example.mail worker-2:5432
                 """)
         @OptionGroup var common: CommonOptions
-        @Argument(help: "The app's identifier.") var app: String
+        @Argument(help: "The app id.") var app: String
         @Argument(help: ArgumentHelp("The node, as `distribute --dry-run` prints it.", valueName: "node")) var node:
             String?
         @Flag(help: "Print JSON.") var json = false

@@ -6,6 +6,7 @@ import HTTPServer
 struct HealthCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "healthcheck", abstract: "Check whether the service on this machine is healthy.",
+        usage: "push-registry healthcheck [--ready] [<options>]",
         discussion: """
             It calls GET /healthz at the first address of --listen, over TLS if --tls-cert is set. Like `serve`, it \
             reads both from flags, environment and file. It is for containers, because the image has no other HTTP \

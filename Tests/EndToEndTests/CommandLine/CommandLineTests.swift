@@ -19,19 +19,23 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "policy"],
-        ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
-        ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
-        ["messages"], ["import"], ["config"], ["healthcheck"],
-        ["segment", "count"], ["segment", "breakdown"],
-        ["segment", "export"],
+        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "move"], ["apps", "policy"],
+        ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"], ["keys", "create"],
+        ["keys", "revoke"], ["topics"], ["topics", "list"], ["topics", "set"], ["topics", "delete"], ["messages"],
+        ["messages", "list"], ["messages", "show"], ["cleanup"], ["cleanup", "run"], ["cleanup", "runs"],
+        ["cleanup", "undo"], ["segment"], ["segment", "count"], ["segment", "breakdown"], ["segment", "export"],
+        ["verify"], ["rebuild-rollup"], ["import"], ["distribute"], ["config"], ["sql"], ["healthcheck"],
     ])
     func help_isPrinted_forEverySubcommand(command: [String]) async throws {
         let result = try await RegistryCommand.run(command + ["--help"])
         #expect(result.status == 0)
-        #expect(result.output.contains("USAGE: push-registry" + (command.isEmpty ? "" : " ")))
+        #expect(result.output.contains("USAGE: " + (["push-registry"] + command).joined(separator: " ")))
         #expect(result.output.contains("OVERVIEW:"))
         #expect(result.log.isEmpty)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= ($0.hasPrefix("USAGE:") ? 100 : 80) })
+        // A line of a listing that is too long would be broken after any word.
+        #expect(!lines.contains("Exit") && !lines.contains { $0.hasPrefix("codes:") })
     }
 
     @Test(arguments: [
