@@ -26,4 +26,22 @@ struct PushRegistryCommand: AsyncParsableCommand {
             ImportCommand.self, AppsCommand.self, KeysCommand.self, TopicsCommand.self, SegmentCommand.self,
             MessagesCommand.self, DistributeCommand.self, ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
         ])
+
+    /// Prints the usage with errors of the command line only: with an error of a setting or a file it would not help.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            do {
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+            } catch let error as ValidationError {
+                throw refusal("\(error)")
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
 }

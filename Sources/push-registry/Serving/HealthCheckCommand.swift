@@ -37,9 +37,8 @@ struct HealthCheckCommand: AsyncParsableCommand {
     }
 
     private func url(_ settings: Settings) throws -> String {
-        let first = settings.listen.split(separator: ",").first.map(String.init) ?? ""
-        guard let address = ListenAddress(first), address.port != 0 else {
-            throw ValidationError("\(first) is not an address to call: it must be host:port, such as 127.0.0.1:8080.")
+        guard let address = settings.listen.first, address.port != 0 else {
+            throw ValidationError("--listen must name the port to call, such as 127.0.0.1:8080.")
         }
         let scheme = settings.tlsCertificate == nil ? "http" : "https"
         return "\(scheme)://\(address.asCallable)\(ready ? "/readyz" : "/healthz")"

@@ -19,8 +19,8 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "move"], ["apps", "policy"],
-        ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"], ["keys", "create"],
+        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "move"],
+        ["apps", "policy"], ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"], ["keys", "create"],
         ["keys", "revoke"], ["topics"], ["topics", "list"], ["topics", "set"], ["topics", "delete"], ["messages"],
         ["messages", "list"], ["messages", "show"], ["cleanup"], ["cleanup", "run"], ["cleanup", "runs"],
         ["cleanup", "undo"], ["segment"], ["segment", "count"], ["segment", "breakdown"], ["segment", "export"],
@@ -239,6 +239,17 @@ struct CommandLineTests {
             let result = try await RegistryCommand.run(["serve", "--demo"], environment: environment)
             #expect(result.status == 64 && result.log.contains("--demo"), "\(result.log)")
         }
+    }
+
+    @Test(arguments: [["--listen", "nonsense"], ["--tls-cert", "/none.pem"], ["--demo"]])
+    func serve_createsNoDatabase_whenASettingIsInvalid(arguments: [String]) async throws {
+        let folder = "/tmp/push-registry-none-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let environment = arguments == ["--demo"] ? ["PUSH_REGISTRY_DATABASE_URL": "host=127.0.0.1 port=1"] : [:]
+        let result = try await RegistryCommand.run(
+            ["serve", "--data-dir", folder] + arguments, environment: environment)
+        #expect(result.status == 64 && result.log.hasPrefix("Error: "), "\(result.log)")
+        #expect(!result.log.contains("Usage:") && !FileManager.default.fileExists(atPath: folder))
     }
 
     @Test func serve_isRefused_withoutAnAddressToListenOn() async throws {

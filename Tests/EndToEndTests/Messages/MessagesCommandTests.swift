@@ -6,7 +6,9 @@ import Testing
 extension EndToEnd {
     @Suite("The command `messages` lists messages and draws their counts")
     struct MessagesCommandTests {
-        private func run(_ app: RegistryApp, _ action: String, _ arguments: [String] = []) async throws -> (status: Int32, output: String) {
+        private func run(
+            _ app: RegistryApp, _ action: String, _ arguments: [String] = []
+        ) async throws -> (status: Int32, output: String) {
             let result = try await RegistryCommand.run(
                 ["messages", action, app.id] + arguments,
                 environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
