@@ -20,11 +20,12 @@ struct CommandLineTests {
 
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "move"],
-        ["apps", "policy"], ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"], ["keys", "create"],
-        ["keys", "revoke"], ["topics"], ["topics", "list"], ["topics", "set"], ["topics", "delete"], ["messages"],
-        ["messages", "list"], ["messages", "show"], ["cleanup"], ["cleanup", "run"], ["cleanup", "runs"],
-        ["cleanup", "undo"], ["segment"], ["segment", "count"], ["segment", "breakdown"], ["segment", "export"],
-        ["verify"], ["rebuild-rollup"], ["import"], ["distribute"], ["config"], ["sql"], ["healthcheck"],
+        ["apps", "policy"], ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
+        ["keys", "create"], ["keys", "revoke"], ["topics"], ["topics", "list"], ["topics", "set"],
+        ["topics", "delete"], ["messages"], ["messages", "list"], ["messages", "show"], ["cleanup"],
+        ["cleanup", "run"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"], ["segment", "count"],
+        ["segment", "breakdown"], ["segment", "export"], ["verify"], ["rebuild-rollup"], ["import"], ["distribute"],
+        ["config"], ["sql"], ["healthcheck"],
     ])
     func help_isPrinted_forEverySubcommand(command: [String]) async throws {
         let result = try await RegistryCommand.run(command + ["--help"])
