@@ -8,12 +8,12 @@ public struct PostgresAudienceStore: AudienceStore {
     ]
 
     private let sessions: AudienceSessions
-    private let places: ExportPlaces
+    private let exportSlots: ExportSlots
 
     /// - Parameter postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
     public init(postgres: PostgresClient, limits: AudienceStoreLimits) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
-        places = ExportPlaces(countMax: limits.exportsMax, on: postgres.loop)
+        exportSlots = ExportSlots(countMax: limits.exportsMax, on: postgres.loop)
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
@@ -152,7 +152,7 @@ public struct PostgresAudienceStore: AudienceStore {
 
 extension PostgresAudienceStore {
     public func makeExportSlot() async throws -> any Sendable {
-        try await places.take()
+        try await exportSlots.acquire()
     }
 
     public func export(

@@ -20,8 +20,8 @@ public struct Invariant: Sendable {
     /// Counts the violations and returns the first few, in one pass.
     var count: PostgresStatement {
         let sql: PostgresSQL = """
-            SELECT count(*), coalesce(array_agg(place) FILTER (WHERE number <= \(Self.examplesMax)), '{}')
-            FROM (SELECT place, row_number() OVER () AS number FROM (\(sql: broken)) AS b (place)) AS n
+            SELECT count(*), coalesce(array_agg(example) FILTER (WHERE number <= \(Self.examplesMax)), '{}')
+            FROM (SELECT example, row_number() OVER () AS number FROM (\(sql: broken)) AS b (example)) AS n
             """
         return PostgresStatement(sql).unprepared()
     }

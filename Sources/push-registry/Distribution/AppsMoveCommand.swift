@@ -24,7 +24,7 @@ extension AppsCommand {
         func run() async throws {
             let settings = try await common.settings()
             let logger = ProcessLogging.start(settings)
-            let place = try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
+            let location = try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
                 let found = try await database.withDirectory(logger: logger) { try await $0.current().app(app) }
                 do {
                     return try await move(found.number, Distribution(try database.configuration))
@@ -33,14 +33,14 @@ extension AppsCommand {
                 }
             }
             if json {
-                try printJSON(place)
+                try printJSON(location)
             } else {
-                print("\(app) is on \(place.node), in shard \(place.shard)")
+                print("\(app) is on \(location.node), in shard \(location.shard)")
             }
         }
 
-        private func move(_ app: AppNumber, _ distribution: Distribution) async throws -> Distribution.Place {
-            guard let node else { return try await distribution.place(of: app) }
+        private func move(_ app: AppNumber, _ distribution: Distribution) async throws -> Distribution.Location {
+            guard let node else { return try await distribution.location(of: app) }
             return try await distribution.move(app, to: node) { [json] step in if !json { print(step) } }
         }
     }
