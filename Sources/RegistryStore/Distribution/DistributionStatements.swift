@@ -20,7 +20,8 @@ enum DistributionStatements {
             "truncateLocal", serving: "distribute: deletes the rows that were copied to shards.",
             truncateLocal("installation")),
         NamedStatement(
-            "location", serving: "apps move: reads the node and the shard of an app.", location(of: NamedStatement.app)),
+            "location", serving: "apps move: reads the node and the shard of an app.",
+            location(of: NamedStatement.app)),
         NamedStatement(
             "appsByShard", serving: "Clean-up, on Citus: lists the apps that share a shard.", appsByShard),
         NamedStatement(
