@@ -78,7 +78,7 @@ extension RegistryService {
         return HandedOutMessage(message: message, sealer: sealer, app: call.app.number)
     }
 
-    /// Counts a batch before its rows are sent, so no rate exceeds 1.
+    /// Counts the rows of a batch, and stores the targets of a recorded message.
     func count(_ batch: inout HandedOutMessage.Batch, of message: HandedOutMessage) async throws {
         defer { batch.removeAll() }
         if !batch.targets.isEmpty {

@@ -49,7 +49,7 @@ public struct PostgresAudienceStore: AudienceStore {
     public func page(
         _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
-        // One row more than asked for shows whether another page follows.
+        // One more row than requested shows whether another page follows.
         try await query(audience, from: .installations, explains: explains) {
             $0.page(after: after, limit: limit + 1)
         } decode: { rows, asOf, plan, _, _ in
