@@ -236,8 +236,14 @@ struct VerifierTests {
             undone: "UPDATE token_event SET actor = 'x' WHERE event = 'rotated'"),
         Damage(
             ["event-position", "event-chain"],
-            "UPDATE token_event SET position = position + 1000000 WHERE event = 'rotated'",
-            undone: "UPDATE token_event SET position = position - 1000000 WHERE event = 'rotated'"),
+            """
+            UPDATE token_event SET position = position + 1000000, at = at - interval '2 minutes'
+            WHERE event = 'rotated'
+            """,
+            undone: """
+                UPDATE token_event SET position = position - 1000000, at = at + interval '2 minutes'
+                WHERE event = 'rotated'
+                """),
         Damage(
             ["event-chain"], "UPDATE token_event SET event = 'logoutIgnored' WHERE event = 'rotated'",
             undone: "UPDATE token_event SET event = 'rotated' WHERE event = 'logoutIgnored'"),

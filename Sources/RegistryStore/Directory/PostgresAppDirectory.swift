@@ -113,10 +113,16 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: App, isNew: Bool) {
         do {
             let text = try PolicyDocument(policy).text()
+            let change =
+                switch precondition {
+                case nil: try await replacementOrCreation(of: id, text)
+                case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
+                case .revisions(let known):
+                    PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
+                }
             let results = try await postgres.withTransaction { transaction in
                 // Another change of the app may be in progress, for longer than a batch of registrations may wait.
-                try await transaction.commit(
-                    after: LockTimeout.statements(.alone) + [statement(id, text, precondition)])
+                try await transaction.commit(after: LockTimeout.statements(.alone) + [change])
             }
             guard let row = results.last?.first else {
                 let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
@@ -124,9 +130,6 @@ public actor PostgresAppDirectory: AppDirectory {
             }
             let app = App(
                 number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
-            // Later writes of the app read this row (`AppSource`). It is not in the transaction, which locks the
-            // directory: on Citus the row is on another node. A caller who gets an error repeats the call.
-            _ = try await postgres.execute(RollUpStatements.addState(app.number))
             return (app, try row.decode(1))
         } catch let refusal as PolicyRefusal {
             throw refusal
@@ -135,14 +138,15 @@ public actor PostgresAppDirectory: AppDirectory {
         }
     }
 
-    private func statement(
-        _ id: AppID, _ text: String, _ precondition: RevisionPrecondition?
-    ) -> PostgresStatement {
-        switch precondition {
-        case nil: PostgresStatement(DirectoryStatements.putApp, id.rawValue, text)
-        case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
-        case .revisions(let known): PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
-        }
+    /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
+    ///
+    /// The row is not in the transaction of the creation, which locks the directory: on Citus the row is on another node.
+    private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
+        let isKnown = try await !postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
+        if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }
+        let number: Int32 = try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0)
+        _ = try await postgres.execute(RollUpStatements.addState(AppNumber(number)))
+        return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number)
     }
 
     public func add(_ key: APIKey) async throws {
@@ -181,7 +185,8 @@ enum DirectoryStatements {
     static let named = [
         NamedStatement("version", version), NamedStatement("moment", moment),
         NamedStatement("databaseEpoch", databaseEpoch), NamedStatement("apps", apps),
-        NamedStatement("revision", revision), NamedStatement("keys", keys), NamedStatement("putApp", putApp),
+        NamedStatement("revision", revision), NamedStatement("keys", keys), NamedStatement("drawNumber", drawNumber),
+        NamedStatement("createApp", createApp),
         NamedStatement("replacePolicy", replacePolicy), NamedStatement("addKey", addKey),
         NamedStatement("revokeKey", revokeKey),
     ]
@@ -209,23 +214,28 @@ enum DirectoryStatements {
         "SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key FROM app")
 
     static let revision = PreparedSQL(
-        serving: "PUT and PATCH /v1/apps/{app} with If-Match: reads the policy's revision.",
+        serving: "PUT and PATCH /v1/apps/{app}, apps create: reads the policy's revision.",
         "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
 
     static let keys = PreparedSQL(
         serving: "Every request after a change of apps or keys: reads the keys.",
         "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at FROM api_key")
 
-    static let putApp = PreparedSQL(
-        serving: "PUT and PATCH /v1/apps/{app}, apps create: creates an app or replaces its policy.",
+    static let drawNumber = PreparedSQL(
+        serving: "PUT /v1/apps/{app}, apps create: draws the number of a new app.",
+        "SELECT nextval('app_id_seq')::integer")
+
+    /// Another caller may have created the app since.
+    static let createApp = PreparedSQL(
+        serving: "PUT /v1/apps/{app}, apps create: creates an app.",
         """
-        INSERT INTO app (identifier, policy) VALUES ($1, $2::jsonb)
+        INSERT INTO app (id, identifier, policy) OVERRIDING SYSTEM VALUE VALUES ($3, $1, $2::jsonb)
         ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
         RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
         """)
 
     static let replacePolicy = PreparedSQL(
-        serving: "PUT and PATCH /v1/apps/{app} with If-Match: replaces a policy.",
+        serving: "PUT and PATCH /v1/apps/{app}, apps create: replaces a policy.",
         """
         UPDATE app SET policy = $2::jsonb, updated_at = now()
         WHERE identifier = $1 AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))

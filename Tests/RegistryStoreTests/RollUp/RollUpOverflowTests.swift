@@ -32,10 +32,33 @@ struct RollUpOverflowTests {
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
-            let numbers = try await RollUpCellCreation.run(
-                keys, count: RollUpCells.cellsOfAppMax, on: stores.postgres)
-            #expect(Set(numbers).count == 1)
+            var creation = RollUpCellCreation(keys, count: RollUpCells.cellsOfAppMax)
+            try await creation.run(on: stores.postgres)
+            #expect(Set(creation.numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
+        }
+    }
+
+    @Test(arguments: [false, true]) func texts_areAskedForOnce(drawsNumbers: Bool) async throws {
+        try await TestStores.with { stores in
+            func creation(_ locale: String, _ texts: RollUpTexts) async throws -> (RollUpCellCreation, units: Int) {
+                let key = RollUpCells.Key(
+                    app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
+                    zone: "Europe/Berlin", offset: 7200, systemName: "iOS", systemVersion: "26.5")
+                var creation = RollUpCellCreation([key], count: 0, texts: texts, drawsNumbers: drawsNumbers)
+                var (unit, units): ([PostgresStatement]?, Int) = (creation.first, 0)
+                while let statements = unit {
+                    units += 1
+                    unit = try creation.next(try await stores.postgres.execute(statements))
+                }
+                return (creation, units)
+            }
+            let first = try await creation("de", RollUpTexts())
+            let same = try await creation("de", first.0.texts)
+            let other = try await creation("fr", same.0.texts)
+            #expect([first.units, same.units, other.units] == (drawsNumbers ? [3, 2, 3] : [2, 1, 2]))
+            #expect(same.0.numbers == first.0.numbers && other.0.numbers != first.0.numbers)
+            #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE time_zone_offset <> 0") == 0)
         }
     }
 

@@ -12,7 +12,6 @@ struct RollUpCellAssignment {
 
     private enum Phase {
         case finding
-        case naming([Wrong], RollUpCellCreation)
         case creating([Wrong], RollUpCellCreation)
         case moving
     }
@@ -45,10 +44,10 @@ struct RollUpCellAssignment {
     mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .finding: return try found(results)
-        case .naming(let wrong, let creation):
+        case .creating(let wrong, var creation):
+            guard let unit = try creation.next(results) else { return move(wrong, to: creation.numbers) }
             phase = .creating(wrong, creation)
-            return try creation.cells(results)
-        case .creating(let wrong, let creation): return move(wrong, to: try creation.numbers(results))
+            return unit
         case .moving:
             moved += try results[0][0].decode(0, as: Int.self)
             phase = .finding
@@ -65,8 +64,8 @@ struct RollUpCellAssignment {
         }
         guard !wrong.isEmpty else { return find }
         let creation = RollUpCellCreation(wrong.map(\.key), count: try results[1][0].decode(0))
-        phase = .naming(wrong, creation)
-        return creation.texts
+        phase = .creating(wrong, creation)
+        return creation.first
     }
 
     private mutating func move(_ wrong: [Wrong], to numbers: [Int64]) -> [PostgresStatement]? {

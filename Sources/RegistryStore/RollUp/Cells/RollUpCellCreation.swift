@@ -1,50 +1,110 @@
 import PostgresClient
 import PushRegistry
 
-/// Finds the numbers of an app's cells, and creates those that are missing, in two units. A value that returns the
-/// statements to send, as `RollUpFold` does.
+/// Finds the numbers of an app's cells, and creates those that are missing. A value that returns the statements to
+/// send, as `RollUpFold` does: at most one unit for texts and one for cells, and on Citus one before them.
 struct RollUpCellCreation {
+    private enum Phase {
+        case drawing
+        case naming
+        case creating
+        case finished
+    }
+
     let keys: [RollUpCells.Key]
+    /// The texts of the cells, after the unit for texts.
+    private(set) var texts: RollUpTexts
+    /// The number of each key's cell, after the last unit.
+    private(set) var numbers: [Int64] = []
     /// Whether the app may have more cells. Otherwise, overflow cells count new combinations.
     private let mayAdd: Bool
     private let app: Int32
     private let versions: [String]
+    private var phase: Phase
+    /// The texts without a number.
+    private let newTexts: [String]
+    /// The numbers of new texts and cells, on Citus; nil: PostgreSQL draws them.
+    private var drawn: (texts: [Int64], cells: [Int64])?
 
     /// - Parameters:
     ///   - keys: at least one, all of one app.
     ///   - count: the app's cells, as `RollUpCellStatements.count` returns it.
-    init(_ keys: [RollUpCells.Key], count: Int64) {
+    ///   - texts: those that are known.
+    ///   - drawsNumbers: whether numbers are drawn by a statement of their own: on Citus, so that an INSERT is one task.
+    init(_ keys: [RollUpCells.Key], count: Int64, texts: RollUpTexts = RollUpTexts(), drawsNumbers: Bool = false) {
         self.keys = keys
+        self.texts = texts
         mayAdd = count < RollUpCells.cellsOfAppMax
         app = keys[0].app.rawValue
         versions = keys.map { Version($0.systemVersion)?.canonicalText ?? "" }
+        newTexts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions)
+            .filter { texts.numbers[$0] == nil }.sorted()
+        phase = drawsNumbers ? .drawing : .naming
     }
 
-    /// The first unit: the texts of the cells.
-    var texts: [PostgresStatement] {
-        let texts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions).sorted()
-        let add = PostgresStatement(
-            RollUpCellStatements.addTexts, app, texts, texts.map { Version($0)?.arrayLiteral })
-        return (mayAdd ? [add] : []) + [
-            PostgresStatement(RollUpCellStatements.zones, Array(Set(keys.map(\.zone)))),
-            PostgresStatement(RollUpCellStatements.texts, app, texts),
+    /// The first unit.
+    var first: [PostgresStatement] {
+        switch phase {
+        case .drawing:
+            [PostgresStatement(RollUpCellStatements.draw, Int64(mayAdd ? newTexts.count : 0), Int64(keys.count))]
+        case .naming where needsTexts: naming
+        case .naming, .creating, .finished: creating
+        }
+    }
+
+    /// - Returns: the next unit; nil after the last one.
+    mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
+        switch phase {
+        case .drawing:
+            drawn = (try results[0][0].decode(0), try results[0][0].decode(1))
+            phase = .naming
+            return first
+        case .naming where needsTexts:
+            try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2], of: zones)
+            phase = .creating
+            return creating
+        case .naming, .creating:
+            numbers = try found(results)
+            phase = .finished
+            return nil
+        case .finished: return nil
+        }
+    }
+
+    // MARK: Texts
+
+    private var needsTexts: Bool { !newTexts.isEmpty || !zones.isEmpty }
+
+    /// The zones of which it is not known whether PostgreSQL knows them.
+    private var zones: [String] { Set(keys.map(\.zone)).filter { texts.isKnownZone[$0] == nil }.sorted() }
+
+    private var naming: [PostgresStatement] {
+        let keys = newTexts.map { Version($0)?.arrayLiteral }
+        let add =
+            if let drawn {
+                PostgresStatement(RollUpCellStatements.addTextsOnCitus, app, newTexts, keys, drawn.texts)
+            } else {
+                PostgresStatement(RollUpCellStatements.addTexts, app, newTexts, keys)
+            }
+        return (mayAdd && !newTexts.isEmpty ? [add] : []) + [
+            PostgresStatement(RollUpCellStatements.zones, zones),
+            PostgresStatement(RollUpCellStatements.texts, app, newTexts),
         ]
     }
 
-    /// The second unit, after the results of the first one.
-    func cells(_ results: [PostgresResult]) throws -> [PostgresStatement] {
-        let zones = Set(try results[results.count - 2].map { try $0.decode(0, as: String.self) })
-        let numbers = try Dictionary(
-            uniqueKeysWithValues: results[results.count - 1].map { row in
-                (try row.decode(0, as: String.self), try row.decode(1, as: Int64.self))
-            })
-        let rows = zip(keys, versions).map { key, version in Row(key, version, numbers, zones) }
+    // MARK: Cells
+
+    private var creating: [PostgresStatement] {
+        let rows = zip(keys, versions).map { key, version in Row(key, version, texts) }
         let added = mayAdd ? rows : Array(Set(rows.map(\.overflow)))
-        return [statement(RollUpCellStatements.addCells, added), statement(RollUpCellStatements.find, rows)]
+        var add = statement(RollUpCellStatements.addCells, added)
+        if let drawn {
+            add = statement(RollUpCellStatements.addCellsOnCitus, added, Array(drawn.cells.prefix(added.count)))
+        }
+        return [add, statement(RollUpCellStatements.find, rows)]
     }
 
-    /// The number of each key's cell, after the results of the second unit.
-    func numbers(_ results: [PostgresResult]) throws -> [Int64] {
+    private func found(_ results: [PostgresResult]) throws -> [Int64] {
         var numbers = [Int64](repeating: 0, count: keys.count)
         for row in results[results.count - 1] {
             guard let number = try row.decode(1, as: Int64?.self) else {
@@ -55,11 +115,20 @@ struct RollUpCellCreation {
         return numbers
     }
 
-    private func statement(_ prepared: PreparedSQL, _ rows: [Row]) -> PostgresStatement {
-        PostgresStatement(
-            prepared, app, rows.map(\.provider.rawValue), rows.map(\.authorization.rawValue), rows.map(\.locale),
-            rows.map(\.zone), rows.map(\.spelling), rows.map(\.system), rows.map(\.offset), rows.map(\.version),
-            rows.map(\.isAssumed))
+    private func statement(_ prepared: PreparedSQL, _ rows: [Row], _ numbers: [Int64]? = nil) -> PostgresStatement {
+        PostgresStatement(prepared) { binds in
+            binds.bind(app)
+            binds.bind(rows.map(\.provider.rawValue))
+            binds.bind(rows.map(\.authorization.rawValue))
+            binds.bind(rows.map(\.locale))
+            binds.bind(rows.map(\.zone))
+            binds.bind(rows.map(\.spelling))
+            binds.bind(rows.map(\.system))
+            binds.bind(rows.map(\.offset))
+            binds.bind(rows.map(\.version))
+            binds.bind(rows.map(\.isAssumed))
+            if let numbers { binds.bind(numbers) }
+        }
     }
 
     /// A row of `rollup_cell`.
@@ -78,32 +147,55 @@ struct RollUpCellCreation {
         }
 
         /// A text without a number has no cell.
-        init(_ key: RollUpCells.Key, _ canonical: String, _ numbers: [String: Int64], _ zones: Set<String>) {
+        init(_ key: RollUpCells.Key, _ canonical: String, _ texts: RollUpTexts) {
             self.init(provider: key.provider, authorization: key.authorization, isAssumed: key.isAssumed)
-            locale = numbers[key.locale] ?? -1
-            zone = numbers[key.zone] ?? -1
-            spelling = numbers[key.systemVersion] ?? -1
-            system = numbers[key.systemName] ?? -1
-            version = canonical.isEmpty ? 0 : numbers[canonical] ?? -1
-            offset = zones.contains(key.zone) ? 0 : key.offset
+            locale = texts.numbers[key.locale] ?? -1
+            zone = texts.numbers[key.zone] ?? -1
+            spelling = texts.numbers[key.systemVersion] ?? -1
+            system = texts.numbers[key.systemName] ?? -1
+            version = canonical.isEmpty ? 0 : texts.numbers[canonical] ?? -1
+            offset = texts.isKnownZone[key.zone] == true ? 0 : key.offset
         }
     }
 }
 
 extension RollUpCellCreation {
-    /// Sends both units.
-    static func run(_ keys: [RollUpCells.Key], count: Int64, on postgres: PostgresClient) async throws -> [Int64] {
-        let creation = RollUpCellCreation(keys, count: count)
-        let texts = try await postgres.execute(creation.texts)
-        return try creation.numbers(try await postgres.execute(try creation.cells(texts)))
+    /// Sends all units.
+    mutating func run(on postgres: PostgresClient) async throws {
+        var unit: [PostgresStatement]? = first
+        while let statements = unit { unit = try next(try await postgres.execute(statements)) }
     }
 
-    /// Sends both units.
+    /// Sends all units.
     static func run(_ keys: [RollUpCells.Key], in session: PostgresSession) throws -> [Int64] {
         let count: Int64 = try session.execute(RollUpCellStatements.count(of: keys[0].app))[0].decode(0)
-        let creation = RollUpCellCreation(keys, count: count)
-        let texts = try creation.texts.map(session.execute)
-        return try creation.numbers(try creation.cells(texts).map(session.execute))
+        var creation = RollUpCellCreation(keys, count: count)
+        var unit: [PostgresStatement]? = creation.first
+        while let statements = unit { unit = try creation.next(try statements.map(session.execute)) }
+        return creation.numbers
+    }
+}
+
+/// What an app's cells say in numbers: its texts (`rollup_text`), and which of its time zones PostgreSQL knows. Neither
+/// is ever deleted.
+struct RollUpTexts: Sendable {
+    fileprivate(set) var numbers: [String: Int64] = [:]
+    fileprivate(set) var isKnownZone: [String: Bool] = [:]
+
+    init() {}
+
+    var count: Int { numbers.count + isKnownZone.count }
+
+    /// - Parameter asked: the zones that PostgreSQL was asked for.
+    fileprivate mutating func read(numbers: PostgresResult, zones: PostgresResult, of asked: [String]) throws {
+        for row in numbers { self.numbers[try row.decode(0)] = try row.decode(1, as: Int64.self) }
+        for zone in asked { isKnownZone[zone] = false }
+        for row in zones { isKnownZone[try row.decode(0)] = true }
+    }
+
+    mutating func merge(_ other: RollUpTexts) {
+        numbers.merge(other.numbers) { $1 }
+        isKnownZone.merge(other.isKnownZone) { $1 }
     }
 }
 

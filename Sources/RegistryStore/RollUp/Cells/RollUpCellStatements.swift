@@ -7,6 +7,8 @@ enum RollUpCellStatements {
     static let named = [
         NamedStatement("count", countSQL), NamedStatement("addTexts", addTexts), NamedStatement("texts", texts),
         NamedStatement("zones", zones), NamedStatement("addCells", addCells), NamedStatement("find", find),
+        NamedStatement("draw", draw), NamedStatement("addTextsOnCitus", addTextsOnCitus),
+        NamedStatement("addCellsOnCitus", addCellsOnCitus),
     ]
 
     static func count(of app: AppNumber) -> PostgresStatement { PostgresStatement(countSQL, app.rawValue) }
@@ -61,6 +63,39 @@ enum RollUpCellStatements {
             AND r.authorization_assumed = k.authorization_assumed
         """)
 
+    // MARK: On Citus
+
+    static let draw = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R13): draws the numbers of $1 texts and $2 cells.",
+        """
+        SELECT ARRAY(SELECT nextval('rollup_text_number_seq') FROM generate_series(1, $1::bigint)),
+            ARRAY(SELECT nextval('rollup_cell_number_seq') FROM generate_series(1, $2::bigint))
+        """)
+
+    static let addTextsOnCitus = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R13): adds texts of new cells.",
+        """
+        INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE
+        SELECT \(sql: citus.app), k.number, k.text, k.key::bigint[]
+        FROM \(sql: citus.beside("unnest($2::text[], $3::text[], $4::bigint[]) AS k (text, key, number)"))
+        ORDER BY k.text COLLATE "C"
+        ON CONFLICT DO NOTHING
+        """)
+
+    static let addCellsOnCitus = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R13): adds cells.",
+        """
+        INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE
+        SELECT \(sql: citus.app), k.number, \(sql: columns)
+        FROM \(sql: citus.beside("unnest(\(sql: arrays), $11::bigint[]) AS k (\(sql: columns), number)"))
+        ORDER BY \(sql: columns)
+        ON CONFLICT DO NOTHING
+        """)
+
+    private static let citus = AppSource(isDistributed: true)
+
+    // MARK: Parts
+
     /// In the order of keys, so that two services that add the same cells cannot deadlock.
     private static let columns: PostgresSQL = """
         provider, authorization_status, locale_number, zone_number, spelling_number, system_number, time_zone_offset, \
@@ -68,8 +103,11 @@ enum RollUpCellStatements {
         """
 
     /// The parameters as rows.
-    private static let rows: PostgresSQL = """
-        unnest($2::text[]::provider[], $3::text[]::authorization_status[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::bigint[], $8::integer[], $9::bigint[], $10::boolean[]) WITH ORDINALITY AS k (\(sql: columns), position)
+    private static let rows: PostgresSQL =
+        "unnest(\(sql: arrays)) WITH ORDINALITY AS k (\(sql: columns), position)"
+
+    private static let arrays: PostgresSQL = """
+        $2::text[]::provider[], $3::text[]::authorization_status[], $4::bigint[], $5::bigint[], $6::bigint[], \
+        $7::bigint[], $8::integer[], $9::bigint[], $10::boolean[]
         """
 }

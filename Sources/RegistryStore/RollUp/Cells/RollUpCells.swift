@@ -7,6 +7,8 @@ import Synchronization
 final class RollUpCells: Sendable {
     /// Cells in the cache. A fleet of ten million has some 260,000.
     static let cachedMax = 300_000
+    /// Texts in the cache, of all apps. A fleet of ten million has some 3,000.
+    static let textsCachedMax = 100_000
     /// Cells of one app. Clients choose locales, zones and versions freely; the combinations beyond this limit are
     /// counted in one overflow cell for each provider and authorization.
     static let cellsOfAppMax: Int64 = 1_000_000
@@ -44,6 +46,7 @@ final class RollUpCells: Sendable {
 
     private struct Cache {
         var numbers: [Key: Int64] = [:]
+        var texts: [AppNumber: RollUpTexts] = [:]
         /// How many cells an app has, and how many were created since they were counted.
         var counts: [AppNumber: (counted: Int64, created: Int)] = [:]
     }
@@ -72,13 +75,18 @@ final class RollUpCells: Sendable {
     }
 
     private func create(_ keys: [Key], _ postgres: PostgresClient) async throws -> [Key: Int64] {
-        let count = try await count(of: keys[0].app, postgres)
-        let numbers = try await RollUpCellCreation.run(keys, count: count, on: postgres)
-        let created = Dictionary(uniqueKeysWithValues: zip(keys, numbers))
+        let app = keys[0].app
+        var creation = RollUpCellCreation(
+            keys, count: try await count(of: app, postgres), texts: cache.withLock { $0.texts[app] } ?? RollUpTexts(),
+            drawsNumbers: postgres.isDistributed)
+        try await creation.run(on: postgres)
+        let created = Dictionary(uniqueKeysWithValues: zip(keys, creation.numbers))
         cache.withLock { cache in
+            cache.texts[app, default: RollUpTexts()].merge(creation.texts)
+            if cache.texts.values.reduce(0, { $0 + $1.count }) > Self.textsCachedMax { cache.texts.removeAll() }
             if cache.numbers.count + created.count > Self.cachedMax { cache.numbers.removeAll(keepingCapacity: true) }
             cache.numbers.merge(created) { $1 }
-            cache.counts[keys[0].app]?.created += created.count
+            cache.counts[app]?.created += created.count
         }
         return created
     }
