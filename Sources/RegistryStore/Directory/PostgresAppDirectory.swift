@@ -140,7 +140,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
     ///
-    /// The row is not in the transaction of the creation, which locks the directory: on Citus the row is on another node.
+    /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
     private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
         let isKnown = try await !postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
         if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }

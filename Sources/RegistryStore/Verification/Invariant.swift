@@ -168,7 +168,7 @@ extension Invariant {
                 GROUP BY app_id, text) AS w
             JOIN token_holder h ON h.app_id = w.app_id AND h.token_sha256 = sha256(convert_to(w.text, 'UTF8'))
             """),
-        // On Citus, a node's snapshot may be younger than the coordinator's: the events of the last minute do not count.
+        // On Citus, a node's snapshot may be younger than the coordinator's: events of the last minute do not count.
         Invariant(
             "event-position", "27", "no event has the number of a future transaction",
             """
