@@ -80,9 +80,9 @@ public struct NotificationHandler: Sendable {
         for _ in 0..<Self.fetchesMax {
             guard let access = try? DeliveryAccess(url: url, app: app, storage: storage),
                 let response = try? await transport.send(access.request(after: position)),
-                let answer = PushRegistryClient.MissedNotifications.Answer(response)
+                let result = PushRegistryClient.MissedNotifications.FetchResult(response)
             else { return position }
-            switch answer {
+            switch result {
             case .page(let page):
                 guard page.epoch == push.epoch else { return position }
                 outcome.missed += page.notifications.filter { $0.number < push.number }

@@ -84,7 +84,7 @@ public struct ReceiptSealer: Sendable {
     /// - Throws: `StoreError.failed`.
     public func seal(_ installID: InstallID, in cell: Int64) throws(StoreError) -> String {
         var bytes: [UInt8] = []
-        try ReceiptWriter(self).append(hash(installID), in: cell, to: &bytes)
+        try ReceiptEncoder(self).append(hash(installID), in: cell, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 }

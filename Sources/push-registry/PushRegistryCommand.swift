@@ -12,7 +12,9 @@ struct PushRegistryCommand: AsyncParsableCommand {
             settings.
 
             Start with:
-              push-registry serve --demo     an embedded PostgreSQL, a demo app with a key, and curl commands to try
+              push-registry serve --demo
+
+            It starts an embedded PostgreSQL, creates demo apps and a key, and prints curl commands to try.
 
             Settings come from flags, environment variables (PUSH_REGISTRY_DATABASE_URL for --database-url) and a JSON \
             file ({"databaseUrl": "…"}, --config), in this order of precedence. `push-registry config` prints all of \
@@ -22,8 +24,24 @@ struct PushRegistryCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, VerifyCommand.self, RebuildRollUpCommand.self, CleanUpCommand.self,
             ImportCommand.self, AppsCommand.self, KeysCommand.self, TopicsCommand.self, SegmentCommand.self,
-            MessagesCommand.self,
-            DistributeCommand.self,
-            ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
+            MessagesCommand.self, DistributeCommand.self, ConfigCommand.self, SQLCommand.self, HealthCheckCommand.self,
         ])
+
+    /// Prints the usage with errors of the command line only: with an error of a setting or a file it would not help.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            do {
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+            } catch let error as ValidationError {
+                throw refusal("\(error)")
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
 }

@@ -41,7 +41,7 @@ struct SettingsReaderTests {
             #expect(reader.source("logLevel") == .file(file) && reader.source("listen") == .standard)
             let settings = try Settings(reader)
             #expect(settings.eventLoops == 4 && settings.connections.connectionsMax == 700)
-            #expect(settings.logLevel == .debug && settings.listen == "127.0.0.1:8080")
+            #expect(settings.logLevel == .debug && settings.listen.map(\.description) == ["127.0.0.1:8080"])
         }
     }
 

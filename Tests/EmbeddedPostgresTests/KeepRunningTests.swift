@@ -7,7 +7,7 @@ struct KeepRunningTests {
     @Test func server_isRestartedWithItsData_whenItWasKilled() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { server in
-                _ = try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+                _ = try await server.query("CREATE TABLE kept AS SELECT 42 AS value")
                 let keeping = Task { await server.keepRunning() }
                 for _ in 1...2 {
                     let killed = await server.processID

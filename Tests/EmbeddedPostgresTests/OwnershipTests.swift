@@ -31,7 +31,7 @@ struct OwnershipTests {
         try await withFolder { folder in
             await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
                 let server = try await EmbeddedPostgres.start(folder)
-                try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+                try await server.query("CREATE TABLE kept AS SELECT 42 AS value")
                 kill(getpid(), SIGKILL)
             }
             let orphan = try #require(recordedProcessID(in: folder))
@@ -47,7 +47,7 @@ struct OwnershipTests {
     @Test func restart_succeeds_whenProcessIDFileNamesAnotherProcess() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { server in
-                try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+                try await server.query("CREATE TABLE kept AS SELECT 42 AS value")
                 await server.kill()
                 try await ThrowawayCluster.with(logger: silent) { other in
                     let processID = try #require(await other.processID)

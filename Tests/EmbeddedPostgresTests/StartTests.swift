@@ -24,7 +24,7 @@ struct StartTests {
 
     @Test func start_keepsData_whenServerWasStopped() async throws {
         try await withFolder { folder in
-            try await withServer(in: folder) { try await $0.query("CREATE TABLE kept AS SELECT 42 AS answer") }
+            try await withServer(in: folder) { try await $0.query("CREATE TABLE kept AS SELECT 42 AS value") }
             try await withServer(in: folder) { try await $0.expect("TABLE kept", is: "42") }
         }
     }

@@ -59,7 +59,7 @@ struct ThrowawayClusterTests {
 
     @Test func restart_keepsCommittedRowsAndAddress_whenServerWasKilled() async throws {
         try await ThrowawayCluster.with(listensOnLoopback: true, logger: silent) { server in
-            try await server.query("CREATE TABLE kept AS SELECT 42 AS answer")
+            try await server.query("CREATE TABLE kept AS SELECT 42 AS value")
             await server.kill()
             #expect(await !server.isRunning)
             await #expect(throws: EmbeddedPostgresError.self) { try await server.query("SELECT 1") }

@@ -13,6 +13,12 @@ struct NearestNameTests {
         #expect(NearestName.of(text, among: names) == name)
     }
 
+    @Test func city_isFound_amongTimeZones() {
+        let zones = ["America/New_York", "Europe/Berlin", "Europe/Vienna"]
+        #expect(NearestName.of("berlin", among: zones) == "Europe/Berlin")
+        #expect(NearestName.of("Rome", among: zones) == nil)
+    }
+
     @Test(arguments: ["", "completely-different", "tokens", String(repeating: "x", count: 65)])
     func nothing_isFound_whenNoNameIsNear(text: String) {
         #expect(NearestName.of(text, among: names) == nil)

@@ -42,18 +42,18 @@ struct ReceiptTests {
         #expect(content.expiresAt == (try Self.message()).expiresAt)
     }
 
-    /// The writer's hash and cipher are libcrypto's; those that open receipts are another library's.
-    @Test func writer_writesWhatOthersOpen_manyTimes() throws {
+    /// The encoder's hash and cipher are libcrypto's; those that open receipts are another library's.
+    @Test func encoder_writesWhatOthersOpen_manyTimes() throws {
         let app = try Self.app()
-        let writer = try ReceiptWriter(try #require(ReceiptSealer(try Self.message(), of: app, Self.keys)))
+        let encoder = try ReceiptEncoder(try #require(ReceiptSealer(try Self.message(), of: app, Self.keys)))
         let hasher = InstallationHasher(app.identityKey)
         var text: [UInt8] = []
         for number in 0..<1_000 {
             let installID = try InstallID(String(repeating: "i", count: 1 + number % 128))
-            let hash = try Array(installID.rawValue.utf8).withUnsafeBytes { try writer.hash($0) }
+            let hash = try Array(installID.rawValue.utf8).withUnsafeBytes { try encoder.hash($0) }
             #expect(hash == hasher.hash(installID))
             text.removeAll()
-            try writer.append(hash, in: Int64(number), to: &text)
+            try encoder.append(hash, in: Int64(number), to: &text)
             let content = try #require(Receipt(String(decoding: text, as: UTF8.self))?.open(app, Self.keys))
             #expect(content.installation == hash && content.cell == Int64(number))
         }

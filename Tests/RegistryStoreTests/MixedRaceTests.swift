@@ -13,12 +13,12 @@ import Testing
 struct MixedRaceTests {
     /// Takeovers beside rotations, logouts, deletions, feedback, erasures and user-wide logouts, by several services,
     /// while a reader follows the change feed.
-    @Test(arguments: [1, 2, 4]) func noClientSeesAnError_andTheFeedTellsEachStepOnceAndInOrder(
+    @Test(arguments: [1, 2, 4]) func noClientSeesAnError_andTheFeedHasEachStepOnceAndInOrder(
         services count: Int
     ) async throws {
         try await withServices(count) { services in
             let isDone = Flag()
-            async let told = services[0].follow(until: isDone)
+            async let followed = services[0].follow(until: isDone)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for client in 0..<48 {
                     group.addTask {
@@ -29,7 +29,7 @@ struct MixedRaceTests {
                 try await group.waitForAll()
             }
             isDone.set()
-            let events = try await told
+            let events = try await followed
             try await services[0].store.expectOneHolderOfEachToken()
             try await services[0].store.expectCompleteHistory()
             try await services[0].store.expectOwnersAgree()
@@ -152,13 +152,13 @@ private struct RacingService: Sendable {
 
     /// Reads the change feed until the writers are done and there is nothing left.
     func follow(until isDone: Flag) async throws -> [RecordedEvent] {
-        var told: [RecordedEvent] = []
+        var followed: [RecordedEvent] = []
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             let wasDone = isDone.isSet
-            let page = try await events.changes(of: Self.app, after: told.last?.cursor, limit: 50)
-            told += page
-            if wasDone, page.isEmpty { return told }
+            let page = try await events.changes(of: Self.app, after: followed.last?.cursor, limit: 50)
+            followed += page
+            if wasDone, page.isEmpty { return followed }
         }
         throw DeadlineMissed()
     }

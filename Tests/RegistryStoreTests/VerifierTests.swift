@@ -9,10 +9,10 @@ struct VerifierTests {
     private struct Damage {
         let done: PostgresStatement
         let undone: PostgresStatement
-        let told: Set<String>
+        let broken: Set<String>
 
-        init(_ told: Set<String>, _ done: PostgresStatement, undone: PostgresStatement) {
-            self.told = told
+        init(_ broken: Set<String>, _ done: PostgresStatement, undone: PostgresStatement) {
+            self.broken = broken
             self.done = done
             self.undone = undone
         }
@@ -24,7 +24,7 @@ struct VerifierTests {
             try await stores.expectBroken([])
             for damage in Self.damages {
                 _ = try await stores.sql(damage.done)
-                try await stores.expectBroken(damage.told)
+                try await stores.expectBroken(damage.broken)
                 _ = try await stores.sql(damage.undone)
             }
             try await stores.expectBroken([])
@@ -41,7 +41,7 @@ struct VerifierTests {
                 UPDATE installation i SET token = o.token, token_sha256 = o.token_sha256 FROM installation o
                 WHERE i.install_id = 'b' AND o.install_id = 'c'
                 """)
-            try await stores.expectBroken(["token-index", "token-holder", "event-tells-row"])
+            try await stores.expectBroken(["token-index", "token-holder", "event-matches-row"])
         }
     }
 
@@ -218,13 +218,13 @@ struct VerifierTests {
             ["event-chain"], "UPDATE token_event SET generation_before = generation_before - 1 WHERE event = 'rotated'",
             undone: "UPDATE token_event SET generation_before = generation_before + 1 WHERE event = 'rotated'"),
         Damage(
-            ["event-tells-row", "rollup-recount"], "UPDATE installation SET state = 'stale' WHERE install_id = 'b'",
+            ["event-matches-row", "rollup-recount"], "UPDATE installation SET state = 'stale' WHERE install_id = 'b'",
             undone: "UPDATE installation SET state = 'active' WHERE install_id = 'b'"),
         Damage(
-            ["event-tells-row"], "UPDATE installation SET generation = generation + 1 WHERE install_id = 'b'",
+            ["event-matches-row"], "UPDATE installation SET generation = generation + 1 WHERE install_id = 'b'",
             undone: "UPDATE installation SET generation = generation - 1 WHERE install_id = 'b'"),
         Damage(
-            ["event-tells-row", "owner", "registrant"],
+            ["event-matches-row", "owner", "registrant"],
             "UPDATE installation SET user_id = 'mallory' WHERE install_id = 'b'",
             undone: "UPDATE installation SET user_id = 'bob' WHERE install_id = 'b'"),
         Damage(

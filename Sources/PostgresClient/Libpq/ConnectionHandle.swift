@@ -67,8 +67,9 @@ final class ConnectionHandle: @unchecked Sendable {
     /// another language the kind is `unavailable`, which is correct too.
     private func connectError() -> PostgresError {
         let text = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
-        let line = text.split(whereSeparator: \.isNewline).joined(separator: "; ")
-        return PostgresError(Self.kind(ofConnectError: text), message: line, retry: .yes)
+        let lines = text.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
+        return PostgresError(
+            Self.kind(ofConnectError: text), message: lines.joined(separator: "; "), retry: .yes)
     }
 
     private static func kind(ofConnectError text: String) -> PostgresError.Kind {

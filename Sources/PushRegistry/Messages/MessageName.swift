@@ -20,7 +20,7 @@ public struct MessageName: Hashable, Sendable, CustomStringConvertible {
 /// of its app. A number is never used again, not even after a dump was restored.
 public struct MessageNumber: Hashable, Comparable, Sendable {
     /// The largest number that fits the five bytes in a receipt: in the year 2318.
-    public static let rawValueMax: Int64 = 1 << 40 - 1
+    public static let rawValueMax: Int64 = (1 << 40) - 1
 
     public let rawValue: Int64
 

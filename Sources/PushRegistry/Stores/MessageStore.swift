@@ -113,7 +113,7 @@ public enum RememberedOutcome: Hashable, Sendable {
 
 /// The present cells of installations.
 public struct InstallationCells: Sendable {
-    public struct Place: Hashable, Sendable {
+    public struct Entry: Hashable, Sendable {
         public let installID: InstallID
         public let provider: Provider
         public let cell: Int64
@@ -125,10 +125,10 @@ public struct InstallationCells: Sendable {
         }
     }
 
-    public let holders: [TokenAddress: Place]
-    public let named: [InstallID: Place]
+    public let holders: [TokenAddress: Entry]
+    public let named: [InstallID: Entry]
 
-    public init(holders: [TokenAddress: Place], named: [InstallID: Place]) {
+    public init(holders: [TokenAddress: Entry], named: [InstallID: Entry]) {
         self.holders = holders
         self.named = named
     }

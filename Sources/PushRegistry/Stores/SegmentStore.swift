@@ -28,8 +28,9 @@ public protocol SegmentStore: Sendable {
     ) async throws -> Bool
 
     /// - Parameter check: gets the segment, locked. If it throws, nothing is deleted.
+    /// - Returns: whether the segment existed.
     /// - Throws: `SegmentRefusal.inUse`; also what `check` throws.
-    func delete(_ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void) async throws
+    func delete(_ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void) async throws -> Bool
 }
 
 /// Why a segment was not changed.

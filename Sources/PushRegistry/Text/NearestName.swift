@@ -1,14 +1,14 @@
 /// Suggests the correct spelling of a misspelt name.
 public enum NearestName {
-    /// The nearest name; nil if more than a third of the letters differ from each name.
+    /// The name with the fewest different letters, if at most a third of them differ. Else the name whose last part is
+    /// the text, such as a time zone of which only the city is given.
     public static func of(_ text: String, among names: some Sequence<String>) -> String? {
         guard text.utf8.count <= 64 else { return nil }
         let letters = Array(text.lowercased().utf8)
         let ranked = names.map { ($0, distance(letters, Array($0.lowercased().utf8))) }
-        guard let (name, distance) = ranked.min(by: { ($0.1, $0.0) < ($1.1, $1.0) }),
-            distance <= max(1, max(letters.count, name.utf8.count) / 3)
-        else { return nil }
-        return name
+        let nearest = ranked.min { ($0.1, $0.0) < ($1.1, $1.0) }
+        if let (name, distance) = nearest, distance <= max(1, max(letters.count, name.utf8.count) / 3) { return name }
+        return ranked.map(\.0).filter { $0.lowercased().hasSuffix("/" + text.lowercased()) }.min()
     }
 
     /// A sentence for the error of an unknown name: the nearest name, or all names.

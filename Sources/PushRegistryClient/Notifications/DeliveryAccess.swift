@@ -40,7 +40,7 @@ package struct DeliveryAccess: Sendable {
 
 extension PushRegistryClient.MissedNotifications {
     /// The page in a response, or the position after a gap.
-    package enum Answer: Sendable {
+    package enum FetchResult: Sendable {
         case page(PushRegistryClient.MissedNotifications)
         case gone(PushRegistryClient.NotificationPosition)
 

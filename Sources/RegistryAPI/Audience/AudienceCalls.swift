@@ -67,7 +67,7 @@ extension JSONFault {
 }
 
 extension JSONWriter {
-    /// The member `explain`, if the call asked for it.
+    /// The member `explain`, if the request has it.
     mutating func member(_ plan: AudiencePlan?) {
         guard let plan else { return }
         name("explain")

@@ -53,7 +53,7 @@ struct BreakdownOptions {
             if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
             fields.append(field)
         }
-        if !array.contains(where: { _ in true }) { array.value.refuse(.required, "At least one field is required.") }
+        if array.isEmpty { array.value.refuse(.required, "At least one field is required.") }
         return fields
     }
 }

@@ -43,12 +43,12 @@ extension RegistryService {
     private func receipts(
         of page: AudiencePage, _ message: HandedOutMessage, _ batch: inout HandedOutMessage.Batch
     ) throws -> [String] {
-        let writer = try ReceiptWriter(message.sealer)
+        let encoder = try ReceiptEncoder(message.sealer)
         return try page.items.map { item in
             var receipt: [UInt8] = []
             try Array(item.installID.rawValue.utf8).withUnsafeBytes { installID in
                 try message.appendReceipt(
-                    of: installID, in: item.cell, user: item.userID, by: writer, &batch, to: &receipt)
+                    of: installID, in: item.cell, user: item.userID, by: encoder, &batch, to: &receipt)
             }
             return String(decoding: receipt, as: UTF8.self)
         }

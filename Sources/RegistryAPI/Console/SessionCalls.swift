@@ -38,7 +38,7 @@ extension RegistryService {
                     .forbidden("This key is for apps and may be published: it cannot sign in. Use another key."),
                     person.caller)
             }
-            limits.giveBackSignIn(from: request.clientAddress)
+            limits.refundSignIn(from: request.clientAddress)
             if let former = SessionCookie(request.head) { try await console.sessions.remove(former.sha256) }
             try await console.sessions.add(session, sha256: cookie.sha256)
             audit.changed("signed in to the console", [:], by: person.caller, in: request)

@@ -40,10 +40,10 @@ struct FailedPushes: Sendable {
         let failures = named.compactMap { verdict -> Located.Failure? in
             guard let message = messages[verdict.message], !message.isExpired(at: now) else { return nil }
             let item = verdict.item
-            let place =
+            let entry =
                 item.installID.map { cells.named[$0] } ?? item.addresses.lazy.compactMap { cells.holders[$0] }.first
-            guard let place, VerdictTable.verdict(on: item.reason, by: place.provider) != nil else { return nil }
-            return Located.Failure(message: message, installation: hasher.hash(place.installID), cell: place.cell)
+            guard let entry, VerdictTable.verdict(on: item.reason, by: entry.provider) != nil else { return nil }
+            return Located.Failure(message: message, installation: hasher.hash(entry.installID), cell: entry.cell)
         }
         return Located(receipts: receipts, failures: failures)
     }

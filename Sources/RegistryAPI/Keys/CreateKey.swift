@@ -39,7 +39,7 @@ enum KeyBody {
         let root = document.root.object()
         let name = root?.string("name", .required, scalarsMax: Device.textScalarsMax)
         let names = root?.array("roles", .required, elementsMax: Role.allCases.count)
-        if let names, !names.contains(where: { _ in true }) {
+        if let names, names.isEmpty {
             names.value.refuse(.required, "A key requires at least one role.")
         }
         let roles = names?.compactMap { value -> Role? in

@@ -95,9 +95,9 @@ public final class CallLimits: Sendable {
     }
 
     /// A sign-in that succeeded does not count.
-    func giveBackSignIn(from address: IPAddress) {
+    func refundSignIn(from address: IPAddress) {
         let now = ContinuousClock.now - start
-        signIns.withLock { $0.giveBack(address.network, limit: Self.failedSignIns, at: now) }
+        signIns.withLock { $0.refund(address.network, limit: Self.failedSignIns, at: now) }
     }
 
     /// Counts a failed authentication.

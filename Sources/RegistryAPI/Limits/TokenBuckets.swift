@@ -50,7 +50,7 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
     }
 
     /// Puts back a call that was taken.
-    mutating func giveBack(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) {
+    mutating func refund(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) {
         var bucket = bucket(name, limit, at: now)
         bucket.level = min(Double(limit.burst), bucket.level + 1)
         keep(bucket, name)

@@ -10,7 +10,7 @@ extension RegistryService {
     private static let cleanUpRunsStandard = 20
 
     /// The night job's runs, the newest first: of all apps for the admin key, of its own app for a key with the role
-    /// admin. Runs are made and undone by the command only.
+    /// admin. Only the command runs and undoes clean-ups.
     var listCleanUpRuns: Route {
         Route(.get, "/v1/cleanup/runs") { request in
             let (caller, _) = try await caller(request)
@@ -20,7 +20,7 @@ extension RegistryService {
             let page = try PageRequest(
                 request, sizes: 1...Self.cleanUpRunsMax, standard: Self.cleanUpRunsStandard
             ) { text in Int32(text).flatMap { $0 > 0 ? $0 : nil } }
-            // One run more than asked for shows whether another page follows.
+            // One more run than requested shows whether another page follows.
             let runs = try await cleanUpRuns.runs(of: caller.app, before: page.after, limit: page.limit + 1)
             return .json(JSONWriter(runs.prefix(page.limit), hasMore: runs.count > page.limit, for: caller))
         }

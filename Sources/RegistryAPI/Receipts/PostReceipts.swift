@@ -28,7 +28,6 @@ extension RegistryService {
             return .json(JSONWriter(opened.results))
         }
     }
-
 }
 
 /// The result of one item of a call.

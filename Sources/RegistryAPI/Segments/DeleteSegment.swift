@@ -12,8 +12,9 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.marketing])
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
-            try await segments.delete(name, of: call.app.number) { try precondition?.check($0) }
-            audit.changed("segment deleted", ["segment": "\(name)"], by: call.caller, in: request)
+            if try await segments.delete(name, of: call.app.number, check: { try precondition?.check($0) }) {
+                audit.changed("segment deleted", ["segment": "\(name)"], by: call.caller, in: request)
+            }
             return ServerResponse(.noContent)
         }
     }

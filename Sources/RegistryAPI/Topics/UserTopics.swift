@@ -33,10 +33,12 @@ extension RegistryService {
         }
     }
 
-    /// The user in the path. For a client, every user but that of its JWT is a 404.
+    /// The user in the path. For a JWT, and for a service that names a user, every other user is a 404.
     private func user(of request: ServerRequest, in call: AppCall) throws -> UserID {
+        try call.caller.checkActingHeaders(in: request)
         let userID = try request.identifier("userId", UserID.init)
-        guard call.caller.readsAllUsers || call.caller.user?.owner.userID == userID else { throw APIError.unknownUser }
+        let owner = try Owner(request, by: call.caller)
+        guard owner.map({ $0.userID == userID }) ?? call.caller.readsAllUsers else { throw APIError.unknownUser }
         return userID
     }
 }

@@ -9,8 +9,9 @@ struct KnownValues {
     static let lookedUpMax = 100
     /// The number of reported values.
     static let reportedMax = 10
-    /// The nearest value is one of this many most frequent values of the field.
+    /// The nearest value is one of this many most frequent values of the field, or is in one of the newest cells.
     static let namesMax = 2_000
+    static let newestCellsMax = 200
 
     private let app: AppNumber
     private let values: [(compared: ComparedValue, text: String, isLocale: Bool)]
@@ -84,6 +85,7 @@ extension KnownValues {
             text: @escaping @Sendable (AudienceValue) -> String?
         ) {
             let limit = PostgresSQL(trusted: "\(KnownValues.namesMax)")
+            let newest = PostgresSQL(trusted: "\(KnownValues.newestCellsMax)")
             sql = PreparedSQL(
                 serving: """
                     POST …/audience/count and breakdown: reads the most frequent values of \(field.rawValue), for \
@@ -92,8 +94,13 @@ extension KnownValues {
                 """
                 SELECT t.text
                 FROM (
-                    SELECT \(sql: number) AS number, sum(installations) AS installations FROM \(sql: level)
-                    WHERE app_id = $1 GROUP BY 1 ORDER BY 2 DESC LIMIT \(sql: limit)) AS n
+                    (SELECT \(sql: number) AS number FROM \(sql: level)
+                     WHERE app_id = $1 GROUP BY 1 ORDER BY sum(installations) DESC LIMIT \(sql: limit))
+                    UNION
+                    -- The counts of new cells may not be folded yet.
+                    SELECT \(sql: number) FROM (
+                        SELECT \(sql: number) FROM rollup_cell
+                        WHERE app_id = $1 ORDER BY rollup_cell.number DESC LIMIT \(sql: newest)) AS newest) AS n
                 JOIN rollup_text t ON t.app_id = $1 AND t.number = n.number
                 """)
             self.text = text

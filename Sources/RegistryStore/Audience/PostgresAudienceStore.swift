@@ -8,16 +8,16 @@ public struct PostgresAudienceStore: AudienceStore {
     ]
 
     private let sessions: AudienceSessions
-    private let places: ExportPlaces
+    private let exportSlots: ExportSlots
 
     /// - Parameter postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
     public init(postgres: PostgresClient, limits: AudienceStoreLimits) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
-        places = ExportPlaces(countMax: limits.exportsMax, on: postgres.loop)
+        exportSlots = ExportSlots(countMax: limits.exportsMax, on: postgres.loop)
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
-        try await answer(audience, findsUnknownValues: true, explains: explains) {
+        try await query(audience, findsUnknownValues: true, explains: explains) {
             $0.count
         } decode: { rows, asOf, plan, unknown, _ in
             AudienceCount(asOf: asOf, count: try rows[0].decode(0), unknown: unknown, plan: plan)
@@ -28,7 +28,7 @@ public struct PostgresAudienceStore: AudienceStore {
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown {
         let source: Source = fields.contains(.topic) ? .subscriptions : .counts
-        return try await answer(audience, by: fields, from: source, findsUnknownValues: true, explains: explains) {
+        return try await query(audience, by: fields, from: source, findsUnknownValues: true, explains: explains) {
             $0.groups(by: fields, limit: limit)
         } decode: { rows, asOf, plan, unknown, installations in
             let groups = try rows.map { row in
@@ -49,8 +49,8 @@ public struct PostgresAudienceStore: AudienceStore {
     public func page(
         _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
-        // One row more than asked for shows whether another page follows.
-        try await answer(audience, from: .installations, explains: explains) {
+        // One more row than requested shows whether another page follows.
+        try await query(audience, from: .installations, explains: explains) {
             $0.page(after: after, limit: limit + 1)
         } decode: { rows, asOf, plan, _, _ in
             AudiencePage(
@@ -62,7 +62,7 @@ public struct PostgresAudienceStore: AudienceStore {
     public func waves(
         _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
     ) async throws -> AudienceWaves {
-        try await answer(audience, by: [.timeZone, .utcOffset], explains: explains) {
+        try await query(audience, by: [.timeZone, .utcOffset], explains: explains) {
             $0.waves(time, on: day)
         } decode: { rows, asOf, plan, _, _ in
             var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
@@ -108,10 +108,10 @@ public struct PostgresAudienceStore: AudienceStore {
     /// - Parameters:
     ///   - fields: the fields of the query, in addition to the filter's.
     ///   - findsUnknownValues: whether one more statement of the same round trip looks up the values of the filter.
-    private func answer<Value>(
+    private func query<Value>(
         _ audience: Audience, by fields: [AudienceField] = [], from wanted: Source = .counts,
         findsUnknownValues: Bool = false, explains: Bool,
-        _ question: (AudienceStatements) -> PostgresSQL,
+        _ statement: (AudienceStatements) -> PostgresSQL,
         decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue], _ installations: Int64?) throws -> Value
     ) async throws -> Value {
         try await sessions.withMoment(of: audience.app) { connection, moment in
@@ -122,7 +122,7 @@ public struct PostgresAudienceStore: AudienceStore {
                 case .installations: .installations(audience, at: asOf)
                 case .subscriptions: .subscriptions(audience, by: fields, at: moment)
                 }
-            let sql = question(AudienceStatements(audience, at: asOf, source))
+            let sql = statement(AudienceStatements(audience, at: asOf, source))
             let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []
             let values = KnownValues(audience)
             let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
@@ -152,7 +152,7 @@ public struct PostgresAudienceStore: AudienceStore {
 
 extension PostgresAudienceStore {
     public func makeExportSlot() async throws -> any Sendable {
-        try await places.take()
+        try await exportSlots.acquire()
     }
 
     public func export(

@@ -68,7 +68,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func delete(
         _ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void
-    ) async throws {
+    ) async throws -> Bool {
         try await storing {
             try await postgres.withTransaction { transaction in
                 try await Self.lock(app, transaction)
@@ -81,6 +81,7 @@ public struct PostgresSegmentStore: SegmentStore {
                 try await transaction.commit(after: [
                     PostgresStatement(SegmentStatements.delete, app.rawValue, name.rawValue)
                 ])
+                return !found[1].isEmpty
             }
         }
     }

@@ -4,7 +4,7 @@ import PushRegistry
 
 /// A read that may share a round trip with others.
 protocol BatchedRead: Sendable {
-    associatedtype Answer: Sendable
+    associatedtype Finding: Sendable
 
     var app: AppNumber { get }
 }
@@ -12,10 +12,10 @@ protocol BatchedRead: Sendable {
 /// Sends reads to PostgreSQL in batches: all that arrive during one round trip share the next. Each event loop has one
 /// coalescer for each kind of read.
 actor ReadCoalescer<Read: BatchedRead> {
-    typealias Results = [Result<Read.Answer, any Error>]
+    typealias Results = [Result<Read.Finding, any Error>]
     /// The statements for reads of one app.
     typealias Statements = @Sendable (_ app: AppNumber, _ reads: [Read]) -> [PostgresStatement]
-    /// Returns each read's answer from the results of the statements. An error fails all reads of the batch.
+    /// Returns each read's finding from the results of the statements. An error fails all reads of the batch.
     typealias Decode = @Sendable (_ reads: [Read], _ results: [PostgresResult]) throws -> Results
 
     /// Reads that wait; more are refused. About a second of work.
@@ -30,7 +30,7 @@ actor ReadCoalescer<Read: BatchedRead> {
 
     private struct Arrival: Sendable {
         let read: Read
-        let continuation: CheckedContinuation<Read.Answer, any Error>
+        let continuation: CheckedContinuation<Read.Finding, any Error>
     }
 
     private typealias Batch = (app: AppNumber, items: [Arrival])
@@ -53,7 +53,7 @@ actor ReadCoalescer<Read: BatchedRead> {
     }
 
     /// - Throws: the error that `decode` returns for the read; `StoreError`.
-    func answer(_ read: Read) async throws -> Read.Answer {
+    func find(_ read: Read) async throws -> Read.Finding {
         try await withCheckedThrowingContinuation { continuation in
             guard !isFinished, arrivals.append(Arrival(read: read, continuation: continuation), of: read.app) else {
                 meters.refused()
@@ -99,7 +99,7 @@ actor ReadCoalescer<Read: BatchedRead> {
 
     private func complete(_ batches: [Batch]) async {
         do {
-            for (batch, answers) in zip(batches, try await read(batches)) { resume(batch.items, answers) }
+            for (batch, findings) in zip(batches, try await read(batches)) { resume(batch.items, findings) }
         } catch {
             for batch in batches { refuse(batch.items, error) }
         }
@@ -109,10 +109,10 @@ actor ReadCoalescer<Read: BatchedRead> {
     /// hangs or is away.
     private func completeApart(_ batch: Batch) async {
         do {
-            let answers = try await resources.serving(batch.app) {
+            let findings = try await resources.serving(batch.app) {
                 try await read([batch], timeout: Self.timeoutOnCitus)
             }
-            resume(batch.items, answers[0])
+            resume(batch.items, findings[0])
         } catch {
             // Those that came meanwhile would wait as long again.
             let others = error.isOfHangingNode ? arrivals.removeAll(of: batch.app) : []
@@ -133,8 +133,8 @@ actor ReadCoalescer<Read: BatchedRead> {
         }
     }
 
-    private func resume(_ arrivals: [Arrival], _ answers: Results) {
-        for (arrival, answer) in zip(arrivals, answers) { arrival.continuation.resume(with: answer) }
+    private func resume(_ arrivals: [Arrival], _ findings: Results) {
+        for (arrival, finding) in zip(arrivals, findings) { arrival.continuation.resume(with: finding) }
     }
 
     private func refuse(_ arrivals: [Arrival], _ error: any Error) {

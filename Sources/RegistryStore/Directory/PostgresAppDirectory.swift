@@ -16,7 +16,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public nonisolated let postgres: PostgresClient
     private let cached = Mutex(DirectorySnapshot(version: 0, apps: [], keys: []))
-    private var questions = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(
+    private var requests = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(
         countMax: waitingMax, batchMax: waitingMax)
 
     public init(postgres: PostgresClient) {
@@ -28,18 +28,18 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func current() async throws -> DirectorySnapshot {
         try await withCheckedThrowingContinuation { continuation in
-            guard !questions.append(continuation) else { return }
-            continuation.resume(throwing: questions.isFinished ? StoreError.unavailable : StoreError.overloaded)
+            guard !requests.append(continuation) else { return }
+            continuation.resume(throwing: requests.isFinished ? StoreError.unavailable : StoreError.overloaded)
         }
     }
 
     /// Serves requests until it is cancelled.
     public func run() async {
         await withTaskCancellationHandler {
-            while !questions.isFinished {
-                await withCheckedContinuation { questions.park($0) }
-                let batch = questions.takeBatch()
-                if !batch.isEmpty { await answer(batch) }
+            while !requests.isFinished {
+                await withCheckedContinuation { requests.park($0) }
+                let batch = requests.takeBatch()
+                if !batch.isEmpty { await serve(batch) }
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.finish() } }
@@ -47,15 +47,15 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     private func finish() {
-        for question in questions.finish() { question.resume(throwing: StoreError.unavailable) }
+        for request in requests.finish() { request.resume(throwing: StoreError.unavailable) }
     }
 
-    private func answer(_ batch: [CheckedContinuation<DirectorySnapshot, any Error>]) async {
+    private func serve(_ batch: [CheckedContinuation<DirectorySnapshot, any Error>]) async {
         do {
             let snapshot = try await refresh()
-            for question in batch { question.resume(returning: snapshot) }
+            for request in batch { request.resume(returning: snapshot) }
         } catch {
-            for question in batch { question.resume(throwing: StoreError(error)) }
+            for request in batch { request.resume(throwing: StoreError(error)) }
         }
     }
 
@@ -140,7 +140,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
     ///
-    /// The row is not in the transaction of the creation, which locks the directory: on Citus the row is on another node.
+    /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
     private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
         let isKnown = try await !postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
         if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }

@@ -117,15 +117,15 @@ public struct Distribution: Sendable {
 
 extension Distribution {
     /// Where an app's rows are.
-    public struct Place: Sendable, Encodable {
+    public struct Location: Sendable, Encodable {
         public let node: String
         public let shard: Int64
         /// Whether no other app can be in this shard.
         public let isAlone: Bool
     }
 
-    public func place(of app: AppNumber) async throws -> Place {
-        try await PostgresSession.withSession(configuration) { try Self.place(of: app, $0).place }
+    public func location(of app: AppNumber) async throws -> Location {
+        try await PostgresSession.withSession(configuration) { try Self.location(of: app, $0).location }
     }
 
     /// Moves an app's rows to another node, into shards of their own. Reads and writes continue meanwhile. Writes wait
@@ -136,33 +136,33 @@ extension Distribution {
     /// - Throws: `DistributionError`, `PostgresError`.
     public func move(
         _ app: AppNumber, to node: String, progress: @escaping @Sendable (_ step: String) -> Void
-    ) async throws -> Place {
+    ) async throws -> Location {
         try await PostgresSession.withSession(configuration) { session in
             let nodes = try Self.nodes(session)
             guard let target = nodes.first(where: { $0.text == node }) else {
                 throw DistributionError.unknownNode(node, known: nodes.map(\.text))
             }
-            var found = try Self.place(of: app, session)
-            guard found.node != target else { return found.place }
-            if !found.place.isAlone {
+            var found = try Self.location(of: app, session)
+            guard found.node != target else { return found.location }
+            if !found.location.isAlone {
                 progress("giving the app shards of its own")
                 _ = try session.execute(DistributionStatements.isolate(app))
-                found = try Self.place(of: app, session)
+                found = try Self.location(of: app, session)
             }
-            progress("moving shard \(found.place.shard) from \(found.place.node) to \(node)")
+            progress("moving shard \(found.location.shard) from \(found.location.node) to \(node)")
             _ = try session.execute(
-                DistributionStatements.move(shard: found.place.shard, from: found.node, to: target))
-            return try Self.place(of: app, session).place
+                DistributionStatements.move(shard: found.location.shard, from: found.node, to: target))
+            return try Self.location(of: app, session).location
         }
     }
 
-    private static func place(
+    private static func location(
         of app: AppNumber, _ session: PostgresSession
-    ) throws -> (place: Place, node: DistributionStatements.Node) {
+    ) throws -> (location: Location, node: DistributionStatements.Node) {
         guard try exists(session) else { throw DistributionError.notDistributed }
-        let row = try session.execute(DistributionStatements.place(of: app))[0]
+        let row = try session.execute(DistributionStatements.location(of: app))[0]
         let node = DistributionStatements.Node(name: try row.decode(1), port: try row.decode(2))
-        return (Place(node: node.text, shard: try row.decode(0), isAlone: try row.decode(3)), node)
+        return (Location(node: node.text, shard: try row.decode(0), isAlone: try row.decode(3)), node)
     }
 }
 

@@ -20,7 +20,8 @@ enum DistributionStatements {
             "truncateLocal", serving: "distribute: deletes the rows that were copied to shards.",
             truncateLocal("installation")),
         NamedStatement(
-            "place", serving: "apps move: reads the node and the shard of an app.", place(of: NamedStatement.app)),
+            "location", serving: "apps move: reads the node and the shard of an app.",
+            location(of: NamedStatement.app)),
         NamedStatement(
             "appsByShard", serving: "Clean-up, on Citus: lists the apps that share a shard.", appsByShard),
         NamedStatement(
@@ -85,7 +86,7 @@ enum DistributionStatements {
     }
 
     /// Returns the shard, its node, and whether it has the app alone.
-    static func place(of app: AppNumber) -> PostgresStatement {
+    static func location(of app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT s.shardid, n.nodename, n.nodeport::integer, s.shardminvalue = s.shardmaxvalue

@@ -13,7 +13,7 @@ public struct PostgresEventStore: EventStore {
     public func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage? {
         let statements = [
             PostgresStatement(EventStatements.isKnown, key.app.rawValue, key.installID.rawValue),
-            // One row more than asked for shows whether another page follows.
+            // One more row than requested shows whether another page follows.
             PostgresStatement(
                 EventStatements.ofInstallation, key.app.rawValue, key.installID.rawValue, before?.id ?? .max,
                 Int64(limit) + 1),

@@ -94,7 +94,7 @@ public struct PostgresInstallationStore: InstallationStore {
         try await storing(key.app) {
             let results = try await resources.postgres.execute([
                 PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
-                // One row more than asked for shows whether another page follows.
+                // One more row than requested shows whether another page follows.
                 PostgresStatement(
                     SnapshotStatements.page, key.app.rawValue, key.installID.rawValue, before ?? .max,
                     Int64(limit) + 1),

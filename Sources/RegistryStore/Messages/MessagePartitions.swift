@@ -20,20 +20,20 @@ public enum MessagePartitions {
 
     /// - Returns: how many partitions it created.
     static func make(_ session: PostgresSession) throws -> Int {
-        var made = 0
+        var created = 0
         for row in try session.execute(MessagePartitionStatements.missing(ahead)) {
             let make = MessagePartitionStatements.make(
                 try row.decode(0), from: try row.decode(1), to: try row.decode(2))
             do {
                 try HistoryPartitions.withTableLocks(session) {
-                    if try session.execute(make)[0].decode(0) { made += 1 }
+                    if try session.execute(make)[0].decode(0) { created += 1 }
                 }
             } catch let error where error.isLockTimeout || (error as? PostgresError)?.sqlState == "42P07" {
                 // Another service creates the same partition.
                 continue
             }
         }
-        return made
+        return created
     }
 
     /// The night job's removal of old partitions and rows, and its preview.

@@ -153,15 +153,15 @@ extension PostgresMessageStore {
                 ),
                 PostgresStatement(ReceiptStatements.installations, app.rawValue, ids.map(\.rawValue)),
             ])
-            var holders: [TokenAddress: InstallationCells.Place] = [:]
+            var holders: [TokenAddress: InstallationCells.Entry] = [:]
             for row in results[0] {
-                guard let place = try InstallationCells.Place(row) else { continue }
-                holders[TokenAddress(app: app, provider: place.provider, sha256: try row.decode(3))] = place
+                guard let entry = try InstallationCells.Entry(row) else { continue }
+                holders[TokenAddress(app: app, provider: entry.provider, sha256: try row.decode(3))] = entry
             }
-            var named: [InstallID: InstallationCells.Place] = [:]
+            var named: [InstallID: InstallationCells.Entry] = [:]
             for row in results[1] {
-                guard let place = try InstallationCells.Place(row) else { continue }
-                named[place.installID] = place
+                guard let entry = try InstallationCells.Entry(row) else { continue }
+                named[entry.installID] = entry
             }
             return InstallationCells(holders: holders, named: named)
         }
@@ -230,7 +230,7 @@ extension PostgresMessageStore {
     }
 }
 
-extension InstallationCells.Place {
+extension InstallationCells.Entry {
     /// Nil for a provider that this version does not know.
     fileprivate init?(_ row: PostgresRow) throws {
         guard let provider = Provider(rawValue: try row.decode(0)) else { return nil }

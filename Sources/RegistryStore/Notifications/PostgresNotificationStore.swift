@@ -31,7 +31,7 @@ public struct PostgresNotificationStore: NotificationStore {
             },
             decode: { reads, results in
                 let version: Int64? = try results.count > 1 ? results[1][0].decode(0) : nil
-                return try zip(reads, results[0]).map { try $0.answer(in: $1, version) }
+                return try zip(reads, results[0]).map { try $0.finding(in: $1, version) }
             })
     }
 
@@ -64,7 +64,7 @@ public struct PostgresNotificationStore: NotificationStore {
     public func state(
         of key: InstallationKey, ifDirectoryIs version: Int64?
     ) async throws -> NotificationState? {
-        try await states.answer(StateRead(key: key, directoryVersion: version))
+        try await states.find(StateRead(key: key, directoryVersion: version))
     }
 
     public func page(
@@ -91,7 +91,7 @@ public struct PostgresNotificationStore: NotificationStore {
 
 /// The read of an installation's epoch and numbers.
 private struct StateRead: BatchedRead {
-    typealias Answer = NotificationState?
+    typealias Finding = NotificationState?
 
     let key: InstallationKey
     let directoryVersion: Int64?
@@ -101,7 +101,7 @@ private struct StateRead: BatchedRead {
     /// - Parameters:
     ///   - row: of `NotificationStatements.states`.
     ///   - version: of the directory; nil if the row has it.
-    func answer(in row: PostgresRow, _ version: Int64?) throws -> Result<NotificationState?, any Error> {
+    func finding(in row: PostgresRow, _ version: Int64?) throws -> Result<NotificationState?, any Error> {
         if let directoryVersion, try directoryVersion != version ?? row.decode(10) {
             return .failure(DirectoryChanged())
         }

@@ -24,7 +24,7 @@ struct RegistrationCoalescer: Sendable {
         _ registration: Registration, ifDirectoryIs version: Int64? = nil
     ) async throws -> RegistrationOutcome {
         var pending = PendingRegistration(registration, ifDirectoryIs: version)
-        pending.finding = try await lookUps.answer(pending)
+        pending.finding = try await lookUps.find(pending)
         if case .unchanged(let outcome) = pending.finding { return outcome }
         return try await writes.write(pending)
     }
@@ -39,7 +39,7 @@ struct RegistrationCoalescer: Sendable {
 }
 
 extension PendingRegistration: BatchedRead {
-    typealias Answer = RegistrationFinding
+    typealias Finding = RegistrationFinding
 }
 
 /// Writes a batch of registrations, all of one app.

@@ -231,14 +231,14 @@ extension RollUpStatements {
 
     /// Adds `change`, rows of cells with three counts, to all levels.
     private static func statement(
-        _ app: AppNumber, _ definitions: [PostgresSQL], _ answers: [PostgresSQL]
+        _ app: AppNumber, _ definitions: [PostgresSQL], _ results: [PostgresSQL]
     ) -> PostgresStatement {
         let parts = definitions + RollUpLevel.all.flatMap { add(to: $0, app) }
         let empty = RollUpLevel.all.map(emptyRows)
         return PostgresStatement(
             """
             WITH \(sql: parts.joined(separator: ", "))
-            SELECT \(sql: (answers + empty).joined(separator: ", ")) FROM \(sql: state(app))
+            SELECT \(sql: (results + empty).joined(separator: ", ")) FROM \(sql: state(app))
             """
         ).unprepared()
     }

@@ -22,9 +22,9 @@ extension Invariant {
         Invariant(
             "topic-codes", "82", "each level has at most one choice about a topic, in the order of the numbers",
             """
-            SELECT place
+            SELECT example
             FROM (
-                SELECT app_id || '/' || install_id AS place, topics AS codes FROM installation
+                SELECT app_id || '/' || install_id AS example, topics AS codes FROM installation
                 UNION ALL
                 SELECT app_id || '/' || install_id, topic_choices FROM installation
                 UNION ALL

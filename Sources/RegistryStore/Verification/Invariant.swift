@@ -20,8 +20,8 @@ public struct Invariant: Sendable {
     /// Counts the violations and returns the first few, in one pass.
     var count: PostgresStatement {
         let sql: PostgresSQL = """
-            SELECT count(*), coalesce(array_agg(place) FILTER (WHERE number <= \(Self.examplesMax)), '{}')
-            FROM (SELECT place, row_number() OVER () AS number FROM (\(sql: broken)) AS b (place)) AS n
+            SELECT count(*), coalesce(array_agg(example) FILTER (WHERE number <= \(Self.examplesMax)), '{}')
+            FROM (SELECT example, row_number() OVER () AS number FROM (\(sql: broken)) AS b (example)) AS n
             """
         return PostgresStatement(sql).unprepared()
     }
@@ -142,7 +142,7 @@ extension Invariant {
                     AND NOT (generation_before = 0 AND generation_after > reached)
             """),
         Invariant(
-            "event-tells-row", "R12", "the last event has the row's generation, state, token and owner",
+            "event-matches-row", "R12", "the last event has the row's generation, state, token and owner",
             """
             SELECT i.app_id || '/' || i.install_id
             FROM (
@@ -168,7 +168,7 @@ extension Invariant {
                 GROUP BY app_id, text) AS w
             JOIN token_holder h ON h.app_id = w.app_id AND h.token_sha256 = sha256(convert_to(w.text, 'UTF8'))
             """),
-        // On Citus, a node's snapshot may be younger than the coordinator's: the events of the last minute do not count.
+        // On Citus, a node's snapshot may be younger than the coordinator's: events of the last minute do not count.
         Invariant(
             "event-position", "27", "no event has the number of a future transaction",
             """

@@ -48,8 +48,8 @@ public struct HTTPResponse: Sendable {
     /// The faults of a problem document as `pointer code` or `parameter code`.
     public var faults: [String] {
         json["errors"].array.map { fault in
-            let place = fault["pointer"].string ?? fault["parameter"].string ?? "?"
-            return "\(place) \(fault["code"].string ?? "?")"
+            let location = fault["pointer"].string ?? fault["parameter"].string ?? "?"
+            return "\(location) \(fault["code"].string ?? "?")"
         }
     }
 

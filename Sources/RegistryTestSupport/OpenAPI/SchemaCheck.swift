@@ -74,6 +74,7 @@ public struct SchemaCheck: Sendable {
             case ("minItems", .array(let elements)): Double(elements.count) >= limit
             case ("maxItems", .array(let elements)): Double(elements.count) <= limit
             case ("minProperties", .object(let members)): Double(members.count) >= limit
+            case ("maxProperties", .object(let members)): Double(members.count) <= limit
             case ("minLength", .string(let text)): Double(text.unicodeScalars.count) >= limit
             case ("maxLength", .string(let text)): Double(text.unicodeScalars.count) <= limit
             case ("pattern", .string(let text)): Self.matches(text, argument.string ?? "")
@@ -89,8 +90,7 @@ public struct SchemaCheck: Sendable {
 
     private static let keywords: Set = [
         "properties", "required", "additionalProperties", "propertyNames", "items", "uniqueItems", "minItems",
-        "maxItems",
-        "minProperties", "minLength", "maxLength", "pattern", "format",
+        "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "format",
     ]
 
     /// The pattern of each format of strings; `int64` is a format of numbers.

@@ -24,6 +24,8 @@ public struct JSONArray: Sequence {
         JSONValue(document: document, index: index)
     }
 
+    public var isEmpty: Bool { Int(document.nodes[index].next) == index + 1 }
+
     func hasAtMost(_ elementsMax: Int) -> Bool {
         var count = 0
         for _ in self {

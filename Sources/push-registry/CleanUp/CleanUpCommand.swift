@@ -41,6 +41,7 @@ extension CleanUpCommand {
     struct Run: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Clean up (the default subcommand).",
+            usage: "push-registry cleanup run [--dry-run] [--app <app> ...] [<options>]",
             discussion: CleanUpCommand.configuration.discussion)
 
         @OptionGroup var common: CommonOptions
@@ -74,6 +75,7 @@ extension CleanUpCommand {
     struct Runs: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the newest runs.",
+            usage: "push-registry cleanup runs [--json] [<options>]",
             discussion: "A killed run becomes `interrupted` when the next run begins.")
 
         @OptionGroup var common: CommonOptions

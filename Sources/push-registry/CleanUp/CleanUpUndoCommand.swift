@@ -5,6 +5,7 @@ extension CleanUpCommand {
     struct Undo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Restore the installations that a run changed.",
+            usage: "push-registry cleanup undo <number> [--json] [<options>]",
             discussion: """
                 Installations that have not changed since the run get their former state back, with an event \
                 `reactivated`. These are not restored: installations that registered or changed since, or that a later \

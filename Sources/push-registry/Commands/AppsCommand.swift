@@ -9,7 +9,9 @@ struct AppsCommand: AsyncParsableCommand {
         subcommands: [List.self, Create.self, Policy.self, Move.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all apps.")
+        static let configuration = CommandConfiguration(
+            abstract: "List all apps.",
+            usage: "push-registry apps list [--json] [<options>]")
         @OptionGroup var common: CommonOptions
         @Flag(help: "Print JSON.") var json = false
 
@@ -24,6 +26,7 @@ struct AppsCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create an app with the default policy.",
+            usage: "push-registry apps create <app> [<options>]",
             discussion: "`apps policy set` changes its policy. An existing app is not changed.")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id, such as com.example.mail.") var app: String

@@ -23,6 +23,7 @@ extension AppsCommand.Policy {
     struct Get: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print an app's policy with all members.",
+            usage: "push-registry apps policy get <app> [<options>]",
             discussion: "Symmetric keys are shown without their secrets.")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String
@@ -36,6 +37,7 @@ extension AppsCommand.Policy {
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Change members of an app's policy, and print the policy.",
+            usage: "push-registry apps policy set <app> <policy> [--replace] [<options>]",
             discussion: """
                 Absent members do not change, and null sets the default. With --replace, absent members get their \
                 defaults too, so an absent key set is deleted. A symmetric key without a secret keeps the stored \

@@ -23,12 +23,14 @@ struct ImportCommand: AsyncParsableCommand {
 
             In files of the registry's own format the fields have the names of an export:
 
-              installId token            required; for webPush also keys {p256dh, auth} (in CSV two columns)
-              provider                   apns by default
-              userId sessionId sessionExpiresAt generation createdAt lastSeenAt keychainId vendorId
-              languages (or preferredLanguages: an array, in CSV its JSON text) locale language region timeZone
-              utcOffset systemName osVersion appVersion deviceModel carrier appStore location authorizationStatus
-              and each setting
+              installId token   required; for webPush also keys {p256dh, auth},
+                                in CSV two columns
+              provider          apns by default
+              languages         or preferredLanguages: an array, in CSV its JSON text
+              userId sessionId sessionExpiresAt generation createdAt lastSeenAt
+              keychainId vendorId locale language region timeZone utcOffset systemName
+              osVersion appVersion deviceModel carrier appStore location
+              authorizationStatus and each setting
 
             --map theirs=ours renames a column. Unknown columns are reported once and ignored. If a line lacks a value \
             that a registration requires, it gets a neutral one: deviceModel and osVersion "unknown", systemName by \
@@ -47,12 +49,14 @@ struct ImportCommand: AsyncParsableCommand {
             For an export that an import can read completely, use "include": "active" and these fields, in CSV p256dh \
             and auth instead of keys, without "spreadsheetSafe":
 
-            "fields": ["installId","provider","token","keys","userId","sessionId","sessionExpiresAt","generation",
-            "createdAt","lastSeenAt","keychainId","vendorId","preferredLanguages","locale","language","region",
-            "timeZone","utcOffset","systemName","osVersion","appVersion","deviceModel","carrier","appStore","location",
-            "authorizationStatus","soundSetting","badgeSetting","alertSetting","notificationCenterSetting",
-            "lockScreenSetting","carPlaySetting","criticalAlertSetting","announcementSetting","alertStyle",
-            "showPreviewsSetting","providesAppNotificationSettings"]
+            "fields": ["installId", "provider", "token", "keys", "userId", "sessionId",
+            "sessionExpiresAt", "generation", "createdAt", "lastSeenAt", "keychainId",
+            "vendorId", "preferredLanguages", "locale", "language", "region", "timeZone",
+            "utcOffset", "systemName", "osVersion", "appVersion", "deviceModel", "carrier",
+            "appStore", "location", "authorizationStatus", "soundSetting", "badgeSetting",
+            "alertSetting", "notificationCenterSetting", "lockScreenSetting",
+            "carPlaySetting", "criticalAlertSetting", "announcementSetting", "alertStyle",
+            "showPreviewsSetting", "providesAppNotificationSettings"]
 
             Exit codes: 0 all lines were valid; 2 some were rejected; 1 the import failed or a file was cut off, run \
             it again; 64 invalid arguments, or an option is missing.

@@ -10,7 +10,9 @@ struct KeysCommand: AsyncParsableCommand {
         subcommands: [List.self, Create.self, Revoke.self])
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List an app's keys without their secrets.")
+        static let configuration = CommandConfiguration(
+            abstract: "List an app's keys without their secrets.",
+            usage: "push-registry keys list <app> [--json] [<options>]")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String
         @Flag(help: "Print JSON.") var json = false
@@ -29,6 +31,7 @@ struct KeysCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a key and print it. It is shown only once.",
+            usage: "push-registry keys create <app> --name <name> --role <role> ... [--json] [<options>]",
             discussion: """
                 Roles: client (publishable, part of the app), service (the back end, acts for users), sender (reads \
                 tokens), marketing (counts and exports without tokens), support (reads installations and histories \
@@ -53,7 +56,9 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Revoke a key from the next request on.")
+        static let configuration = CommandConfiguration(
+            abstract: "Revoke a key from the next request on.",
+            usage: "push-registry keys revoke <app> <id> [<options>]")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String
         @Argument(help: "The key's id, see `keys list`.") var id: String

@@ -6,6 +6,7 @@ import RegistryStore
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate", abstract: "Update the database to this binary's schema.",
+        usage: "push-registry migrate [--dry-run] [<options>]",
         discussion: """
             Applies the missing migrations in order, each in a transaction. `serve` does the same at its start. Run \
             this separately if the service's role must not change the schema, or before an upgrade.

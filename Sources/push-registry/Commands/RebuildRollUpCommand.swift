@@ -5,6 +5,7 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rebuild-rollup",
         abstract: "Recount the installations and correct the roll-up of the counts.",
+        usage: "push-registry rebuild-rollup [--json] [<options>]",
         discussion: """
             Each transaction that changes installations also inserts the deltas of their counts, so the counts are \
             always exact. This command is for databases that were changed by other means, such as rows of \

@@ -5,6 +5,7 @@ struct SQLCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sql",
         abstract: "Print the SQL behind every endpoint and job.",
+        usage: "push-registry sql [<name>] [--plan] [--json] [<options>]",
         discussion: """
             For each statement, it prints the name, the endpoint or job that executes it with its rule, and the text \
             that PostgreSQL gets; $1, $2, … are the values. The output is an SQL file: everything else is a comment. \

@@ -10,7 +10,9 @@ struct TopicsCommand: AsyncParsableCommand {
         subcommands: [List.self, Set.self, Delete.self])
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List an app's topics.")
+        static let configuration = CommandConfiguration(
+            abstract: "List an app's topics.",
+            usage: "push-registry topics list <app> [--json] [<options>]")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String
         @Flag(help: "Print JSON.") var json = false
@@ -25,7 +27,8 @@ struct TopicsCommand: AsyncParsableCommand {
 
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a topic, or replace its content. The choices about it stay.")
+            abstract: "Create a topic, or replace its content. The choices about it stay.",
+            usage: "push-registry topics set <app> <topic> --name <name> --default <in|out> [<options>]")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String
         @Argument(help: "The topic: 1 to 64 characters of a-z 0-9 . _ -") var topic: String
@@ -65,6 +68,7 @@ struct TopicsCommand: AsyncParsableCommand {
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a topic and the choices about it.",
+            usage: "push-registry topics delete <app> <topic> [--json] [<options>]",
             discussion: "A topic that a saved segment names cannot be deleted.")
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String

@@ -6,6 +6,7 @@ import RegistryStore
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every invariant of the data.",
+        usage: "push-registry verify [--json] [<options>]",
         discussion: """
             It reads one snapshot of the database and changes nothing, so it may run beside the service. It reads \
             every table: about a minute per few million installations.

@@ -91,13 +91,17 @@ struct Database: Sendable {
         }
     }
 
-    /// `StoppedDatabase` instead of an error of the database, if the server was stopped during the command.
+    /// `StoppedDatabase` instead of an error of the database, if the server was stopped during the command;
+    /// `UnreachableDatabase` if no connection was opened.
     private func explained(_ error: any Error, _ settings: Settings) async -> any Error {
         let isOfDatabase = error is PostgresError || error is StoreError || error is UnreachableDatabase
-        guard guest != nil, isOfDatabase,
+        if guest != nil, isOfDatabase,
             case nil = try? await EmbeddedPostgres.connectionString(ofServerIn: settings.dataDirectory)
-        else { return error }
-        return StoppedDatabase()
+        {
+            return StoppedDatabase()
+        }
+        if let error = error as? PostgresError, error.kind == .unavailable { return UnreachableDatabase(error: error) }
+        return error
     }
 
     func stop() async throws {

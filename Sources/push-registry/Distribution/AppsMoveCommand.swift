@@ -7,6 +7,7 @@ extension AppsCommand {
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Move an app to another node of a Citus cluster.",
+            usage: "push-registry apps move <app> [<node>] [--json] [<options>]",
             discussion: """
                 If the app shares its shards with other apps, it first gets shards of its own. Then the command copies \
                 the shards to the node. The app is served meanwhile; its writes wait for some seconds at the end of \
@@ -15,7 +16,7 @@ extension AppsCommand {
                   push-registry apps move com.example.mail worker-2:5432
                 """)
         @OptionGroup var common: CommonOptions
-        @Argument(help: "The app's identifier.") var app: String
+        @Argument(help: "The app id.") var app: String
         @Argument(help: ArgumentHelp("The node, as `distribute --dry-run` prints it.", valueName: "node")) var node:
             String?
         @Flag(help: "Print JSON.") var json = false
@@ -23,7 +24,7 @@ extension AppsCommand {
         func run() async throws {
             let settings = try await common.settings()
             let logger = ProcessLogging.start(settings)
-            let place = try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
+            let location = try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
                 let found = try await database.withDirectory(logger: logger) { try await $0.current().app(app) }
                 do {
                     return try await move(found.number, Distribution(try database.configuration))
@@ -32,14 +33,14 @@ extension AppsCommand {
                 }
             }
             if json {
-                try printJSON(place)
+                try printJSON(location)
             } else {
-                print("\(app) is on \(place.node), in shard \(place.shard)")
+                print("\(app) is on \(location.node), in shard \(location.shard)")
             }
         }
 
-        private func move(_ app: AppNumber, _ distribution: Distribution) async throws -> Distribution.Place {
-            guard let node else { return try await distribution.place(of: app) }
+        private func move(_ app: AppNumber, _ distribution: Distribution) async throws -> Distribution.Location {
+            guard let node else { return try await distribution.location(of: app) }
             return try await distribution.move(app, to: node) { [json] step in if !json { print(step) } }
         }
     }

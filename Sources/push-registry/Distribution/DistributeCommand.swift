@@ -7,6 +7,7 @@ import RegistryStore
 struct DistributeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distribute", abstract: "Spread the apps over the nodes of a Citus cluster.",
+        usage: "push-registry distribute [--shards <shards>] [--dry-run] [<options>]",
         discussion: """
             Use it if one machine cannot hold the registry. The database must have the extension Citus and at least \
             one node for shards. All rows of an app are on one node; `apps move` moves an app to another node.

@@ -8,53 +8,59 @@ import RegistryStore
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages", abstract: "List an app's messages, and show the counts of a message.",
-        discussion: """
-              push-registry messages com.example.mail
-              push-registry messages com.example.mail show spring-sale
-            """,
-        subcommands: [])
+        subcommands: [List.self, Show.self])
 
-    @OptionGroup var common: CommonOptions
-    @Argument(help: "The app id.") var app: String
-    @Argument(help: "list (the default) or show.") var action: Action = .list
-    @Argument(help: "The message to show.") var message: String?
-    @Option(help: "The most messages to list, the newest first.") var limit = 20
-    @Flag(help: "Print JSON.") var json = false
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List an app's messages, the newest first.",
+            usage: "push-registry messages list <app> [--limit <limit>] [--json] [<options>]")
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Option(help: "The most messages to list, 1 to 1000.") var limit = 20
+        @Flag(help: "Print JSON.") var json = false
 
-    enum Action: String, ExpressibleByArgument, CaseIterable {
-        case list, show
-    }
-
-    func validate() throws {
-        guard (1...1_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000.") }
-        if action == .show, message == nil {
-            throw ValidationError("Name the message to show: push-registry messages \(app) show MESSAGE.")
+        func validate() throws {
+            guard (1...1_000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000.") }
         }
-        if action == .list, let message { throw ValidationError("\(message) is not expected after list.") }
-    }
 
-    func run() async throws {
-        let (app, limit) = (app, limit)
-        switch action {
-        case .list:
-            let messages = try await query { store, number in
-                try await store.messages(of: number, before: nil, limit: limit)
+        func run() async throws {
+            let limit = limit
+            let messages = try await withMessages(of: app, common, isQuiet: json) { store, app in
+                try await store.messages(of: app, before: nil, limit: limit)
             }
             if json {
                 try printJSON(["messages": messages.map(MessageLine.init)])
             } else {
                 print(MessageLine.table(messages))
             }
-        case .show:
-            let name = message ?? ""
-            let found = try await query { store, number -> (Message, Timestamp, MessageCounts)? in
-                guard let known = try? MessageName(name), let message = try await store.message(known, of: number)
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show a message's counts as a bar chart.",
+            usage: "push-registry messages show <app> <message> [--json] [<options>]",
+            discussion: """
+                The documentation page Messages explains the counts.
+
+                  push-registry messages show com.example.mail spring-sale
+                """)
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Argument(help: "The message, see `messages list`.") var message: String
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let name = message
+            let found = try await withMessages(of: app, common, isQuiet: json) {
+                store, app -> (Message, Timestamp, MessageCounts)? in
+                guard let known = try? MessageName(name), let message = try await store.message(known, of: app)
                 else { return nil }
-                let (asOf, counts) = try await store.counts(of: message.number, in: number)
+                let (asOf, counts) = try await store.counts(of: message.number, in: app)
                 return (message, asOf, counts)
             }
             guard let (message, asOf, counts) = found else {
-                throw refusal("\(app) has no message \(name). `push-registry messages \(app)` lists them.")
+                throw refusal("\(app) has no message \(name). `push-registry messages list \(app)` lists them.")
             }
             if json {
                 try printJSON(CountedMessageJSON(message, counts, asOf: asOf))
@@ -63,17 +69,18 @@ struct MessagesCommand: AsyncParsableCommand {
             }
         }
     }
+}
 
-    /// Lends the app's messages in the command's database to a closure.
-    private func query<Value: Sendable>(
-        _ body: @escaping @Sendable (PostgresMessageStore, AppNumber) async throws -> Value
-    ) async throws -> Value {
-        let settings = try await common.settings()
-        let (logger, app) = (ProcessLogging.start(settings), app)
-        return try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
-            let number = try await database.withDirectory(logger: logger) { try await $0.current().app(app).number }
-            return try await database.withMessages(logger: logger) { try await body($0, number) }
-        }
+/// Lends the messages of an app in the command's database to a closure.
+private func withMessages<Value: Sendable>(
+    of app: String, _ options: CommonOptions, isQuiet: Bool,
+    _ body: @escaping @Sendable (PostgresMessageStore, AppNumber) async throws -> Value
+) async throws -> Value {
+    let settings = try await options.settings()
+    let logger = ProcessLogging.start(settings)
+    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
+        let number = try await database.withDirectory(logger: logger) { try await $0.current().app(app).number }
+        return try await database.withMessages(logger: logger) { try await body($0, number) }
     }
 }
 

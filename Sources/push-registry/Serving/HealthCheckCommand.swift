@@ -6,6 +6,7 @@ import HTTPServer
 struct HealthCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "healthcheck", abstract: "Check whether the service on this machine is healthy.",
+        usage: "push-registry healthcheck [--ready] [<options>]",
         discussion: """
             It calls GET /healthz at the first address of --listen, over TLS if --tls-cert is set. Like `serve`, it \
             reads both from flags, environment and file. It is for containers, because the image has no other HTTP \
@@ -36,9 +37,8 @@ struct HealthCheckCommand: AsyncParsableCommand {
     }
 
     private func url(_ settings: Settings) throws -> String {
-        let first = settings.listen.split(separator: ",").first.map(String.init) ?? ""
-        guard let address = ListenAddress(first), address.port != 0 else {
-            throw ValidationError("\(first) is not an address to call: it must be host:port, such as 127.0.0.1:8080.")
+        guard let address = settings.listen.first, address.port != 0 else {
+            throw ValidationError("--listen must name the port to call, such as 127.0.0.1:8080.")
         }
         let scheme = settings.tlsCertificate == nil ? "http" : "https"
         return "\(scheme)://\(address.asCallable)\(ready ? "/readyz" : "/healthz")"

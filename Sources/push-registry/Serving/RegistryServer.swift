@@ -28,9 +28,16 @@ struct RegistryServer {
 
     /// Serves until SIGTERM or SIGINT.
     func run(demo: Bool) async throws {
+        // Invalid settings end the start before a database is created.
+        let configuration = try httpConfiguration()
+        guard !demo || settings.databaseURL == nil else {
+            throw ValidationError(
+                "--demo creates a key that reads tokens, so it works only with the embedded PostgreSQL. Remove --demo "
+                    + "or PUSH_REGISTRY_DATABASE_URL.")
+        }
         let database = try await Database.start(settings, logger: logger)
         do {
-            try await serve(database, demo: demo)
+            try await serve(database, configuration, demo: demo)
             try await database.stop()
         } catch {
             try await database.stop()
@@ -38,12 +45,7 @@ struct RegistryServer {
         }
     }
 
-    private func serve(_ database: Database, demo: Bool) async throws {
-        if demo, database.embedded == nil {
-            throw ValidationError(
-                "--demo creates a key that reads tokens, so it works only with the embedded PostgreSQL. Remove --demo "
-                    + "or PUSH_REGISTRY_DATABASE_URL.")
-        }
+    private func serve(_ database: Database, _ configuration: HTTPServerConfiguration, demo: Bool) async throws {
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
         let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
@@ -65,7 +67,7 @@ struct RegistryServer {
                 configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
             codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
-        var configuration = try httpConfiguration()
+        var configuration = configuration
         limitConnections(&configuration, eventLoops: loops.count)
         let server = try HTTPServer(
             configuration, loops: loops, logger: logger, makeApplication: assembly.application)
@@ -105,13 +107,7 @@ struct RegistryServer {
     }
 
     private func httpConfiguration() throws -> HTTPServerConfiguration {
-        let addresses = try settings.listen.split(separator: ",", omittingEmptySubsequences: false).map { text in
-            guard let address = ListenAddress(String(text)) else {
-                throw ValidationError("\(text) is not an address: it must be host:port, such as 127.0.0.1:8080.")
-            }
-            return address
-        }
-        var configuration = HTTPServerConfiguration(addresses: addresses)
+        var configuration = HTTPServerConfiguration(addresses: settings.listen)
         configuration.inheritedSockets = inheritedSockets
         configuration.tls = try tlsFiles()
         settings.connections.apply(to: &configuration)

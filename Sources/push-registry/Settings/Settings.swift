@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPServer
 import Logging
 import PushRegistry
 import Telemetry
@@ -46,7 +47,7 @@ struct CommonOptions: ParsableArguments {
 
 /// The validated settings.
 struct Settings: Sendable {
-    var listen: String
+    var listen: [ListenAddress]
     var databaseURL: String?
     var dataDirectory: String
     var adminKey: String?
@@ -72,7 +73,7 @@ struct Settings: Sendable {
     var warnings: [String]
 
     init(_ reader: SettingsReader) throws {
-        listen = reader.string("listen") ?? SettingsCatalog.entry("listen")?.standard ?? ""
+        listen = try Self.addresses(reader.string("listen") ?? SettingsCatalog.entry("listen")?.standard ?? "")
         databaseURL = reader.string("databaseUrl")
         databaseSource = reader.source("databaseUrl")
         dataDirectory = reader.string("dataDir") ?? SettingsCatalog.entry("dataDir")?.standard ?? ""
@@ -91,6 +92,15 @@ struct Settings: Sendable {
         accessLogInterval = try reader.count("accessLogInterval", 1...1_000_000) ?? 1
         logLevel = try Self.level(reader.string("logLevel") ?? "info")
         warnings = reader.warnings
+    }
+
+    private static func addresses(_ text: String) throws -> [ListenAddress] {
+        try text.split(separator: ",", omittingEmptySubsequences: false).map { text in
+            guard let address = ListenAddress(String(text)) else {
+                throw ValidationError("\(text) is not an address: it must be host:port, such as 127.0.0.1:8080.")
+            }
+            return address
+        }
     }
 
     /// `https://host:port`, as browsers write it: without the port 443, without a path.

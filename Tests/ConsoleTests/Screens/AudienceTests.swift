@@ -20,9 +20,9 @@ extension ConsoleTests {
             }
         }
 
-        @Test func lateAnswer_neverReplacesANewerOne() async throws {
+        @Test func lateResponse_neverReplacesANewerOne() async throws {
             try await Console.shared.visit("audience") { browser, app in
-                // The answer to the first question arrives after that to the second one, and aborting has no effect.
+                // The response to the first query arrives after that to the second one, and aborting has no effect.
                 try await browser.run(
                     """
                     const real = window.fetch;

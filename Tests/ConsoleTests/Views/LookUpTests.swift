@@ -88,7 +88,7 @@ extension ConsoleTests {
             }
         }
 
-        @Test func newerLookUp_isNotReplacedByALateAnswer() async throws {
+        @Test func newerLookUp_isNotReplacedByALateResponse() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             for phone in ["early", "late"] { _ = try await app.put(phone) }
             try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
@@ -98,7 +98,7 @@ extension ConsoleTests {
                     window.fetch = async (url, options) => {
                       const response = await send(url, options);
                       if (url.includes('early')) await new Promise((resolve) => setTimeout(resolve, 600));
-                      else window.isAnswered = true;
+                      else window.hasResponse = true;
                       return response;
                     };
                     """)

@@ -45,8 +45,11 @@ extension EndToEnd {
             let marketing = "marketing:" + app.keyID(.marketing)
             _ = try await app.send("PUT", "/segments/s", ["filter": [:]], by: .role(.marketing))
             try await expect(app, "segment saved", actor: marketing, ["segment": "s"])
-            _ = try await app.send("DELETE", "/segments/s", by: .role(.marketing))
+            for name in ["unknown", "s"] {
+                _ = try await app.send("DELETE", "/segments/\(name)", by: .role(.marketing))
+            }
             try await expect(app, "segment deleted", actor: marketing, ["segment": "s"])
+            #expect(lines(app, "segment deleted").count == 1, "an unknown segment is not deleted")
             #expect(!app.registry.service.command.log.contains(key["key"].string ?? "prk_"))
         }
 

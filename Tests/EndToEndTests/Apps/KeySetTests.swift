@@ -146,7 +146,7 @@ extension EndToEnd {
                     _ = try await app.get("phone", by: .text("wrong"))
                     good.append(try await connection.response(to: app.request("GET", "/installations/phone")).status)
                 }
-                #expect(good.contains(429), "a right credential is not told from a wrong one: \(good)")
+                #expect(good.contains(429), "a right credential is not distinguished from a wrong one: \(good)")
                 let refused = try await app.get("phone", by: .text("wrong"))
                 #expect(refused["Retry-After"] == "1" || refused.status == 401)
             }

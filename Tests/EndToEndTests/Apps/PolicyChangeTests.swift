@@ -109,6 +109,7 @@ extension EndToEnd {
             #expect(try await get(app).json["grace"] == "P5D")
             #expect(try await patch(app, ["grace": "P6D"], ifMatch: changed["ETag"]).status == 200)
             #expect(try await put(app, [:], ifMatch: "*").status == 200)
+            #expect(try await patch(app, ["grace": "P6D"], ifMatch: "\"other\"").status == 412)
             #expect(try await put(app, [:], ifMatch: "grace").faults == ["If-Match invalid-header"])
             let unknown = "/v1/apps/com.example.none\(UInt32.random(in: 0...UInt32.max))"
             let created = try await app.registry.send("PUT", unknown, [:], fields: [("If-Match", "*")])

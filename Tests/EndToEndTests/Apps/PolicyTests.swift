@@ -143,8 +143,8 @@ extension EndToEnd {
                 let parsed = try #require(Self.date(last))
                 let expected = parsed.addingTimeInterval(Double(days) * 86_400)
                 for text in texts {
-                    let told = try #require(text.flatMap(Self.date))
-                    #expect(abs(told.timeIntervalSince(expected)) < 1)
+                    let date = try #require(text.flatMap(Self.date))
+                    #expect(abs(date.timeIntervalSince(expected)) < 1)
                 }
             }
         }

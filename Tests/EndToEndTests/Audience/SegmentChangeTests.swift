@@ -21,6 +21,7 @@ extension EndToEnd {
             #expect(second.status == 200 && second["ETag"] != tag)
             let refused = try await put(app, ["locale": "it"], ifMatch: tag)
             #expect(refused.status == 412 && refused.code == "outdated" && refused["ETag"] == second["ETag"])
+            #expect(try await put(app, ["locale": "it"], ifMatch: "\"other\"").status == 412)
             let kept = try await app.send(
                 "DELETE", "/segments/s", by: .role(.marketing), fields: [("If-Match", tag)])
             #expect(kept.status == 412)

@@ -19,19 +19,24 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "policy"],
-        ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
-        ["keys", "create"], ["keys", "revoke"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"],
-        ["messages"], ["import"], ["config"], ["healthcheck"],
-        ["segment", "count"], ["segment", "breakdown"],
-        ["segment", "export"],
+        [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "move"],
+        ["apps", "policy"], ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
+        ["keys", "create"], ["keys", "revoke"], ["topics"], ["topics", "list"], ["topics", "set"],
+        ["topics", "delete"], ["messages"], ["messages", "list"], ["messages", "show"], ["cleanup"],
+        ["cleanup", "run"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"], ["segment", "count"],
+        ["segment", "breakdown"], ["segment", "export"], ["verify"], ["rebuild-rollup"], ["import"], ["distribute"],
+        ["config"], ["sql"], ["healthcheck"],
     ])
     func help_isPrinted_forEverySubcommand(command: [String]) async throws {
         let result = try await RegistryCommand.run(command + ["--help"])
         #expect(result.status == 0)
-        #expect(result.output.contains("USAGE: push-registry" + (command.isEmpty ? "" : " ")))
+        #expect(result.output.contains("USAGE: " + (["push-registry"] + command).joined(separator: " ")))
         #expect(result.output.contains("OVERVIEW:"))
         #expect(result.log.isEmpty)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= ($0.hasPrefix("USAGE:") ? 100 : 80) })
+        // A line of a listing that is too long would be broken after any word.
+        #expect(!lines.contains("Exit") && !lines.contains { $0.hasPrefix("codes:") })
     }
 
     @Test(arguments: [
@@ -235,6 +240,17 @@ struct CommandLineTests {
             let result = try await RegistryCommand.run(["serve", "--demo"], environment: environment)
             #expect(result.status == 64 && result.log.contains("--demo"), "\(result.log)")
         }
+    }
+
+    @Test(arguments: [["--listen", "nonsense"], ["--tls-cert", "/none.pem"], ["--demo"]])
+    func serve_createsNoDatabase_whenASettingIsInvalid(arguments: [String]) async throws {
+        let folder = "/tmp/push-registry-none-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let environment = arguments == ["--demo"] ? ["PUSH_REGISTRY_DATABASE_URL": "host=127.0.0.1 port=1"] : [:]
+        let result = try await RegistryCommand.run(
+            ["serve", "--data-dir", folder] + arguments, environment: environment)
+        #expect(result.status == 64 && result.log.hasPrefix("Error: "), "\(result.log)")
+        #expect(!result.log.contains("Usage:") && !FileManager.default.fileExists(atPath: folder))
     }
 
     @Test func serve_isRefused_withoutAnAddressToListenOn() async throws {

@@ -205,6 +205,12 @@ extension EndToEnd {
                 let response = try await app.send("GET", "/installations/phone/notifications?" + query, by: key)
                 #expect(response.status == 400, "\(query)")
             }
+            let faulty = try await app.send(
+                "GET", "/installations/phone/notifications?after=0&after=1&limit=0&before=1", by: key)
+            #expect(
+                Set(faulty.faults) == [
+                    "after invalid-parameter", "limit out-of-range", "before unknown-parameter",
+                ])
             let refused = try await app.send("GET", "/installations/phone/notifications?limit=0", by: .text("prd_AAEC"))
             #expect(refused.status == 401)
         }

@@ -29,30 +29,30 @@ struct SharedRegistry: SuiteTrait, TestScoping {
 /// returns 503.
 struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
     // A statement takes longer on Citus.
-    private static let places = Places(CitusCluster.isWanted ? 6 : 24)
+    private static let semaphore = Semaphore(CitusCluster.isWanted ? 6 : 24)
 
     let isRecursive = true
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        await Self.places.take()
+        await Self.semaphore.wait()
         do {
             try await function()
         } catch {
-            await Self.places.giveBack()
+            await Self.semaphore.signal()
             throw error
         }
-        await Self.places.giveBack()
+        await Self.semaphore.signal()
     }
 
-    private actor Places {
+    private actor Semaphore {
         private var free: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []
 
         init(_ count: Int) { free = count }
 
-        func take() async {
+        func wait() async {
             guard free == 0 else {
                 free -= 1
                 return
@@ -60,7 +60,7 @@ struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
             await withCheckedContinuation { waiting.append($0) }
         }
 
-        func giveBack() {
+        func signal() {
             if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
         }
     }

@@ -87,6 +87,20 @@ extension EndToEnd {
             #expect(acting.status == 404 && acting.code == "unknown-installation")
         }
 
+        @Test func service_thatNamesAUser_reachesOnlyThisUsersChoices() async throws {
+            let app = try await app()
+            let body: JSON = ["topics": ["news": false]]
+            for (method, body) in [("GET", JSON?.none), ("PATCH", body)] {
+                let fields = { (user: String) in [("X-User-Id", user)] }
+                let other = try await app.send(method, "/users/alice/topics", body, fields: fields("bob"))
+                #expect(other.status == 404 && other.code == "unknown-user", "\(method)")
+                #expect(try await app.send(method, "/users/alice/topics", body, fields: fields("alice")).status == 200)
+                let client = try await app.send(
+                    method, "/users/alice/topics", body, by: .role(.client), fields: fields("alice"))
+                #expect(client.status == 403, "\(method)")
+            }
+        }
+
         @Test func endedCredential_changesNothing() async throws {
             let app = try await app()
             let old = UserJWT.make("alice", age: 60)

@@ -3,7 +3,7 @@ import PushRegistry
 import RegistryStore
 import Testing
 
-@Suite("History tells who held a token when, and why it moved (R12)")
+@Suite("History has who held a token when, and why it moved (R12)")
 struct HistoryTests {
     private let token = "aaaaaaaaaaaaaaaa"
 

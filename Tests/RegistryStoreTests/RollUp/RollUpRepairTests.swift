@@ -8,10 +8,10 @@ import Testing
 struct RollUpRepairTests {
     private struct Damage {
         let done: PostgresStatement
-        let told: Set<String>
+        let broken: Set<String>
 
-        init(_ told: Set<String>, _ done: PostgresStatement) {
-            self.told = told
+        init(_ broken: Set<String>, _ done: PostgresStatement) {
+            self.broken = broken
             self.done = done
         }
     }
@@ -29,7 +29,7 @@ struct RollUpRepairTests {
                 """)
             for damage in Self.damages {
                 _ = try await stores.sql(damage.done)
-                #expect(try await stores.brokenRollUp() == damage.told, "\(damage.done)")
+                #expect(try await stores.brokenRollUp() == damage.broken, "\(damage.done)")
                 let report = try await RollUpRebuild(stores.configuration).run()
                 #expect(report.cells + report.marginals + report.installations > 0, "\(damage.done)")
                 try await stores.expectExact()

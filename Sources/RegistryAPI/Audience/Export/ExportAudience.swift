@@ -63,7 +63,7 @@ extension RegistryService {
             try await writer.write(encoder.header)
             try await audiences.export(audience, encoder.columns, after: after) { rows in
                 let bytes = try encoder.encode(rows, &batch)
-                // Targets are remembered before their rows leave. Rows are counted many at a time.
+                // Targets are stored before their rows are sent. Other rows are counted many at a time.
                 if let message = encoder.message, !batch.targets.isEmpty || batch.rows >= Self.countedRows {
                     try await self.count(&batch, of: message)
                 }
@@ -71,7 +71,7 @@ extension RegistryService {
                 count += rows.count
             }
         } catch {
-            // Counts the written rows, although the client has left.
+            // Counts the written rows, also if the client has closed the connection.
             if let message = encoder.message { try? await self.count(&batch, of: message) }
             throw error
         }
@@ -79,8 +79,9 @@ extension RegistryService {
         return count
     }
 
-    /// Rows of an export that are counted at once.
-    private static let countedRows = 100_000
+    /// Rows of an export that are counted together. If the process is killed, at most this many sent rows are not
+    /// counted.
+    private static let countedRows = 10_000
 }
 
 /// The members `format`, `fields`, `after`, `spreadsheetSafe` and `message`.
@@ -146,7 +147,7 @@ struct ExportOptions: Sendable {
             if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
             fields.append(field)
         }
-        if !array.contains(where: { _ in true }) { value.refuse(.required, "At least one field is required.") }
+        if array.isEmpty { value.refuse(.required, "At least one field is required.") }
         return fields
     }
 

@@ -120,7 +120,7 @@ struct ExportEncoder: Sendable {
     ///
     /// - Throws: `StoreError.failed` if an id, a cursor or a receipt cannot be created.
     func encode(_ rows: ExportRows, _ batch: inout HandedOutMessage.Batch) throws(StoreError) -> [UInt8] {
-        let receipts: ReceiptWriter? = if let message { try ReceiptWriter(message.sealer) } else { nil }
+        let encoder: ReceiptEncoder? = if let message { try ReceiptEncoder(message.sealer) } else { nil }
         var (bytes, isComplete) = ([UInt8](), true)
         bytes.reserveCapacity(rows.bytes.count + rows.count * (prefixes.count + Self.spareBytesPerRow))
         prefixes.withUnsafeBytes { prefixes in
@@ -128,7 +128,7 @@ struct ExportEncoder: Sendable {
                 for part in parts {
                     bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: prefixes[part.prefix]))
                     if case .receipt = part.content {
-                        appendReceipt(receipts, content, cells, to: &bytes, &batch, &isComplete)
+                        appendReceipt(encoder, content, cells, to: &bytes, &batch, &isComplete)
                     } else {
                         append(part, content, cells, to: &bytes, &isComplete)
                     }
@@ -242,7 +242,7 @@ extension ExportEncoder {
 
     /// A receipt has no character to escape.
     private func appendReceipt(
-        _ writer: ReceiptWriter?, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8],
+        _ encoder: ReceiptEncoder?, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8],
         _ batch: inout HandedOutMessage.Batch, _ isComplete: inout Bool
     ) {
         var number: Int64 = 0
@@ -251,8 +251,8 @@ extension ExportEncoder {
         cells[receiptCells.installation].withBytes(of: content) { installID in
             if format == .ndjson { bytes.append(UInt8(ascii: "\"")) }
             do throws(StoreError) {
-                guard let writer, let message else { throw .failed("an export without a message has no receipts") }
-                try message.appendReceipt(of: installID, in: number, user: userID, by: writer, &batch, to: &bytes)
+                guard let encoder, let message else { throw .failed("an export without a message has no receipts") }
+                try message.appendReceipt(of: installID, in: number, user: userID, by: encoder, &batch, to: &bytes)
             } catch {
                 isComplete = false
             }

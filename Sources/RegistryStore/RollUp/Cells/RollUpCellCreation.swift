@@ -30,7 +30,7 @@ struct RollUpCellCreation {
     ///   - keys: at least one, all of one app.
     ///   - count: the app's cells, as `RollUpCellStatements.count` returns it.
     ///   - texts: those that are known.
-    ///   - drawsNumbers: whether numbers are drawn by a statement of their own: on Citus, so that an INSERT is one task.
+    ///   - drawsNumbers: whether a statement of its own draws the numbers: on Citus, so that an INSERT is one task.
     init(_ keys: [RollUpCells.Key], count: Int64, texts: RollUpTexts = RollUpTexts(), drawsNumbers: Bool = false) {
         self.keys = keys
         self.texts = texts

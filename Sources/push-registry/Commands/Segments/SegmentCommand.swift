@@ -10,9 +10,9 @@ struct SegmentCommand: AsyncParsableCommand {
             An audience is a filter in the JSON of the API, saved segments, or both. The command reads the database \
             directly and has the rights of a sender: exports contain tokens.
 
-              push-registry segment count --app com.example.mail --filter '{"locale": "de"}'
-              push-registry segment breakdown --app com.example.mail --segment beta --by osVersion
-              push-registry segment export --app com.example.mail --filter @filter.json > tokens.ndjson
+              push-registry segment count --app my.app --filter '{"locale": "de"}'
+              push-registry segment breakdown --app my.app --segment beta --by osVersion
+              push-registry segment export --app my.app --filter @f.json > tokens.ndjson
             """,
         subcommands: [Count.self, Breakdown.self, Export.self])
 

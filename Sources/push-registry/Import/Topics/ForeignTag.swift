@@ -16,16 +16,16 @@ struct ForeignTag: Hashable {
 
     /// The tags of a JSON object of names and values whose value is true, 1, yes, false, 0 or no. Others are not
     /// topics.
-    static func answers(in json: String) -> [ForeignTag] {
+    static func choices(in json: String) -> [ForeignTag] {
         guard let document = try? JSONDocument(Array(json.utf8)), document.root.kind == .object,
             let object = document.root.object()
         else { return [] }
         return object.members.compactMap { member in
-            answer(member.value).map { ForeignTag(name: member.name, isChosen: $0) }
+            isChosen(member.value).map { ForeignTag(name: member.name, isChosen: $0) }
         }
     }
 
-    private static func answer(_ value: JSONValue) -> Bool? {
+    private static func isChosen(_ value: JSONValue) -> Bool? {
         let text: String?
         switch value.kind {
         case .string: text = value.string(scalarsMax: Topic.Content.textScalarsMax)?.lowercased()

@@ -73,8 +73,8 @@ struct Demo {
 
     private func link(_ code: String) -> String {
         """
-        See the \(DemoFleet.installationCount) installations of the app \(DemoFleet.appText) in the console. This link \
-        signs you in once, on this machine, within \(OneTimeCodes.lifetime.seconds / 60) minutes:
+        See the \(DemoFleet.installationCount) installations of the app \(DemoFleet.appText) in the console.
+        This link signs you in once, on this machine, within \(OneTimeCodes.lifetime.seconds / 60) minutes:
 
         \(origin)/console/#code=\(code)
 
@@ -83,32 +83,30 @@ struct Demo {
 
     private func lines(_ key: String) -> String {
         // The certificate is probably not valid for 127.0.0.1.
-        let curl = usesTLS ? "curl -sSk" : "curl -sS"
+        let curl = (usesTLS ? "curl -sSk" : "curl -sS") + " -w '\\n'"
         let url = "\(origin)/v1/apps/\(Self.appText)/installations/demo-phone"
         let authorization = "-H \"Authorization: Bearer $KEY\""
-        let body = """
-            {"token":"80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE","provider":"apns",\
-            "settings":{"authorizationStatus":"authorized","alertSetting":"enabled","soundSetting":"enabled"},\
-            "device":{"installId":"demo-phone","deviceModel":"iPhone17,3","systemName":"iOS","systemVersion":"26.5",\
-            "appVersion":"1.4.0","locale":"de-DE","languages":["de-DE","en-US"],"timeZoneId":"Europe/Berlin",\
-            "timeZoneOffset":3600}}
-            """
-        let headers = "\(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json'"
-        let put = "\(curl) -X PUT '\(url)' \(headers) -d '\(body)'"
-        return """
+        return #"""
 
             Ready. The key of the demo app, valid until the next start with --demo:
 
-            export KEY=\(key)
+            export KEY=\#(key)
 
-            Register a token (created), register it again (unchanged), and read the installation:
+            Register a phone of the user alice (created). Send the same again (unchanged).
 
-            \(put)
+            \#(curl) -X PUT \#(url) \
+              \#(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' \
+              -d '{"token":"80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE80B1C0DE","provider":"apns",
+                   "settings":{"authorizationStatus":"authorized","alertSetting":"enabled","soundSetting":"enabled"},
+                   "device":{"installId":"demo-phone","deviceModel":"iPhone17,3","systemName":"iOS",
+                             "systemVersion":"26.5","appVersion":"1.4.0","locale":"de-DE",
+                             "languages":["de-DE","en-US"],"timeZoneId":"Europe/Berlin","timeZoneOffset":3600}}'
 
-            \(put)
+            Read the installation:
 
-            \(curl) '\(url)' \(authorization)
+            \#(curl) \#(url) \
+              \#(authorization)
 
-            """
+            """#
     }
 }

@@ -44,5 +44,5 @@ extension ForeignFormat {
             Field(.osVersion, "device_os", as: .version).exceptWeb(), Field(.appVersion, "game_version"),
             Field(.deviceModel, "device_model").exceptWeb(), Field(.location, "location", as: .point),
         ],
-        tags: { row in row.json("tags").map(ForeignTag.answers) ?? [] })
+        tags: { row in row.json("tags").map(ForeignTag.choices) ?? [] })
 }

@@ -4,7 +4,7 @@ import PushRegistry
 
 /// The exports that may run at once on one loop. If no slot is free, an export waits for a while: most exports are
 /// short.
-actor ExportPlaces {
+actor ExportSlots {
     /// More are refused at once.
     static let waitersMax = 64
     static let waitTimeout = Duration.seconds(2)
@@ -15,7 +15,7 @@ actor ExportPlaces {
     private struct Waiter {
         let number: Int
         let timer: LoopTimer
-        let continuation: CheckedContinuation<Place?, Never>
+        let continuation: CheckedContinuation<Slot?, Never>
     }
 
     private var free: Int
@@ -28,16 +28,16 @@ actor ExportPlaces {
     }
 
     /// - Throws: `StoreError.overloaded`.
-    func take() async throws(StoreError) -> Place {
-        guard waiters.count < Self.waitersMax, let place = await place() else { throw .overloaded }
-        return place
+    func acquire() async throws(StoreError) -> Slot {
+        guard waiters.count < Self.waitersMax, let slot = await slot() else { throw .overloaded }
+        return slot
     }
 
-    private func place() async -> Place? {
+    private func slot() async -> Slot? {
         await withCheckedContinuation { continuation in
             guard free == 0 else {
                 free -= 1
-                return continuation.resume(returning: Place(of: self))
+                return continuation.resume(returning: Slot(of: self))
             }
             numbers += 1
             let number = numbers
@@ -52,26 +52,26 @@ actor ExportPlaces {
         waiters.remove(at: index).continuation.resume(returning: nil)
     }
 
-    private func giveBack() {
+    private func release() {
         guard let waiter = waiters.popFirst() else {
             free += 1
             return
         }
         waiter.timer.unset()
-        waiter.continuation.resume(returning: Place(of: self))
+        waiter.continuation.resume(returning: Slot(of: self))
     }
 
     /// Frees the slot when its last reference is gone, however the response ended.
-    final class Place: Sendable {
-        private let places: ExportPlaces
+    final class Slot: Sendable {
+        private let slots: ExportSlots
 
-        fileprivate init(of places: ExportPlaces) {
-            self.places = places
+        fileprivate init(of slots: ExportSlots) {
+            self.slots = slots
         }
 
         deinit {
-            let places = places
-            places.loop.execute { places.assumeIsolated { $0.giveBack() } }
+            let slots = slots
+            slots.loop.execute { slots.assumeIsolated { $0.release() } }
         }
     }
 }

@@ -40,14 +40,14 @@ struct HandedOutMessage: Sendable {
     /// - Parameters:
     ///   - installID: its UTF-8.
     ///   - userID: remembered for a recorded message.
-    ///   - writer: of `sealer`.
+    ///   - encoder: of `sealer`.
     /// - Throws: `StoreError.failed`.
     func appendReceipt(
-        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, by writer: ReceiptWriter,
+        of installID: UnsafeRawBufferPointer, in cell: Int64, user userID: String?, by encoder: ReceiptEncoder,
         _ batch: inout Batch, to bytes: inout [UInt8]
     ) throws(StoreError) {
-        let installation = try writer.hash(installID)
-        try writer.append(installation, in: cell, to: &bytes)
+        let installation = try encoder.hash(installID)
+        try encoder.append(installation, in: cell, to: &bytes)
         if message.content.isRecorded {
             batch.add(
                 MessageTarget(
@@ -78,7 +78,7 @@ extension RegistryService {
         return HandedOutMessage(message: message, sealer: sealer, app: call.app.number)
     }
 
-    /// Counts a batch before its rows are sent, so no rate exceeds 1.
+    /// Counts the rows of a batch, and stores the targets of a recorded message.
     func count(_ batch: inout HandedOutMessage.Batch, of message: HandedOutMessage) async throws {
         defer { batch.removeAll() }
         if !batch.targets.isEmpty {

@@ -66,10 +66,9 @@ enum ETag {
         quoted(tag).flatMap(number)
     }
 
-    /// Hexadecimal digits, as the service writes them.
+    /// Any entity tag (RFC 9110, section 8.8.3): a tag that the service did not write never matches.
     private static func revision(_ tag: Substring) -> String? {
-        guard let text = quoted(tag), text.utf8.count <= 64, text.allSatisfy(\.isHexDigit) else { return nil }
-        return String(text)
+        quoted(tag).flatMap { $0.contains("\"") || $0.contains(" ") ? nil : String($0) }
     }
 
     private static func quoted(_ tag: Substring) -> Substring? {

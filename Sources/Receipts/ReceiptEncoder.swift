@@ -3,9 +3,9 @@ import COpenSSL
 import Crypto
 public import PushRegistry
 
-/// Writes receipts of one message, with one key schedule for all and without an allocation for each, because an export
+/// Seals receipts of one message, with one key schedule for all and without an allocation for each, because an export
 /// writes millions. Only one thread at a time may use it.
-public final class ReceiptWriter {
+public final class ReceiptEncoder {
     private let sealer: ReceiptSealer
     private let cipher: ReceiptCipher
     private let hasher: KeyedHash

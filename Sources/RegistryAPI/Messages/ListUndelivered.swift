@@ -2,7 +2,6 @@
 
 import HTTPServer
 import HTTPTypes
-import HTTPWire
 import Logging
 import PushRegistry
 import StrictJSON
@@ -15,16 +14,11 @@ extension RegistryService {
     var listUndelivered: Route {
         Route(.get, Self.messagePattern + "/undelivered") { request in
             let call = try await appCall(request, allowing: [.service, .sender])
-            let parameters = try request.parameters(["after", "cursor"])
-            let age = try ServerRequest.duration("after", parameters["after"]) ?? ISO8601Duration(seconds: 15 * 60)
             let app = call.app.number
-            var last: InstallationHash?
-            if let text = parameters["cursor"] {
-                last = UndeliveredCursor.installation(text, of: app)
-                guard last != nil else {
-                    throw APIError.invalidParameters([.query("cursor", "invalid-cursor", "Not a cursor of this list.")])
-                }
-            }
+            var query = try QueryParameters(request, ["after", "cursor"])
+            let age = query.duration("after") ?? ISO8601Duration(seconds: 15 * 60)
+            let last = query.cursor("cursor") { UndeliveredCursor.installation($0, of: app) }
+            try query.check()
             let message = try await message(of: call, in: request)
             guard message.content.isRecorded else { throw APIError.messageNotRecorded }
             let until = Timestamp.now().preceding(by: age)
