@@ -5,25 +5,24 @@ extension ConsoleTests {
     /// The rules behind the pictures, without a screen.
     @Suite("Rules behind the screens")
     struct ModelTests {
-        @Test func waves_knowSkippedAndRepeatedTimes() async throws {
+        @Test func waves_nameZonesWhoseClocksChange_first() async throws {
             let found = try await Console.shared.evaluate(
                 """
                 const {schedule} = await module('screens/waves.js');
-                const shifts = (at, date, time, ...timeZones) => schedule(
-                  {total: 1, withoutTimeZone: 0, waves: [{at, count: 1, timeZones}]}, {date, time, now: 0}
-                ).waves[0].zones.map((zone) => zone.shift);
-                return [
-                  shifts('2027-03-28T01:30:00Z', '2027-03-28', '02:30',
-                    'Europe/Berlin', 'Europe/London', 'No/Where', null),
-                  shifts('2026-10-25T00:30:00Z', '2026-10-25', '02:30', 'Europe/Berlin'),
-                  shifts('2027-04-03T14:45:00Z', '2027-04-04', '01:45', 'Australia/Lord_Howe'),
-                  // The service has another offset than the browser: no clock changes.
-                  shifts('2027-01-10T10:00:00Z', '2027-01-10', '10:00', 'Europe/Berlin'),
-                ];
+                const wave = (at, count, timeZones, ...clockChanges) => ({at, count, timeZones, clockChanges});
+                const {waves, past, skipped, repeated} = schedule({total: 10, withoutTimeZone: 2, waves: [
+                  wave('2027-03-27T17:30:00Z', 2, ['Asia/Tokyo', null]),
+                  wave('2027-03-28T01:30:00Z', 6, ['Africa/Lagos', 'Europe/Berlin'],
+                    {timeZone: 'Europe/Berlin', change: 'skipped', localTime: '03:30'}),
+                ]}, Date.parse('2027-03-27T18:00:00Z'));
+                const names = (zones) => zones.map((zone) => zone.name);
+                return [waves.map((wave) => [wave.share, wave.isPast, ...names(wave.zones)]), past, names(skipped),
+                  repeated];
                 """)
             #expect(
                 found == [
-                    [["skipped": "03:30"], .null, .null, .null], [["repeated": true]], [["repeated": true]], [.null],
+                    [[0.25, true, "Asia/Tokyo", .null], [0.75, false, "Europe/Berlin", "Africa/Lagos"]], 2,
+                    ["Europe/Berlin"], [],
                 ])
         }
 

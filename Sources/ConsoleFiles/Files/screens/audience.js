@@ -22,7 +22,7 @@ session.addEventListener('change', () => {
   if (!session.isSignedIn) kept = null;
 });
 
-export default class AudienceScreen extends Screen {
+class AudienceScreen extends Screen {
   #latest = new Latest();
   #total = null;
 

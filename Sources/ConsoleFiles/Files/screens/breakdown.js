@@ -21,7 +21,7 @@ let chosen = ['systemName'];
 /** So many bars show at first. */
 const barsMax = 25;
 
-export default class BreakdownScreen extends Screen {
+class BreakdownScreen extends Screen {
   start() {
     this.line = h('div', {});
     this.result = h('div', {});

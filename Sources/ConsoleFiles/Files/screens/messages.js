@@ -15,7 +15,7 @@ import {table} from '../parts/table.js';
 const path = (...parts) => appPath(session.app, 'messages', ...parts);
 const countName = (count) => t(`messages.${count}`);
 
-export default class MessagesScreen extends Screen {
+class MessagesScreen extends Screen {
   start() {
     const [name] = this.parts;
     this.append(
@@ -129,7 +129,7 @@ function overTime(screen, message) {
   }));
 }
 
-const [width, height, foot, head] = [960, 180, 24, 16];
+const width = 960, height = 180, foot = 24, head = 16;
 
 /** A bar for each bucket: deliveries behind, opened pushes before them. */
 function picture(buckets) {

@@ -6,7 +6,7 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {t} from '../core/text.js';
 
-export default class SignInScreen extends Screen {
+class SignInScreen extends Screen {
   start() {
     const fault = h('p', {class: 'fault', role: 'alert', id: 'signin-fault'}, this.#linkFault());
     const app = h('input', {

@@ -13,7 +13,7 @@ import {toast} from '../parts/toast.js';
 
 const path = (...parts) => appPath(session.app, 'topics', ...parts);
 
-export default class TopicsScreen extends Screen {
+class TopicsScreen extends Screen {
   #topics = [];
   #reload = () => {};
   #mayWrite = session.may(['marketing']);

@@ -19,7 +19,7 @@ const width = 1440, height = 580;
 /** The radius of the largest dot. */
 const radiusMax = 44, radiusMin = 2.5;
 
-export default class WorldScreen extends Screen {
+class WorldScreen extends Screen {
   start() {
     this.line = h('div', {});
     this.result = h('div', {});
@@ -77,7 +77,7 @@ export default class WorldScreen extends Screen {
         class: 'map', viewBox: `0 0 ${width} ${height}`, role: 'img',
         'aria-label': t('world.map', {zones: groups.length}),
       },
-      svg('path', {class: 'land', d: coast}), dots);
+      svg('path', {class: 'land', d: coast, transform: 'scale(2)'}), dots);
     return this.map;
   }
 

@@ -46,7 +46,11 @@ class PolicyForm {
   }
 
   #field(member, draft) {
-    const {node, read} = editors[member.kind](valueAt(draft, member.path), member);
+    const value = valueAt(draft, member.path);
+    // The control of a member that is to be reset shows the stored value.
+    const isReset = value === null && resettable.includes(member.kind);
+    const editor = editors[member.kind](isReset ? valueAt(this.#base, member.path) : value, member);
+    const {node, read} = resettable.includes(member.kind) ? withReset(editor, memberName(member), isReset) : editor;
     const hint = `ops.hint.${member.path}`;
     const labelled = field(memberName(member), node, hasText(hint) ? t(hint) : null);
     this.#fields.set(member.path, {member, read, fault: labelled.fault});
@@ -264,8 +268,27 @@ const editors = {
   },
 };
 
+/** Kinds whose `null` is the service's default. For the others an empty control is. */
+const resettable = ['duration', 'flag', 'count'];
+
+/** Adds a button that resets the member: its value is then null, and its control says so by being disabled. */
+function withReset({node, read}, name, isReset) {
+  const controls = [node, ...node.querySelectorAll('input, select')];
+  const reset = button(t('ops.default'), () => press(reset.getAttribute('aria-pressed') !== 'true'), 'quiet', name);
+  const press = (isPressed) => {
+    reset.setAttribute('aria-pressed', isPressed);
+    for (const control of controls) control.disabled = isPressed;
+  };
+  press(isReset);
+  return {
+    node: h('div', {class: 'row'}, node, reset),
+    read: () => (reset.getAttribute('aria-pressed') === 'true' ? null : read()),
+  };
+}
+
 /** What a member's value says. */
 function valueText({kind}, value) {
+  if (value === null && resettable.includes(kind)) return t('ops.default');
   if (value === null || value.length === 0) return t('views.none');
   switch (kind) {
     case 'duration': {
