@@ -9,7 +9,18 @@ enum PackedStyle {
             }
             packed += compact(String(decoding: file.bytes, as: UTF8.self))
         }
-        return Array(packed.utf8)
+        return Array(withShortProperties(packed).utf8)
+    }
+
+    /// Scripts do not use the custom properties.
+    private static func withShortProperties(_ sheet: String) -> String {
+        var short = ShortNames.ofVariables
+        var names: [Substring: String] = [:]
+        return sheet.replacing(/--[a-z][a-z0-9-]*/) { match in
+            let name = names[match.output] ?? "--" + short.make()
+            names[match.output] = name
+            return name
+        }
     }
 
     private static func imports(of sheet: String) -> [String] {

@@ -1,4 +1,4 @@
-/// The modules of the page as one script. Variables get short names; comments and spaces are gone.
+/// The modules of the page as one script. Variables and the keys of texts get short names; comments and spaces are gone.
 ///
 /// One file compresses to three quarters of many small ones, and one round trip loads it.
 struct ScriptBundle {
@@ -49,7 +49,7 @@ struct ScriptBundle {
                 written.append(token.renamed(to: name))
             }
         }
-        return ScriptWriter.bytes(of: written)
+        return ScriptWriter.bytes(of: TextKeys(written).applied(to: written))
     }
 
     /// A variable, function or class of a module.

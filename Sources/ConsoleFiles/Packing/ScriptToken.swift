@@ -49,7 +49,7 @@ enum ScriptVocabulary {
         "Set", "String", "SyntaxError", "TextEncoder", "TypeError", "URL", "Uint16Array", "Uint8Array",
         "XMLSerializer", "addEventListener", "clearInterval", "clearTimeout", "close", "crypto", "customElements",
         "decodeURIComponent", "document", "encodeURIComponent", "event", "fetch", "globalThis", "history", "length",
-        "localStorage", "location", "name", "navigator", "onchange", "onclick", "open", "parent", "print", "screen",
+        "localStorage", "location", "main", "name", "navigator", "onchange", "onclick", "open", "parent", "print", "screen",
         "scrollTo", "sessionStorage", "setInterval", "setTimeout", "status", "structuredClone", "when",
     ]
 }

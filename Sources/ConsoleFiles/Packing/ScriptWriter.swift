@@ -1,9 +1,9 @@
-/// Writes tokens with as few spaces as they allow.
+/// Writes tokens as short as they allow.
 enum ScriptWriter {
     static func bytes(of tokens: [ScriptToken]) -> [UInt8] {
         var bytes: [UInt8] = []
         var last: ScriptToken?
-        for token in joined(tokens) {
+        for token in joined(shortened(tokens)) {
             if let last { bytes += space(between: last, and: token) }
             bytes += token.text.utf8
             last = token
@@ -17,6 +17,31 @@ enum ScriptWriter {
         let isWord = before.isNamePart && after.isNamePart
         let isSign = before == after && (after == UInt8(ascii: "+") || after == UInt8(ascii: "-"))
         return (isWord || isSign ? " " : "").utf8
+    }
+
+    /// With `let` for `const`, which does the same in a script that runs, and without marks that may be left out: the
+    /// semicolon before a brace, and the brackets of a function's only parameter.
+    private static func shortened(_ tokens: [ScriptToken]) -> [ScriptToken] {
+        var shortened: [ScriptToken] = []
+        shortened.reserveCapacity(tokens.count)
+        var index = 0
+        while index < tokens.count {
+            var token = tokens[index]
+            let rest = tokens[index...].dropFirst().prefix(3)
+            if token.isMark("("), rest.count == 3, rest[index + 1].kind == .name, rest[index + 2].isMark(")"),
+                rest[index + 3].isMark("=>")
+            {
+                token = ScriptToken(.name, rest[index + 1].text, followsLineBreak: token.followsLineBreak)
+                index += 2
+            } else if token.isName("const"), !rest.isEmpty, !rest[index + 1].isMark(":") {
+                token.text = "let"
+            }
+            // `while (…);` needs its semicolon.
+            let isSpare = token.isMark(";") && rest.first?.isMark("}") == true && shortened.last?.isMark(")") == false
+            if !isSpare { shortened.append(token) }
+            index += 1
+        }
+        return shortened
     }
 
     /// Without the `+` between two strings, which keeps lines of the source short.

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -25,6 +26,33 @@ extension ConsoleTests {
                     ["Europe/Berlin"], [],
                 ])
         }
+
+        /// The table has hashes of the names, so a name in it must be found, and at its place.
+        @Test(.enabled(if: FileManager.default.fileExists(atPath: zoneTable)))
+        func citiesOfTimeZones_areWhereTheyAre() async throws {
+            let cities = try String(contentsOfFile: Self.zoneTable, encoding: .utf8).split(separator: "\n")
+                .compactMap { $0.wholeMatch(of: /[A-Z]{2}\t([+-]\d\d)\d+([+-]\d{3})\d+\t([^\t]+).*/)?.output }
+            let names = cities.map { JSON.string(String($0.3)) }
+            let found = try await Console.shared.evaluate(
+                """
+                const {placeOf} = await module('screens/world/zones.js');
+                return [...arguments[0], 'Etc/GMT+5', 'UTC', 'Mars/Olympus', null].map((name) => placeOf(name) ?? null);
+                """, .array(names)
+            ).array
+            try #require(cities.count > 400 && found.count == cities.count + 4)
+            #expect(found.suffix(4) == [.null, .null, .null, .null])
+            // An older browser may lack the newest zones.
+            #expect(found.count { $0 == .null } < 10)
+            for (city, place) in zip(cities, found) where place != .null {
+                let (latitude, longitude) = (Double(city.1) ?? 0, Double(city.2) ?? 0)
+                let (x, y) = (place.array[0].integer ?? 0, place.array[1].integer ?? 0)
+                #expect(abs(Double(x) / 4 - 180 - longitude) < 3, "\(city.3)")
+                // Stations in the Antarctic are beyond the picture's edge.
+                #expect(abs(84 - Double(y) / 4 - max(latitude, -58)) < 3, "\(city.3)")
+            }
+        }
+
+        private static let zoneTable = "/usr/share/zoneinfo/zone.tab"
 
         @Test func token_hasBandsOfOwners_withGaps() async throws {
             let found = try await Console.shared.evaluate(
@@ -93,8 +121,8 @@ extension ConsoleTests {
             ]
             let found = try await Console.shared.evaluate(
                 """
-                return Object.keys((await module('text/en/views.js')).default)
-                  .filter((key) => key.startsWith('lookup.event.')).map((key) => key.slice('lookup.event.'.length));
+                return Object.keys((await module('text/lookup.js')).lookupTexts)
+                  .filter((key) => key.startsWith('event.')).map((key) => key.slice('event.'.length));
                 """)
             #expect(Set(found.array.compactMap(\.string)) == Set(pairs))
         }

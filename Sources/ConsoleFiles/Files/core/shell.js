@@ -71,9 +71,15 @@ function header() {
     h('span', {class: 'brand'}, t('app.title')),
     session.choosesApp && session.apps.length > 0 ? appChoice() : h('span', {class: 'app'}, session.app),
     h('span', {class: 'spacer'}),
-    h('span', {class: 'who'}, session.name, ' ', h('small', {}, list(session.roles.map(roleName)))),
+    h('span', {class: 'who'}, who()),
     languageChoice(),
     h('button', {type: 'button', onclick: signOut}, t('session.signOut')));
+}
+
+/** The key's name and its roles, if they are not the same. */
+function who() {
+  const roles = list(session.roles.map(roleName));
+  return session.name === roles ? roles : [session.name, ' ', h('small', {}, roles)];
 }
 
 function appChoice() {

@@ -52,12 +52,12 @@ class SegmentsScreen extends Screen {
 
   #columns(users, counts, messages) {
     return [
-      {title: t('segments.name'), cell: (segment) => [
+      {title: t('views.name'), cell: (segment) => [
         h('button', {type: 'button', class: 'link', onclick: () => this.#open(segment.name)}, foreign(segment.name)),
         segment.description ? h('div', {}, foreign(segment.description)) : null,
         h('div', {class: 'hint'}, inWords(treeOf(segment.filter))),
       ]},
-      {title: t('segments.count'), numeric: true, cell: (segment) => counts.get(segment.name)},
+      {title: t('include.reachable'), numeric: true, cell: (segment) => counts.get(segment.name)},
       {title: t('segments.updated'), cell: (segment) => h(
         'time', {datetime: segment.updatedAt, title: dateTime(segment.updatedAt)}, relative(segment.updatedAt))},
       {title: t('segments.usedIn'), cell: ({name}) => [
@@ -76,7 +76,7 @@ class SegmentsScreen extends Screen {
       try {
         const body = {filter: {segment: name}, include: 'reachable'};
         const {data} = await call('POST', audiencePath(session.app, 'count'), {body, signal: this.signal});
-        place.title = t('segments.asOf', {time: dateTime(data.asOf)});
+        place.title = t('audience.asOf', {time: dateTime(data.asOf)});
         replace(place, number(data.count));
       } catch (error) {
         if (!this.signal.aborted) replace(place, h('span', {class: 'fault'}, failureText(error)));

@@ -17,7 +17,7 @@ class SignInScreen extends Screen {
       id: 'signin-key', name: 'key', type: 'password', autocomplete: 'current-password', required: true,
       'aria-describedby': 'signin-fault',
     });
-    const button = h('button', {class: 'primary'}, t('signin.button'));
+    const button = h('button', {class: 'primary'}, t('nav.signin'));
     const submit = async (event) => {
       event.preventDefault();
       button.disabled = true;

@@ -82,9 +82,9 @@ function noteTexts(answer, {past, skipped, repeated}) {
 function waveTable(waves) {
   return table({caption: t('nav.waves'), captionHidden: true, rows: waves, columns: [
     {title: 'UTC', cell: (wave) => h('time', {datetime: wave.at}, wave.at.slice(0, 16).replace('T', ' '))},
-    {title: t('waves.yours'), cell: (wave) => [dateTime(wave.at), wave.isPast && [' ', tag('bad', t('waves.past'))]]},
+    {title: t('waves.yours'), cell: (wave) => [h('span', {class: 'nowrap'}, dateTime(wave.at)), wave.isPast && [' ', tag('bad', t('waves.past'))]]},
     {title: t('views.installations'), numeric: true, cell: (wave) => number(wave.count)},
-    {title: t('waves.share'), numeric: true, cell: (wave) => percent(wave.share)},
+    {title: t('breakdown.share'), numeric: true, cell: (wave) => percent(wave.share)},
     {title: t('waves.zones'), cell: ({zones}) => [
       h('ul', {class: 'zones'}, zones.slice(0, zonesShown).map(zoneItem)),
       zones.length > zonesShown && h(
@@ -95,7 +95,7 @@ function waveTable(waves) {
 }
 
 function zoneItem({name, shift}) {
-  const mark = shift && t(`waves.${shift.change}`, {time: shift.localTime});
+  const mark = shift && t(`waves.clock.${shift.change}`, {time: shift.localTime});
   return h('li', {}, name === null ? h('i', {}, t('waves.offsetOnly')) : foreign(name), mark && [' ', tag('', mark)]);
 }
 

@@ -13,12 +13,9 @@ export const frameTexts = {
   'signin.app': 'App',
   'signin.appHint': ['Leave it empty for the admin key.', 'Für den Schlüssel der Verwaltung leer lassen.'],
   'signin.key': ['Key', 'Schlüssel'],
-  'signin.button': ['Sign in', 'Anmelden'],
   'signin.keyHint': [
-    'The key is exchanged for a session of this browser and is not kept. The session ends after 30 minutes '
-    + 'without use, and at the latest after 12 hours.',
-    'Der Schlüssel wird gegen eine Sitzung dieses Browsers getauscht und nicht aufbewahrt. Die Sitzung endet '
-    + 'nach 30 Minuten ohne Nutzung, spätestens nach 12 Stunden.',
+    'The key is not kept. The session ends after 30 minutes without use, or after 12 hours.',
+    'Der Schlüssel wird nicht aufbewahrt. Die Sitzung endet nach 30 Minuten ohne Nutzung oder nach 12 Stunden.',
   ],
   'signin.link': [
     'This link has been used before or has expired. Sign in with a key.',
@@ -62,14 +59,10 @@ export const frameTexts = {
     'This screen needs a key with one of these roles: {roles}.',
     'Diese Ansicht braucht einen Schlüssel mit einer dieser Rollen: {roles}.',
   ],
-  'panel.notAllowed': ['This key may not do that', 'Dieser Schlüssel darf das nicht'],
   'panel.signedOut': ['The session has ended', 'Die Sitzung ist beendet'],
   'panel.signedOutText': ['Sign in again.', 'Melden Sie sich erneut an.'],
   'panel.error': ['The service reported an error ({status})', 'Der Dienst meldet einen Fehler ({status})'],
-  'panel.retryAfter': [
-    {one: 'Try again in {n} second.', other: 'Try again in {n} seconds.'},
-    {one: 'Versuchen Sie es in {n} Sekunde erneut.', other: 'Versuchen Sie es in {n} Sekunden erneut.'},
-  ],
+  'panel.retryAfter': ['Try again in {n} s.', 'Versuchen Sie es in {n} s erneut.'],
   'panel.requestId': ['Request', 'Anfrage'],
   'fault.hint': ['Did you mean {value}?', 'Meinten Sie {value}?'],
   'fault.invalid-version': [
@@ -95,7 +88,6 @@ export const frameTexts = {
   'fault.too-long': ['The text is too long.', 'Der Text ist zu lang.'],
   'fault.wrong-type': ['The value has the wrong type.', 'Der Wert hat den falschen Typ.'],
   'dialog.cancel': ['Cancel', 'Abbrechen'],
-  'dialog.close': ['Close', 'Schließen'],
   'dialog.noDifference': ['Nothing differs.', 'Nichts unterscheidet sich.'],
   'dialog.added': ['added:', 'neu:'],
   'dialog.removed': ['removed:', 'entfernt:'],

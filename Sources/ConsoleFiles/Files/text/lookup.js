@@ -19,8 +19,8 @@ export const lookupTexts = {
   'lookup.notFound': ['Not found', 'Nicht gefunden'],
   'lookup.notFoundText': ['Looked in {app} for: {kinds} {text}.', 'Gesucht in {app}: {kinds} {text}.'],
   'lookup.notFoundToken': [
-    'Long texts are taken for tokens. If this is an id, say so beside the box.',
-    'Lange Texte gelten als Token. Ist es eine Kennung, wählen Sie das neben dem Feld.',
+    'Long texts are taken for tokens. Is it an id? Say so beside the box.',
+    'Lange Texte gelten als Token. Ist es eine Kennung? Wählen Sie das neben dem Feld.',
   ],
   'lookup.impossible': ['This cannot be an id or a token', 'Das kann weder Kennung noch Token sein'],
   'lookup.impossibleText': [
@@ -100,14 +100,11 @@ export const lookupTexts = {
   'lookup.from.locked': ['the topic, which cannot be left', 'das Thema, das nicht abwählbar ist'],
   'lookup.changes': ['What changed on the device', 'Was sich auf dem Gerät geändert hat'],
   'lookup.noChanges': ['Nothing.', 'Nichts.'],
-  'lookup.settings': ['Notification settings', 'Einstellungen für Mitteilungen'],
-  'lookup.device': ['Device', 'Gerät'],
+  'lookup.group.settings': ['Notification settings', 'Einstellungen für Mitteilungen'],
+  'lookup.group.device': ['Device', 'Gerät'],
   'lookup.history': ['What happened', 'Was geschehen ist'],
   'lookup.noEvents': ['Nothing is recorded any more', 'Nichts ist mehr aufgezeichnet'],
-  'lookup.userCount': [
-    {one: 'The user has {n} installation.', other: 'The user has {n} installations.'},
-    {one: 'Der Benutzer hat {n} Installation.', other: 'Der Benutzer hat {n} Installationen.'},
-  ],
+  'lookup.userCount': ['Installations of the user: {n}', 'Installationen des Benutzers: {n}'],
   'lookup.userMore': ['There are more.', 'Es gibt weitere.'],
   'lookup.heldNow': ['An installation has this token now.', 'Eine Installation hat dieses Token jetzt.'],
   'lookup.heldByNobody': ['No installation has this token now.', 'Keine Installation hat dieses Token jetzt.'],
@@ -126,92 +123,92 @@ export const lookupTexts = {
   'lookup.actor': ['by the {role} key {id}', 'durch den Schlüssel {id}, Rolle {role}'],
   'lookup.actor.admin': ['by the admin key', 'durch den Schlüssel der Verwaltung'],
   'lookup.actor.job:cleanup': ['by the night job', 'durch die nächtliche Bereinigung'],
-  'lookup.event.registered.firstRegistration': [
+  'event.registered.firstRegistration': [
     'First registration. User: {user}.',
     'Erste Registrierung. Benutzer: {user}.',
   ],
-  'lookup.event.registered.sessionChanged': [
+  'event.registered.sessionChanged': [
     '{user} registered with another session.',
     '{user} hat sich mit einer anderen Sitzung registriert.',
   ],
-  'lookup.event.registered.ownerChanged': [
+  'event.registered.ownerChanged': [
     'The user changed from {previous} to {user}.',
     'Der Benutzer wechselte von {previous} zu {user}.',
   ],
-  'lookup.event.rotated.tokenChanged': [
+  'event.rotated.tokenChanged': [
     'The app registered another token; the old one was dropped.',
     'Die App registrierte ein anderes Token; das alte wurde verworfen.',
   ],
-  'lookup.event.takenOver.tokenMoved': [
+  'event.takenOver.tokenMoved': [
     'It took the token over from another installation. User before: {previous}; now: {user}.',
     'Sie übernahm das Token von einer anderen Installation. Benutzer vorher: {previous}; jetzt: {user}.',
   ],
-  'lookup.event.takenOver.ownerChanged': [
+  'event.takenOver.ownerChanged': [
     'On this device, {user} took the place of {previous}.',
     'Auf diesem Gerät trat {user} an die Stelle von {previous}.',
   ],
-  'lookup.event.reactivated.comeback': [
+  'event.reactivated.comeback': [
     'It registered again and became active. User: {user}.',
     'Sie registrierte sich wieder und wurde aktiv. Benutzer: {user}.',
   ],
-  'lookup.event.reactivated.cleanupUndone': ['A clean-up was undone.', 'Eine Bereinigung wurde rückgängig gemacht.'],
-  'lookup.event.superseded.tokenMoved': [
+  'event.reactivated.cleanupUndone': ['A clean-up was undone.', 'Eine Bereinigung wurde rückgängig gemacht.'],
+  'event.superseded.tokenMoved': [
     'Another installation registered its token; it has none any more.',
     'Eine andere Installation registrierte ihr Token; sie hat keines mehr.',
   ],
-  'lookup.event.superseded.reinstalled': [
+  'event.superseded.reinstalled': [
     'The app was installed anew; this older installation was retired.',
     'Die App wurde neu installiert; diese ältere Installation wurde abgelöst.',
   ],
-  'lookup.event.loggedOut.loggedOut': [
+  'event.loggedOut.loggedOut': [
     '{previous} logged out on this device.',
     '{previous} hat sich auf diesem Gerät abgemeldet.',
   ],
-  'lookup.event.loggedOut.userLoggedOut': [
+  'event.loggedOut.userLoggedOut': [
     '{previous} was logged out on all devices.',
     '{previous} wurde auf allen Geräten abgemeldet.',
   ],
-  'lookup.event.logoutIgnored.outdatedLogout': [
+  'event.logoutIgnored.outdatedLogout': [
     'A late logout of a former user changed nothing.',
     'Eine verspätete Abmeldung eines früheren Benutzers änderte nichts.',
   ],
-  'lookup.event.sessionEnded.sessionEnded': [
+  'event.sessionEnded.sessionEnded': [
     'The back end ended the session of {previous}.',
     'Das Backend beendete die Sitzung von {previous}.',
   ],
-  'lookup.event.sessionEnded.sessionExpired': [
+  'event.sessionEnded.sessionExpired': [
     'The session of {previous} expired.',
     'Die Sitzung von {previous} lief ab.',
   ],
-  'lookup.event.unregistered.tokenDead': [
+  'event.unregistered.tokenDead': [
     'The provider reported the token as dead.',
     'Der Anbieter meldete das Token als ungültig.',
   ],
-  'lookup.event.unregistered.suspectSilent': [
+  'event.unregistered.suspectSilent': [
     'The provider had refused the token, and the app did not come back in time.',
     'Der Anbieter hatte das Token abgelehnt, und die App kam nicht rechtzeitig zurück.',
   ],
-  'lookup.event.suspect.tokenRefused': ['The provider refused the token.', 'Der Anbieter lehnte das Token ab.'],
-  'lookup.event.suspect.recentlySeen': [
+  'event.suspect.tokenRefused': ['The provider refused the token.', 'Der Anbieter lehnte das Token ab.'],
+  'event.suspect.recentlySeen': [
     'The provider reported the token as dead, soon after the app had registered.',
     'Der Anbieter meldete das Token als ungültig, kurz nachdem die App sich registriert hatte.',
   ],
-  'lookup.event.stale.unseen': [
+  'event.stale.unseen': [
     'The app had not registered for too long.',
     'Die App hatte sich zu lange nicht registriert.',
   ],
-  'lookup.event.deleted.deletedByCaller': ['A call deleted it.', 'Ein Aufruf löschte sie.'],
-  'lookup.event.deleted.purged': [
+  'event.deleted.deletedByCaller': ['A call deleted it.', 'Ein Aufruf löschte sie.'],
+  'event.deleted.purged': [
     'The night job deleted it after the retention.',
     'Die nächtliche Bereinigung löschte sie nach der Aufbewahrungszeit.',
   ],
-  'lookup.event.erased.userErased': ['The user was erased.', 'Der Benutzer wurde gelöscht.'],
-  'lookup.event.imported.imported': ['An import loaded it.', 'Ein Import lud sie.'],
-  'lookup.event.topicsChanged.topicsPatched': [
+  'event.erased.userErased': ['The user was erased.', 'Der Benutzer wurde gelöscht.'],
+  'event.imported.imported': ['An import loaded it.', 'Ein Import lud sie.'],
+  'event.topicsChanged.topicsPatched': [
     'Choices about topics changed: {topics}.',
     'Die Wahl von Themen änderte sich: {topics}.',
   ],
-  'lookup.event.topicsChanged.topicsRegistered': [
+  'event.topicsChanged.topicsRegistered': [
     'A registration brought choices about topics: {topics}.',
     'Eine Registrierung brachte eine Wahl von Themen: {topics}.',
   ],

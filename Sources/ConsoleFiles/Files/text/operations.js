@@ -45,9 +45,9 @@ export const operationsTexts = {
   ],
   'ops.heldBack': [
     'was held back: {leaving} of {active} active installations ({share}) would have been retired; the limit was '
-    + '{limit}. Check its policy, the clock, and that registrations arrive. To allow it once:',
+    + '{limit}. Check the policy, the clock and the registrations. To allow it once:',
     'wurde zurückgehalten: {leaving} von {active} aktiven Installationen ({share}) wären betroffen; die Grenze '
-    + 'war {limit}. Prüfen Sie die Regeln, die Uhr und ob Registrierungen ankommen. So erlauben Sie es einmal:',
+    + 'war {limit}. Prüfen Sie Regeln, Uhr und Registrierungen. So erlauben Sie es einmal:',
   ],
   'ops.active': ['Active before', 'Aktiv davor'],
   'ops.step.stale': ['Stale', 'Verwaist'],
@@ -61,13 +61,7 @@ export const operationsTexts = {
   'ops.upkeep.partitionsMade': ['Partitions created', 'Angelegte Partitionen'],
   'ops.upkeep.partitionsDropped': ['Partitions dropped', 'Entfernte Partitionen'],
   'ops.upkeep.historyRemoved': ['Events deleted', 'Gelöschte Ereignisse'],
-  'ops.undo': [
-    {one: 'An undo restores up to {n} installation', other: 'An undo restores up to {n} installations'},
-    {
-      one: 'Rückgängig machen stellt bis zu {n} Installation wieder her',
-      other: 'Rückgängig machen stellt bis zu {n} Installationen wieder her',
-    },
-  ],
+  'ops.undo': ['An undo restores at most {n}', 'Rückgängig machen stellt höchstens {n} wieder her'],
   'ops.undoText': [
     'What has changed since stays, and what was deleted does not come back.',
     'Was sich seitdem geändert hat, bleibt, und Gelöschtes kommt nicht zurück.',
@@ -92,7 +86,6 @@ export const operationsTexts = {
   'ops.role.admin': ['Everything on this app.', 'Alles in dieser App.'],
   'ops.chooseRole': ['Choose a role.', 'Wählen Sie eine Rolle.'],
   'ops.lastUsed': ['Last used', 'Zuletzt benutzt'],
-  'ops.never': ['never', 'nie'],
   'ops.revoke': ['Revoke', 'Widerrufen'],
   'ops.revokedAt': ['Revoked', 'Widerrufen'],
   'ops.revokeText': [
@@ -104,7 +97,6 @@ export const operationsTexts = {
     'It is shown only this once. Store it now.',
     'Er wird nur jetzt gezeigt. Bewahren Sie ihn gleich auf.',
   ],
-  'ops.secret': ['Key', 'Schlüssel'],
   'ops.stored': ['I have stored it', 'Ich habe ihn aufbewahrt'],
   'ops.createApp': ['New app', 'Neue App'],
   'ops.appExists': ['{app} exists already.', '{app} gibt es schon.'],
@@ -159,7 +151,6 @@ export const operationsTexts = {
   'ops.hint.allowedOrigins': ['One a line; * allows all.', 'Eine je Zeile; * erlaubt alle.'],
   'ops.hint.rateLimits.perKey': ['Empty: no limit.', 'Leer: keine Grenze.'],
   'ops.hint.rateLimits.perAddress': ['Empty: no limit.', 'Leer: keine Grenze.'],
-  'ops.unit': ['Unit', 'Einheit'],
   'ops.unit.weeks': ['weeks', 'Wochen'],
   'ops.unit.days': ['days', 'Tage'],
   'ops.unit.hours': ['hours', 'Stunden'],
@@ -173,7 +164,6 @@ export const operationsTexts = {
   'ops.review': ['Review the change', 'Änderung prüfen'],
   'ops.default': ['Default', 'Vorgabe'],
   'ops.discard': ['Discard', 'Verwerfen'],
-  'ops.nothingToSave': ['Nothing differs.', 'Nichts unterscheidet sich.'],
   'ops.saved': ['The policy is saved.', 'Die Regeln sind gespeichert.'],
   'ops.conflictText': ['Nothing was saved.', 'Nichts wurde gespeichert.'],
   'ops.keepMine': ['Put my changes on top', 'Meine Änderungen darauf anwenden'],

@@ -77,7 +77,7 @@ class PolicyForm {
   async #save() {
     const changes = this.#changes();
     if (!changes) return;
-    if (changes.length === 0) return toast(t('ops.nothingToSave'));
+    if (changes.length === 0) return toast(t('dialog.noDifference'));
     const goesOn = await dialog({
       title: t('views.saveThis'),
       content: changeTable(changes.map(({member, before, after}) => [
@@ -229,7 +229,7 @@ const editors = {
     const {amount, unit} = amountOf(value);
     const input = numeric(amount);
     const select = choice(units.map((name) => [name, t(`ops.unit.${name}`)]), unit);
-    select.setAttribute('aria-label', t('ops.unit'));
+    select.setAttribute('aria-label', t('builder.unit'));
     return {node: h('div', {class: 'row'}, input, select), read: () => durationOf(whole(input), select.value)};
   },
   flag(value) {

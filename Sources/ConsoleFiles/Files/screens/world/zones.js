@@ -1,74 +1,43 @@
-// Where the time zones' cities are: zone.tab of tzdata, public domain. `zonePlaces` has them in the plane of coast.js.
+// Where the time zones' cities are: zone.tab of tzdata, public domain. Written by .ci/zone-places.
 //
-// The two last characters of a name are its place: how many steps of two and a half degrees it is east of 180° W, times
-// 58, plus how many it is south of 84° N, as a number whose digits are the characters of `digits`.
+// The browser knows the names of zones, so the table has three characters for each: how much a hash of its name is
+// larger than that of the one before, and the place, in steps of 2.5 degrees from 180° W and 84° N.
 
-const digits = ' !"#$%&()*+-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~';
+const table =
+  '9\\n2{.<[,,=//:Q\'B}0R^%Si2GD5@O%%@NQmRu;\'^e(|:9S;$X,%:#<G@0c%$\\Q9vaQ41W6d&L=GLu/`=\'PfA@x3C@7dV@MW36->'
+  + ';q4GTBV:+iGRrT:Vo62w%]:2N):<U\'.N*>j*Z)Ekn.S%b5/049%B{7ff$Y)FU1?}\'.@8B]/<jS9f*7X5:<Y,RM0t@5cO6MP)}V;Q'
+  + '33:R.LxR;1-MW\'Tw/ez8\\\'=>a$p-?k_4_196(7S;69|ABr>L6=U<6BE$@w*k=&Nn?G|$S*JAG)@w\'.L1;11Ow+TB)5J$:SgW21OB'
+  + 'Qmg-?s1sY8lv0gs:@\\S@x0?b;aa(HX,OW1:R<?tAk$$h^Ex9V]4Kb9C[y3\\,/Xm<YL\'?B::^A]3lZ7&1[I@x+lQh?A(U\\&Jm\'AW&'
+  + 'T{I$b2@z&%z-%|*S<RC9-gCmQ6XS.\'2:I[u0@wD-5:@N,@z0?bW?}(TV(Y_*ku6b\\(X0-ph.rj,UX*p@&ZjAAW*91*^^%+$>?%\'5'
+  + 'UrRL$&s&}9$]-<Q^;q};\\[A}Z*YL$Lq)TFnoU3Y|A?:23WH6dEZ38T{6[t):S;_^BPT4)&7ON4gp(v0G>GODk/:#ISfC:\\0?mh;1'
+  + '&X.%YL9$4?{:Ud-(@O*L$%b;/c*>UU<WM-6d)Vm$7M)YG-#j\'<G@QA]XA18(C/\'%XB)XH0\\](tP(Bv,XKaJj,5}\'y0+e{\\A[`VnZ'
+  + '64&@Q3BHa8O=a[-f]/-P/Pf$;j&=;%q<KSz6^R%C\'\'mu;O;30+,]l6T5Ck8*L=\'QD:l.\'?(ZwB(jYLm&,@H%\\T(CQ7Se(UZ3[J?T'
+  + 'A+@x~GXz%WmB=o=RL,B(2$e~$fY-{#Lz{%61=61$[SN@=;AW1y9\'%x$.MFyB,qZ&{,&Ql4TB;AW%975G|(P*9%<EK%8\\2WUW(*`,'
+  + 'dvY@w%-3=Ne&ydMU\\FWnE`j9lP2n{1:ROQD4Dm-vx$_+5_C1?:%?$/bm@gBG4u:{*BAJ7lh(TV$B8(Dt:7J=iw)OB,@=,@2H?~P:'
+  + 'S*;2C.n%#s.?/6V;)(z&:S9:](_&5Oz>NZ9T}-]j~<WgG@mK@x8S`jYK9Vs([{$]t\'m`-Vm2uP1?(H5R0Wi$?k&ws$Xy%o\'4BO-x'
+  + 'L;YL\'tI*J>-:)-zw\'QlS@PRSbx?r(;=$1_%to&t*.oR{TP&=`.U[4V:9Sf%qa$O;)7{+b87{ZGQ8*sv9N6*Xt~8eAHvf:w4%:ZY;'
+  + 's/B&5Zs(/-(u;$2~+@=;?M/vA2k462}5A^WOwH`{<[x$u~$(Q$YK<]pX=-';
 
-const cities = {
-  Africa:
-    'AbidjanNN,AccraOf,Addis_AbabaYm,AlgiersP7,AsmaraYk,BamakoMm,BanguiTk,BanjulK<,BissauKx,BlantyreX_,Brazzavill'
-    + 'eSU,BujumburaWA,CairoW4,CasablancaMe,CeutaNA,ConakryKy,DakarK<,Dar_es_SalaamYs,DjiboutiZI,DoualaR:,El_AaiunL'
-    + 'O,FreetownLV,GaboroneV2,HarareWG,JohannesburgVm,JubaWy,KampalaW{,KhartoumWt,KigaliW@,KinshasaSU,LagosPC,Libr'
-    + 'evilleR<,LomeOf,LuandaRz,LubumbashiVg,LusakaVi,MalaboR:,MaputoX&,MaseruVn,MbabaneWJ,Mogadishu[*,MonroviaM5,N'
-    + 'airobiY6,NdjamenaSO,NiameyP@,NouakchottKu,OuagadougouO(,Porto-NovoPC,Sao_TomeQ_,TripoliRi,TunisR-,WindhoekT;',
-  America:
-    'Adak j,Anchorage(`,Anguilla?w,Antigua?x,AraguainaCm,Argentina/Buenos_AiresAH,Argentina/Catamarca?O,Argentina'
-    + '/Cordoba?P,Argentina/Jujuy?M,Argentina/La_Rioja>r,Argentina/Mendoza>9,Argentina/Rio_Gallegos>@,Argentina/Sal'
-    + 'ta?N,Argentina/San_Juan>8,Argentina/San_Luis?Q,Argentina/Tucuman?N,Argentina/Ushuaia>},Aruba>%,AsuncionAD,At'
-    + 'ikokan86,BahiaEf,Bahia_Banderas53,Barbados@V,BelemCk,Belize9Z,Blanc-SablonA#,Boa_Vista@Z,Bogota<o,Boise2V,Ca'
-    + 'mbridge_Bay4},Campo_GrandeA},Cancun9Y,Caracas>c,CayenneBP,Cayman;P,Chicago9Q,Chihuahua50,Ciudad_Juarez5/,Cos'
-    + 'ta_Rica:<,Coyhaique=a,Creston1w,CuiabaA{,Curacao>%,DanmarkshavnJE,Dawson+2,Dawson_Creek19,Denver5+,Detroit:j'
-    + ',Dominica@V,Edmonton30,Eirunepe>.,El_Salvador9 ,Fort_Nelson0Z,FortalezaF?,Glace_Bay@I,Goose_Bay@F,Grand_Turk'
-    + '>!,Grenada?z,Guadeloupe?x,Guatemala9 ,Guayaquil;X,GuyanaA7,Halifax?2,Havana:q,Hermosillo3u,Indiana/Indianapo'
-    + 'lis:0,Indiana/Knox9Q,Indiana/Marengo:0,Indiana/Petersburg9R,Indiana/Tell_City9R,Indiana/Vevay:0,Indiana/Vinc'
-    + 'ennes9R,Indiana/Winamac9Q,Inuvik-H,Iqaluit>L,Jamaica<.,Juneau-L,Kentucky/Louisville:0,Kentucky/Monticello:1,'
-    + 'Kralendijk>b,La_Paz>m,Lima<:,Los_Angeles1},Lower_Princes?w,MaceioF},Managua:;,Manaus@^,Marigot?w,Martinique@'
-    + 'V,Matamoros7%,Mazatlan52,Menominee9P,Merida8|,Metlakatla.+,Mexico_City6L,MiquelonAb,Moncton?1,Monterrey6I,Mo'
-    + 'ntevideoB$,Montserrat?x,Nassau<+,New_York<`,Nome#s,NoronhaGW,North_Dakota/Beulah5d,North_Dakota/Center6A,Nor'
-    + 'th_Dakota/New_Salem6A,NuukB8,Ojinaga50,Panama;T,ParamariboAr,Phoenix38,Port-au-Prince=F,Port_of_Spain?z,Port'
-    + 'o_Velho?G,Puerto_Rico?<,Punta_Arenas>A,Rankin_Inlet80,RecifeF|,Regina5&,Resolute7N,Rio_Branco>k,SantaremAu,S'
-    + 'antiago>9,Santo_Domingo>",Sao_PauloCt,ScoresbysundIk,Sitka-M,St_Barthelemy?w,St_JohnsB>,St_Kitts?x,St_Lucia@'
-    + 'V,St_Thomas?<,St_Vincent@V,Swift_Current4J,Tegucigalpa9],Thule=j,Tijuana1},Toronto;F,Tortola?<,Vancouver0_,W'
-    + 'hitehorse-K,Winnipeg6{,Yakutat+4',
-  Antarctica:
-    'Caseylh,DavisdU,DumontDUrvillet?,MacquarieyA,Mawson`j,McMurdo{9,Palmer?[,Rothera>~,SyowaZ*,TrollP^,Vostokl-',
-  Arctic:
-    'LongyearbyenS4',
-  Asia:
-    'Aden[$,Almatyd+,AmmanXK,Anadyr}8,Aqtau]2,Aqtobe_$,Ashgabat_),Atyrau]l,BaghdadZ{,Bahrain]9,Baku]4,Bangkokiw,B'
-    + 'arnaule{,BeirutXJ,BishkekcN,Bruneimg,Chitalv,Colombodv,DamascusXJ,DhakagB,Dilip?,Dubai^R,Dushanbeb8,Famagust'
-    + 'aXJ,GazaXK,HebronXK,Ho_Chi_Minhkn,Hong_Kongm`,Hovdgs,Irkutskk!,Jakartaku,Jayapurat(,JerusalemXK,Kabulb:,Kamc'
-    + 'hatkaxs,Karachiaa,Kathmanduf&,KhandygarR,Kolkatafe,Krasnoyarskgp,Kuala_LumpurjX,KuchinglO,Kuwait[Z,Macaum`,M'
-    + 'agadanv@,Makassaro$,Manilan{,Muscat_k,NicosiaWm,NovokuznetskfX,Novosibirske@,Omskbm,Oral]/,Phnom_Penhk3,Pont'
-    + 'ianaklP,Pyongyangp+,Qatar]u,Qostanay`w,Qyzylorda`{,Riyadh[],SakhalintO,SamarkandaZ,Seoulpg,Shanghaint,Singap'
-    + 'orek7,SrednekolymskwU,TaipeioT,Tashkentb7,TbilisiZx,Tehran]5,ThimphugA,Tokyosv,Tomskez,Ulaanbaatark_,Urumqif'
-    + '],Ust-NeratH,VientianejR,Vladivostokq},Yakutskq;,Yangonh^,Yekaterinburg_^,YerevanZy',
-  Atlantic:
-    'AzoresI<,Bermuda?7,CanaryKq,Cape_VerdeIF,FaroeMY,MadeiraK4,ReykjavikIm,South_GeorgiaFS,St_HelenaNV,StanleyAN',
-  Australia:
-    'Adelaidet6,Brisbanew@,Broken_Hillt4,DarwinqX,Euclaqa,Hobartv/,Lindemanva,Lord_Howey8,MelbourneuO,Perthmu,Syd'
-    + 'neyvf',
-  Europe:
-    'AmsterdamPl,AndorraP5,Astrakhan[S,AthensUu,BelgradeTZ,BerlinRb,BratislavaS{,BrusselsPl,BucharestUs,BudapestT'
-    + 'X,BusingenR&,ChisinauW-,CopenhagenR`,DublinN:,GibraltarNA,GuernseyNw,HelsinkiUm,Isle_of_ManN:,IstanbulW/,Jer'
-    + 'seyNw,KaliningradTV,Kirov]+,KyivW+,LisbonM&,LjubljanaSA,LondonOS,LuxembourgPm,MadridN@,MaltaSE,MariehamnTT,M'
-    + 'inskVL,MonacoQL,MoscowX|,OsloR",ParisP2,PodgoricaT[,PragueS@,RigaUn,RomeRf,Samara].,San_MarinoRe,SarajevoS},'
-    + 'SaratovZt,SimferopolXF,SkopjeT[,SofiaU8,StockholmSw,TallinnUm,TiraneT[,Ulyanovsk[P,VaduzR(,VaticanRf,ViennaS'
-    + '@,VilniusUo,VolgogradZu,WarsawTW,ZagrebSA,ZurichR(',
-  Indian:
-    'Antananarivo[n,Chagosc&,Christmask<,CocosiF,ComoroZR,Kerguelenb[,Mahe^_,Maldivesc_,Mauritius_B,Mayotte[1,Reu'
-    + 'nion^e',
-  Pacific:
-    'Apia"?,Auckland}$,Bougainvillews,Chatham!3,Chuukw3,Easter4.,Efate{(,Fakaofo"x,Fiji}Y,Funafuti}U,Galapagos9&,'
-    + 'Gambier-n,Guadalcanaly0,Guamu:,Honolulu%z,Kanton";,Kiritimati&#,Kosraeye,Kwajaleinz{,Majuro{Y,Marquesas+O,Mi'
-    + 'dway s,Nauru{ ,Niue"|,Norfolk{-,NoumeazL,Pago_Pago"z,Palaurj,Pitcairn/),PohnpeixK,Port_Moresbyv ,Rarotonga%P'
-    + ',Saipanu:,Tahiti)!,Tarawa|9,Tongatapu!e,Wakezw,Wallis!b',
-};
+const at = (index) => table.charCodeAt(index) - 35;
+const places = new Map();
+for (let index = 0, hash = 0; index < table.length;) {
+  const gap = at(index++);
+  hash += gap;
+  // The largest gap has no place: it adds to the next one.
+  if (gap < 91) places.set(hash, at(index++) * 92 + at(index++));
+}
 
-/** `{"Europe/Berlin": [770, 130]}` */
-export const zonePlaces = Object.fromEntries(Object.entries(cities).flatMap(([area, list]) =>
-  list.split(',').map((city) => {
-    const place = digits.indexOf(city.at(-2)) * digits.length + digits.indexOf(city.at(-1));
-    return [`${area}/${city.slice(0, -2)}`, [Math.floor(place / 58) * 10, (place % 58) * 10]];
-  })));
+/** The place of a zone in a plane of 1440 by 580, as `[770, 130]`; undefined for a name that is no city. */
+export function placeOf(zone) {
+  if (!isCity(zone)) return undefined;
+  const place = places.get([...zone].reduce((hash, each) => (hash * 73 + each.charCodeAt()) % 8281, 79));
+  return place === undefined ? undefined : [Math.floor(place / 58) * 10, (place % 58) * 10];
+}
+
+function isCity(zone) {
+  try {
+    return /^(?!Etc)\w+\//.test(zone) && Boolean(new Intl.DateTimeFormat('en', {timeZone: zone}));
+  } catch {
+    return false;
+  }
+}
