@@ -236,8 +236,8 @@ let package = Package(
         tests(
             "ConsoleTests",
             [
-                "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport", "SeededRandom", "StrictJSON",
-                "push-registry",
+                "ConsoleFiles", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport", "SeededRandom",
+                "StrictJSON", "push-registry",
             ]),
         tests(
             "FleetGeneratorTests",

@@ -18,6 +18,8 @@ CREATE TABLE message (
     receipts_until timestamptz NOT NULL,
     -- Whether the registry stores the installations for which the message is handed out.
     is_recorded boolean NOT NULL,
+    -- The segments that audiences of the message named.
+    segments text[] COLLATE "C" NOT NULL DEFAULT '{}',
     PRIMARY KEY (app_id, number),
     UNIQUE (app_id, name)
 );

@@ -221,6 +221,10 @@ static const uint8_t file_style_audiences_css[] = {
 #embed "../ConsoleFiles/Files/style/audiences.css"
 };
 
+static const uint8_t file_style_page_css[] = {
+#embed "../ConsoleFiles/Files/style/page.css"
+};
+
 static const uint8_t file_style_parts_css[] = {
 #embed "../ConsoleFiles/Files/style/parts.css"
 };
@@ -229,20 +233,28 @@ static const uint8_t file_style_views_css[] = {
 #embed "../ConsoleFiles/Files/style/views.css"
 };
 
-static const uint8_t file_text_de_core_js[] = {
-#embed "../ConsoleFiles/Files/text/de/core.js"
+static const uint8_t file_text_audience_js[] = {
+#embed "../ConsoleFiles/Files/text/audience.js"
 };
 
-static const uint8_t file_text_de_views_js[] = {
-#embed "../ConsoleFiles/Files/text/de/views.js"
+static const uint8_t file_text_filter_js[] = {
+#embed "../ConsoleFiles/Files/text/filter.js"
 };
 
-static const uint8_t file_text_en_core_js[] = {
-#embed "../ConsoleFiles/Files/text/en/core.js"
+static const uint8_t file_text_frame_js[] = {
+#embed "../ConsoleFiles/Files/text/frame.js"
 };
 
-static const uint8_t file_text_en_views_js[] = {
-#embed "../ConsoleFiles/Files/text/en/views.js"
+static const uint8_t file_text_lookup_js[] = {
+#embed "../ConsoleFiles/Files/text/lookup.js"
+};
+
+static const uint8_t file_text_message_js[] = {
+#embed "../ConsoleFiles/Files/text/message.js"
+};
+
+static const uint8_t file_text_operations_js[] = {
+#embed "../ConsoleFiles/Files/text/operations.js"
 };
 
 static const struct console_file files[] = {
@@ -300,12 +312,15 @@ static const struct console_file files[] = {
     {"screens/world/zones.js", file_screens_world_zones_js, sizeof file_screens_world_zones_js},
     {"style.css", file_style_css, sizeof file_style_css},
     {"style/audiences.css", file_style_audiences_css, sizeof file_style_audiences_css},
+    {"style/page.css", file_style_page_css, sizeof file_style_page_css},
     {"style/parts.css", file_style_parts_css, sizeof file_style_parts_css},
     {"style/views.css", file_style_views_css, sizeof file_style_views_css},
-    {"text/de/core.js", file_text_de_core_js, sizeof file_text_de_core_js},
-    {"text/de/views.js", file_text_de_views_js, sizeof file_text_de_views_js},
-    {"text/en/core.js", file_text_en_core_js, sizeof file_text_en_core_js},
-    {"text/en/views.js", file_text_en_views_js, sizeof file_text_en_views_js},
+    {"text/audience.js", file_text_audience_js, sizeof file_text_audience_js},
+    {"text/filter.js", file_text_filter_js, sizeof file_text_filter_js},
+    {"text/frame.js", file_text_frame_js, sizeof file_text_frame_js},
+    {"text/lookup.js", file_text_lookup_js, sizeof file_text_lookup_js},
+    {"text/message.js", file_text_message_js, sizeof file_text_message_js},
+    {"text/operations.js", file_text_operations_js, sizeof file_text_operations_js},
 };
 
 size_t console_files_count(void) { return sizeof files / sizeof *files; }

@@ -5,8 +5,18 @@ import {failurePanel} from './core/panels.js';
 import {follow} from './core/router.js';
 import {session} from './core/session.js';
 import {show} from './core/shell.js';
-import {language, loadText} from './core/text.js';
-import './core/audience.js';
+import {language} from './core/text.js';
+import './screens/audience.js';
+import './screens/breakdown.js';
+import './screens/export.js';
+import './screens/lookup.js';
+import './screens/messages.js';
+import './screens/operations.js';
+import './screens/segments.js';
+import './screens/signin.js';
+import './screens/topics.js';
+import './screens/waves.js';
+import './screens/world.js';
 
 document.documentElement.lang = language;
 
@@ -20,7 +30,6 @@ function codeOfLink() {
 async function start() {
   const code = codeOfLink();
   const restored = code ? null : session.restore();
-  await loadText('core');
   try {
     await (restored ?? session.signIn({code}));
   } catch (error) {

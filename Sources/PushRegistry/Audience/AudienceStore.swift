@@ -161,11 +161,25 @@ public struct AudienceWaves: Hashable, Sendable {
         public let count: Int64
         /// In alphabetical order; nil, the last one, is for installations without a zone whose offset is known.
         public let timeZones: [String?]
+        /// Of these zones, those whose clocks skip or repeat the local time on that day, in alphabetical order.
+        public let clockChanges: [ClockChange]
 
-        public init(at: Timestamp, count: Int64, timeZones: [String?]) {
+        public init(at: Timestamp, count: Int64, timeZones: [String?], clockChanges: [ClockChange]) {
             self.at = at
             self.count = count
             self.timeZones = timeZones
+            self.clockChanges = clockChanges
+        }
+    }
+
+    public struct ClockChange: Hashable, Sendable {
+        public let timeZone: String
+        /// What the clocks show at the instant, `03:30`, if they skip the local time; nil if they show it twice.
+        public let skippedTo: String?
+
+        public init(timeZone: String, skippedTo: String?) {
+            self.timeZone = timeZone
+            self.skippedTo = skippedTo
         }
     }
 

@@ -4,6 +4,9 @@
 public struct ConsoleSession: Hashable, Sendable {
     public static let idleMax = ISO8601Duration(seconds: 30 * 60)
     public static let ageMax = ISO8601Duration.hours(12)
+    /// How long the store keeps a session after its last use. While it does, the cookie of an ended session does not
+    /// count as a failed authentication.
+    public static let keptFor = ISO8601Duration.hours(7 * 24)
     /// A use is recorded only if the recorded one is older.
     public static let useInterval = ISO8601Duration(seconds: 60)
 

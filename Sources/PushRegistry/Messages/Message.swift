@@ -4,12 +4,20 @@ public struct Message: Hashable, Sendable {
     public let name: MessageName
     public let content: MessageContent
     public let createdAt: Timestamp
+    /// The segments that the audiences named for which the message was handed out, at most `segmentsMax`, in
+    /// alphabetical order.
+    public let segments: [SegmentName]
+    public static let segmentsMax = 100
 
-    public init(number: MessageNumber, name: MessageName, content: MessageContent, createdAt: Timestamp) {
+    public init(
+        number: MessageNumber, name: MessageName, content: MessageContent, createdAt: Timestamp,
+        segments: [SegmentName] = []
+    ) {
         self.number = number
         self.name = name
         self.content = content
         self.createdAt = createdAt
+        self.segments = segments
     }
 
     /// From then on no receipt is handed out. Receipts that were handed out with this expiry do not count any more.

@@ -17,6 +17,9 @@ public protocol MessageStore: Sendable {
     /// - Parameter before: the last one of the previous page.
     func messages(of app: AppNumber, before: MessageNumber?, limit: Int) async throws -> [Message]
 
+    /// Records that audiences of the message name these segments. Beyond `Message.segmentsMax`, none is added.
+    func record(_ segments: [SegmentName], for message: MessageNumber, of app: AppNumber) async throws
+
     /// Counts events of receipts, each once for an installation.
     ///
     /// - Returns: for each report whether it is the first of its event.

@@ -18,10 +18,13 @@ extension RegistryService {
             ) { root in
                 try PageOptions(root, names, call.caller)
             }
+            let audience = try await audience(body, of: call.app)
             var message: HandedOutMessage?
-            if let reference = body.options.message { message = try await handedOut(reference, by: call) }
+            if let reference = body.options.message {
+                message = try await handedOut(reference, for: body.filter, by: call)
+            }
             let page = try await audiences.page(
-                try await audience(body, of: call.app), after: body.options.after, limit: body.options.limit,
+                audience, after: body.options.after, limit: body.options.limit,
                 explains: body.explains)
             let receipts = try await receipts(of: page, message)
             audit.read("audience listed", ["installations": "\(page.items.count)"], by: call, in: request)

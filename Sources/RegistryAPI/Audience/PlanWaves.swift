@@ -49,7 +49,7 @@ private struct WaveOptions {
 }
 
 extension JSONWriter {
-    /// `{asOf, total, waves: [{at, count, timeZones: []}], withoutTimeZone}`.
+    /// `{asOf, total, waves: [{at, count, timeZones: [], clockChanges: []}], withoutTimeZone}`.
     fileprivate init(_ schedule: AudienceWaves) {
         self.init(capacity: 4_096)
         object { writer in
@@ -65,11 +65,24 @@ extension JSONWriter {
                         writer.array { writer in
                             for zone in wave.timeZones { zone.map { writer.string($0) } ?? writer.null() }
                         }
+                        writer.name("clockChanges")
+                        writer.array { writer in
+                            for change in wave.clockChanges { writer.clockChange(change) }
+                        }
                     }
                 }
             }
             writer.member("withoutTimeZone", schedule.withoutTimeZone)
             writer.member(schedule.plan)
+        }
+    }
+
+    /// `{timeZone, change, localTime?}`
+    private mutating func clockChange(_ change: AudienceWaves.ClockChange) {
+        object { writer in
+            writer.member("timeZone", change.timeZone)
+            writer.member("change", change.skippedTo == nil ? "repeated" : "skipped")
+            if let time = change.skippedTo { writer.member("localTime", time) }
         }
     }
 }

@@ -6,40 +6,29 @@ import ConsoleFiles
 import Crypto
 import HTTPServer
 import HTTPTypes
+import Synchronization
 
-/// The files of the console's page, compressed once.
+/// The files of the console's page.
 ///
 /// Files lie below a folder whose name is a digest of all of them, so a browser may keep them for ever, and a page
 /// never mixes the files of two versions.
 public struct ConsolePage: Sendable {
     static let indexPath = "index.html"
 
-    let index: CompressedContent
-    let files: [(path: String, content: CompressedContent)]
+    private let index: CompressedContent
+    private let paths: [String]
+    private let contents: PackedContents
     /// The name of the folder.
     let digest: String
 
     /// - Throws: if there is no memory for the compression.
     public init(_ files: [ConsoleFile] = ConsoleFile.all) throws {
-        let digest = Self.digest(of: files)
+        digest = Self.digest(of: files)
         let index = files.first { $0.path == Self.indexPath }?.bytes ?? []
-        self.digest = digest
         self.index = try CompressedContent(
             Self.index(index, in: digest), contentType: Self.contentType(Self.indexPath), entityTag: digest)
-        self.files = try files.filter { $0.path != Self.indexPath }.map { file in
-            (
-                file.path,
-                try CompressedContent(
-                    Self.served(file), contentType: Self.contentType(file.path), entityTag: digest)
-            )
-        }
-    }
-
-    private static func served(_ file: ConsoleFile) -> [UInt8] {
-        switch file.path.split(separator: ".").last {
-        case "js", "css": CompactSource.bytes(of: file.bytes)
-        default: file.bytes
-        }
+        paths = files.filter(\.isServed).map(\.path).filter { $0 != Self.indexPath }
+        contents = PackedContents(files, entityTag: digest)
     }
 
     private static func digest(of files: [ConsoleFile]) -> String {
@@ -79,11 +68,39 @@ public struct ConsolePage: Sendable {
         let redirect = Route(.get, RegistryService.consolePattern) { _ in
             ServerResponse(.permanentRedirect, fields: [.location: "console/", .cacheControl: "no-cache"])
         }
-        let folder = files.map { file in
-            Route(.get, "\(RegistryService.consolePattern)/\(digest)/\(file.path)") { request in
-                file.content.response(to: request, cacheControl: "public, max-age=31536000, immutable")
+        let folder = paths.map { path in
+            Route(.get, "\(RegistryService.consolePattern)/\(digest)/\(path)") { request in
+                try contents[path]?.response(to: request, cacheControl: "public, max-age=31536000, immutable")
+                    ?? ServerResponse(.notFound)
             }
         }
         return [page, redirect] + folder
+    }
+}
+
+/// The files as browsers get them. The first request packs and compresses all of them, so that no start waits for it.
+private final class PackedContents: Sendable {
+    private let files: [ConsoleFile]
+    private let entityTag: String
+    private let contents = Mutex<[String: CompressedContent]?>(nil)
+
+    init(_ files: [ConsoleFile], entityTag: String) {
+        self.files = files
+        self.entityTag = entityTag
+    }
+
+    subscript(path: String) -> CompressedContent? {
+        get throws {
+            try contents.withLock { known in
+                if let known { return known[path] }
+                var contents: [String: CompressedContent] = [:]
+                for file in try ConsoleFile.packed(files) {
+                    contents[file.path] = try CompressedContent(
+                        file.bytes, contentType: ConsolePage.contentType(file.path), entityTag: entityTag)
+                }
+                known = contents
+                return contents[path]
+            }
+        }
     }
 }

@@ -27,7 +27,8 @@ extension RegistryService {
         of request: ServerRequest
     ) async throws -> (cookie: SessionCookie, session: ConsoleSession)? {
         guard let cookie = SessionCookie(request.head) else { return nil }
-        // Random cookies must not keep the database busy.
+        // Random cookies must not keep the database busy. A session that has ended is known for days: its cookie is no
+        // guess, and the response removes it.
         guard limits.mayAuthenticate(from: request.clientAddress) else { throw APIError.tooManyFailedAuthentications }
         guard let session = try await console.sessions.session(cookie.sha256) else {
             limits.countFailure(from: request.clientAddress)

@@ -15,11 +15,17 @@ extension RegistryService {
     /// Who is signed in. Reading it does not prolong the session.
     var getSession: Route {
         Route(.get, Self.sessionPattern) { request in
-            guard let (_, session) = try await session(of: request) else { return .json(JSONWriter.signedOut) }
+            guard let (_, session) = try await session(of: request) else { return signedOut(request) }
             let directory = try await directory.current()
-            guard let person = try? caller(of: session, in: directory) else { return .json(JSONWriter.signedOut) }
+            guard let person = try? caller(of: session, in: directory) else { return signedOut(request) }
             return .json(JSONWriter(session, person, in: directory))
         }
+    }
+
+    /// The browser forgets the cookie of a session that has ended.
+    private func signedOut(_ request: ServerRequest) -> ServerResponse {
+        let hasCookie = SessionCookie(request.head) != nil
+        return .json(JSONWriter.signedOut, fields: hasCookie ? [.setCookie: SessionCookie.removal] : [:])
     }
 
     /// Exchanges a key, or the code of a link, for a session. A former session of the browser ends.

@@ -60,6 +60,22 @@ struct HandedOutMessage: Sendable {
 }
 
 extension RegistryService {
+    /// The message that a body names, with its sealer. It remembers the segments that the body's filter names.
+    ///
+    /// - Parameter filter: of the body, whose segments exist.
+    /// - Throws: `JSONFaults` for an unknown one, `APIError.messageExpired`.
+    func handedOut(
+        _ reference: MessageReference, for filter: AudienceFilter, by call: AppCall
+    ) async throws -> HandedOutMessage {
+        let handedOut = try await handedOut(reference, by: call)
+        let segments = Set(filter.segments.map(\.name)).subtracting(handedOut.message.segments)
+        if !segments.isEmpty {
+            try await messages.record(
+                segments.sorted { $0.rawValue < $1.rawValue }, for: handedOut.message.number, of: handedOut.app)
+        }
+        return handedOut
+    }
+
     /// The message that a body names, with its sealer.
     ///
     /// - Throws: `JSONFaults` for an unknown one, `APIError.messageExpired`.

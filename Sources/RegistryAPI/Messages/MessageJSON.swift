@@ -14,6 +14,7 @@ extension JSONWriter {
             }
         }
         member("record", message.content.isRecorded)
+        member("segments", message.segments.map(\.rawValue))
         member("createdAt", message.createdAt.description)
         member("expiresAt", message.expiresAt.description)
     }

@@ -116,7 +116,10 @@ extension APIError {
         case .signedOut:
             Problem(
                 .unauthorized, code: "signed-out", detail: "Nobody is signed in, or the session has ended.",
-                fields: [.wwwAuthenticate: "Cookie cookie-name=\"\(SessionCookie.name)\""])
+                fields: [
+                    .wwwAuthenticate: "Cookie cookie-name=\"\(SessionCookie.name)\"",
+                    .setCookie: SessionCookie.removal,
+                ])
         case .foreignPage:
             Problem(.forbidden, code: "foreign-page", detail: "Only the console's own page may make this call.")
         case .foreignHost:

@@ -65,16 +65,28 @@ struct AudienceStatements {
                     \(sql: source.count) AS number \(sql: matching(used))
                 GROUP BY 1, 2, 3)
             """
+        let isSkipped: PostgresSQL = "clock <> \(sql: shown)"
         return """
             \(sql: with(used, and: [zones]))
             SELECT instant, sum(number)::bigint,
                 coalesce((array_agg(DISTINCT zone_id) FILTER (WHERE zone_id IS NOT NULL))[1:1000], '{}'),
-                bool_or(zone_id IS NULL)
+                bool_or(zone_id IS NULL),
+                coalesce((array_agg(zone_id ORDER BY zone_id) FILTER (WHERE \(sql: isSkipped)))[1:1000], '{}'),
+                coalesce((array_agg(to_char(clock, 'HH24:MI') ORDER BY zone_id)
+                    FILTER (WHERE \(sql: isSkipped)))[1:1000], '{}'),
+                coalesce((array_agg(zone_id ORDER BY zone_id)
+                    FILTER (WHERE again > instant AND again AT TIME ZONE zone_id = \(sql: shown)))[1:1000], '{}')
             FROM (
-                SELECT zone_id, number, CASE
-                    WHEN is_unknown THEN (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC'
-                    ELSE first_instant(\(sql: shown), zone_id) END AS instant
-                FROM zones WHERE number > 0) AS w
+                SELECT *, CASE WHEN NOT is_unknown THEN instant AT TIME ZONE zone_id END AS clock,
+                    -- The same local time by the offset after a clock change, if there is one.
+                    CASE WHEN NOT is_unknown THEN (\(sql: shown)
+                        - ((instant + interval '2 days') AT TIME ZONE zone_id
+                        - (instant + interval '2 days') AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' END AS again
+                FROM (
+                    SELECT zone_id, number, is_unknown, CASE
+                        WHEN is_unknown THEN (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC'
+                        ELSE first_instant(\(sql: shown), zone_id) END AS instant
+                    FROM zones WHERE number > 0) AS i) AS w
             GROUP BY instant ORDER BY instant
             """
     }

@@ -73,10 +73,21 @@ public struct PostgresAudienceStore: AudienceStore {
                     continue
                 }
                 let zones: [String?] = try row.decode(2, as: [String].self) + (try row.decode(3) ? [nil] : [])
-                waves.append(AudienceWaves.Wave(at: Timestamp(at), count: count, timeZones: zones))
+                waves.append(
+                    AudienceWaves.Wave(
+                        at: Timestamp(at), count: count, timeZones: zones, clockChanges: try Self.clockChanges(row)))
             }
             return AudienceWaves(asOf: asOf, waves: waves, withoutTimeZone: withoutTimeZone, plan: plan)
         }
+    }
+
+    /// Of the columns with the zones that skip the time, what their clocks show, and the zones that repeat it.
+    private static func clockChanges(_ row: PostgresRow) throws -> [AudienceWaves.ClockChange] {
+        let skipped = zip(try row.decode(4, as: [String].self), try row.decode(5, as: [String].self))
+            .map { AudienceWaves.ClockChange(timeZone: $0, skippedTo: $1) }
+        let repeated = try row.decode(6, as: [String].self)
+            .map { AudienceWaves.ClockChange(timeZone: $0, skippedTo: nil) }
+        return (skipped + repeated).sorted { $0.timeZone < $1.timeZone }
     }
 
     public func identityKey(of app: AppNumber) async throws -> [UInt8] {

@@ -33,6 +33,6 @@ enum ConsoleSessionStatements {
         "DELETE FROM console_session WHERE sha256 = $1")
 
     static let sweep = PreparedSQL(
-        serving: "A service's background task: removes sessions of the console that have ended.",
-        "DELETE FROM console_session WHERE last_used_at < $1 OR created_at < $2")
+        serving: "A service's background task: removes sessions of the console that ended days ago.",
+        "DELETE FROM console_session WHERE last_used_at < $1")
 }

@@ -2,7 +2,7 @@ import EventLoop
 import PostgresClient
 import PushRegistry
 
-/// Removes sessions of the console that have ended. Every service does, at its start and every few minutes.
+/// Removes sessions of the console that have ended days ago. Every service does, at its start and every few minutes.
 public struct ConsoleSessionSweep: Sendable {
     private static let interval = Duration.seconds(10 * 60)
 
@@ -24,7 +24,6 @@ public struct ConsoleSessionSweep: Sendable {
     func sweep(at now: Timestamp) async throws {
         _ = try await postgres.execute(
             PostgresStatement(
-                ConsoleSessionStatements.sweep, now.preceding(by: ConsoleSession.idleMax).postgres,
-                now.preceding(by: ConsoleSession.ageMax).postgres))
+                ConsoleSessionStatements.sweep, now.preceding(by: ConsoleSession.keptFor).postgres))
     }
 }

@@ -7,10 +7,12 @@ enum MessageStatements {
         NamedStatement("read", read), NamedStatement("list", list), NamedStatement("newest", newest),
         NamedStatement("readAll", readAll),
         NamedStatement("add", addSQL), NamedStatement("replace", replaceSQL),
+        NamedStatement("recordSegments", recordSegmentsSQL),
     ]
 
     private static let columns: PostgresSQL = """
-        number, name, title, labels, extract(epoch FROM expires_at - created_at)::bigint, is_recorded, created_at
+        number, name, title, labels, extract(epoch FROM expires_at - created_at)::bigint, is_recorded, created_at,
+        segments
         """
 
     static let read = PreparedSQL(
@@ -58,6 +60,19 @@ enum MessageStatements {
             is_recorded = $6
         WHERE app_id = $1 AND number = $2
         """)
+
+    static func record(_ segments: [SegmentName], for message: MessageNumber, of app: AppNumber) -> PostgresStatement {
+        PostgresStatement(
+            recordSegmentsSQL, app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax))
+    }
+
+    private static let recordSegmentsSQL = PreparedSQL(
+        serving: "POST …/audience/export and installations with a message: records the segments that the filter names.",
+        """
+        UPDATE message
+        SET segments = ARRAY(SELECT DISTINCT name FROM unnest(segments || $3::text[]) AS name ORDER BY name LIMIT $4)
+        WHERE app_id = $1 AND number = $2 AND NOT segments @> $3::text[] AND cardinality(segments) < $4
+        """)
 }
 
 extension Message {
@@ -67,6 +82,7 @@ extension Message {
             content: MessageContent(
                 title: try row.decode(2), labels: try MessageContent.labels(try row.decode(3)),
                 expiresIn: ISO8601Duration(seconds: max(0, try row.decode(4))), isRecorded: try row.decode(5)),
-            createdAt: Timestamp(try row.decode(6)))
+            createdAt: Timestamp(try row.decode(6)),
+            segments: try row.decode(7, as: [String].self).map { try SegmentName($0) })
     }
 }

@@ -38,7 +38,8 @@ public struct PostgresMessageStore: MessageStore {
                 ])
                 if let known = try found[0].first.map(Message.init) {
                     let message = Message(
-                        number: known.number, name: name, content: content, createdAt: known.createdAt)
+                        number: known.number, name: name, content: content, createdAt: known.createdAt,
+                        segments: known.segments)
                     try await transaction.commit(after: [MessageStatements.replace(message, of: app)])
                     return (message, false)
                 }
@@ -75,6 +76,14 @@ public struct PostgresMessageStore: MessageStore {
                 PostgresStatement(
                     MessageStatements.list, app.rawValue, before?.rawValue ?? Int64.max, Int64(limit))
             ).map(Message.init)
+        }
+    }
+
+    public func record(
+        _ segments: [SegmentName], for message: MessageNumber, of app: AppNumber
+    ) async throws {
+        try await storing(app) {
+            _ = try await postgres.execute(MessageStatements.record(segments, for: message, of: app))
         }
     }
 

@@ -29,6 +29,8 @@ struct Browser: Sendable {
     init(_ chromium: Chromium, _ look: Look) async throws {
         self.chromium = chromium
         var arguments = ["--headless=new", "--hide-scrollbars", "--force-color-profile=srgb"]
+        // Tests of modules open them as files.
+        arguments.append("--allow-file-access-from-files")
         arguments += ["--lang=\(look.language)", "--accept-lang=\(look.language)"]
         // Chromium's sandbox refuses to run as root, as in a container.
         if getuid() == 0 { arguments.append("--no-sandbox") }
@@ -68,7 +70,10 @@ struct Browser: Sendable {
 
     /// Runs a function body in the page and waits for the promise that it may return.
     @discardableResult
-    func run(_ script: String, _ arguments: JSON...) async throws -> JSON {
+    func run(_ script: String, _ arguments: JSON...) async throws -> JSON { try await run(script, arguments) }
+
+    @discardableResult
+    func run(_ script: String, _ arguments: [JSON]) async throws -> JSON {
         // A promise of the page that stays open must not hold the test.
         try await chromium.command(
             "POST", path + "/execute/sync",

@@ -28,12 +28,9 @@ extension ConsoleTests {
 
         @Test func everyPointer_ofTheService_leadsToItsSentence() async throws {
             let filter: JSON = ["any": [["locale": "de"], ["osVersion": ["gte": "17", "lt": "18"]]], "carrier": "A"]
-            let found = try await Console.shared.withBrowser { browser in
-                try await browser.open(Console.shared.address)
-                return try await browser.run(
+            let found = try await Console.shared.evaluate(
                     """
-                    const root = document.querySelector('script[type=module]').src;
-                    const {treeOf, written, nodeAt, nodesOf} = await import(new URL('./filter/tree.js', root));
+                    const {treeOf, written, nodeAt, nodesOf} = await module('filter/tree.js');
                     const tree = treeOf(arguments[0]);
                     const {places} = written(tree);
                     return arguments[1].map((pointer) => {
@@ -41,18 +38,13 @@ extension ConsoleTests {
                       return `${node.field ?? node.mode} ${node.operator ?? ''}`.trim();
                     });
                     """, filter, ["/any/1/osVersion/lt", "/any/0/locale", "/carrier", "/any/1", "/any", ""])
-            }
             #expect(found == ["osVersion lt", "locale is", "carrier is", "all", "all", "all"])
         }
 
         @Test func fieldsAndOperators_areThoseOfTheService() async throws {
-            let fields = try await Console.shared.withBrowser { browser in
-                try await browser.open(Console.shared.address)
-                return try await browser.run(
+            let fields = try await Console.shared.evaluate(
                     """
-                    const root = document.querySelector('script[type=module]').src;
-                    const fields = await import(new URL('./filter/fields.js', root));
-                    const {written, row, group} = await import(new URL('./filter/tree.js', root));
+                    const fields = await module('filter/fields.js');
                     const listed = Object.values(fields.fieldGroups).flat();
                     return Object.fromEntries(fields.fieldNames.map((field) => [field, {
                       listed: listed.includes(field), choices: fields.choicesOf(field),
@@ -62,7 +54,6 @@ extension ConsoleTests {
                       })[operator] ?? [operator]))].sort(),
                     }]));
                     """)
-            }
             #expect(Set(fields.object.keys) == Set(AudienceField.allCases.map(\.rawValue)))
             for field in AudienceField.allCases {
                 let page = fields[field.rawValue]
@@ -79,12 +70,9 @@ extension ConsoleTests {
 
         /// The filters after the page has read and written them.
         private static func written(_ filters: [JSON], twice: Bool) async throws -> [JSON] {
-            try await Console.shared.withBrowser { browser in
-                try await browser.open(Console.shared.address)
-                return try await browser.run(
+            try await Console.shared.evaluate(
                     """
-                    const root = document.querySelector('script[type=module]').src;
-                    const {treeOf, filterOf, isComplete} = await import(new URL('./filter/tree.js', root));
+                    const {treeOf, filterOf, isComplete} = await module('filter/tree.js');
                     const read = (filter) => {
                       const tree = treeOf(filter);
                       if (!isComplete(tree)) throw new Error(`incomplete: ${JSON.stringify(filter)}`);
@@ -93,7 +81,6 @@ extension ConsoleTests {
                     return arguments[0].map((filter) => arguments[1] ? read(read(filter)) : read(filter));
                     """, .array(filters), .boolean(twice)
                 ).array
-            }
         }
 
         /// What the service understands, without the order of parts.

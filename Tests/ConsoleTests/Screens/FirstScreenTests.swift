@@ -1,4 +1,3 @@
-import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -6,14 +5,6 @@ extension ConsoleTests {
     /// The page is fast: what it needs is known to the browser at once.
     @Suite("First screen")
     struct FirstScreenTests {
-        @Test func page_preloadsEveryModule_thatTheFirstScreenImports() throws {
-            let page = try String(contentsOf: Console.files.appending(path: "index.html"), encoding: .utf8)
-            let preloaded = Set(page.matches(of: /modulepreload" href="\.\/([^"]+)"/).map { String($0.1) })
-            var needed: Set<String> = []
-            for entry in ["app.js", "screens/audience.js"] { try Self.visit(entry, &needed) }
-            #expect(needed.subtracting(preloaded) == ["app.js"])
-        }
-
         @Test func firstNumber_showsWithin300Milliseconds_andTwoRoundTrips() async throws {
             let console = try Console.shared
             try await console.visit("audience") { browser, _ in
@@ -42,16 +33,5 @@ extension ConsoleTests {
             const entries = performance.getEntriesByType('resource');
             return Math.round(entries.find((entry) => entry.name.endsWith('/audience/count')).responseEnd);
             """
-
-        /// The modules that a module imports statically.
-        private static func visit(_ path: String, _ found: inout Set<String>) throws {
-            guard found.insert(path).inserted else { return }
-            let file = Console.files.appending(path: path)
-            let source = try String(contentsOf: file, encoding: .utf8)
-            for match in source.matches(of: /(?:from|import) '(\.[^']+)'/) {
-                let target = file.deletingLastPathComponent().appending(path: String(match.1)).standardizedFileURL
-                try visit(String(target.path.dropFirst(Console.files.path.count + 1)), &found)
-            }
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -57,14 +58,54 @@ extension ConsoleTests {
                 let saved = try await console.filled.send("GET", "/segments/by-keyboard", by: .role(.marketing))
                 #expect(saved.json["filter"] == body["filter"])
 
-                // Go to the other screens.
-                for path in ["breakdown", "export", "waves"] {
+                // Go to the other screens, and plan when to send.
+                for path in ["breakdown", "waves"] {
                     try await browser.tab(to: "nav a[href=\"#/\(path)\"]")
                     try await browser.press(.enter)
                     try await browser.wait(
                         for: "document.querySelector('\(path)-screen h1') === document.activeElement")
                 }
+                try await browser.tab(to: "input[type=time]")
+                try await browser.type("1130AM")
+                try await browser.wait(for: "document.activeElement.value === '11:30'")
+                try await browser.wait(for: "document.querySelector('waves-screen tbody tr')")
+
+                // Export, until the file is complete.
+                let expected = count["count"].integer ?? -1
+                try await Self.withDownloads(of: browser) { folder in
+                    try await browser.tab(to: "nav a[href=\"#/export\"]")
+                    try await browser.press(.enter)
+                    try await browser.wait(for: "document.querySelector('export-screen .primary:enabled')")
+                    try await browser.tab(to: "[value=authorizationStatus]")
+                    try await browser.type(" ")
+                    try await browser.tab(to: ".actions .primary")
+                    try await browser.press(.enter)
+                    let lines = try await Self.download(in: folder).components(separatedBy: "\r\n")
+                    // A header, the rows, and what follows the last line break.
+                    #expect(lines[0].contains("authorizationStatus"), "\(lines[0])")
+                    #expect(lines.count == Int(expected) + 2, "\(lines.prefix(4)) … \(lines.suffix(3))")
+                }
             }
+        }
+
+        private static func withDownloads(of browser: Browser, _ body: (URL) async throws -> Void) async throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "console-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try await browser.devTools(
+                "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
+            try await body(folder)
+        }
+
+        /// The content of the file when it is complete: until then it has another extension.
+        private static func download(in folder: URL) async throws -> String {
+            var file: URL?
+            try await eventually("the file is complete") {
+                file = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+                    .first { $0.pathExtension == "csv" }
+                return file != nil
+            }
+            return try String(contentsOf: try #require(file), encoding: .utf8)
         }
     }
 }

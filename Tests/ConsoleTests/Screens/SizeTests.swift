@@ -1,4 +1,3 @@
-import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -8,44 +7,27 @@ extension ConsoleTests {
     struct SizeTests {
         private static let kibibyte = 1_024
 
-        @Test func firstScreen_isSmall() async throws {
-            let page = try await Self.get("")
-            let paths = page.text.matches(of: /(?:src|href)="\.\/([^"]+)"/).map { String($0.1) }
-            #expect(paths.count > 30)
-            let (plain, compressed) = try await Self.size(of: paths)
+        /// The page, its script with all texts and the coasts, its style sheet and its icon.
+        @Test func everything_isSmall() async throws {
+            let page = try await Self.get("").text
+            let paths = page.matches(of: /(?:src|href)="\.\/([^"]+)"/).map { String($0.1) }
+            #expect(paths.map { $0.drop { $0 != "/" } }.sorted() == ["/app.js", "/icon.svg", "/style.css"])
+            let (plain, compressed) = try await Self.size(of: [""] + paths)
             #expect(plain <= 200 * Self.kibibyte && compressed <= 60 * Self.kibibyte, "\(plain) \(compressed)")
         }
 
-        /// Promised are 200 KiB, and 60 KiB compressed. This is what was reached.
-        @Test func allFilesTogether_areSmall() async throws {
-            let (plain, compressed) = try await Self.size(of: Self.files())
-            #expect(plain <= 280 * Self.kibibyte && compressed <= 103 * Self.kibibyte, "\(plain) \(compressed)")
-        }
-
-        /// The service removes lines of comments without parsing scripts.
-        @Test func noText_spansLines() throws {
-            for path in try Self.files() where path.hasSuffix(".js") {
-                let source = try String(contentsOf: Console.files.appending(path: path), encoding: .utf8)
-                for line in source.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
-                    #expect(line.count { $0 == "`" }.isMultiple(of: 2), "\(path): \(line)")
-                }
+        /// Nothing else is served: neither modules that the script contains, nor their sources.
+        @Test func modules_areNotServed() async throws {
+            let page = try await Self.get("").text
+            let folder = try #require(page.firstMatch(of: /src="\.\/([0-9a-f]+)\//)?.1)
+            for path in ["core/dom.js", "text/frame.js", "style/page.css", "index.html"] {
+                #expect(try await Self.get("\(folder)/\(path)").status == 404, "\(path)")
             }
         }
 
-        private static func files() throws -> [String] {
-            let found = FileManager.default.enumerator(
-                at: Console.files, includingPropertiesForKeys: [.isRegularFileKey])
-            return try (found?.compactMap { $0 as? URL } ?? []).filter {
-                try $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
-            }.map { String($0.path.dropFirst(Console.files.path.count + 1)) }
-        }
-
         private static func size(of paths: [String]) async throws -> (plain: Int, compressed: Int) {
-            let page = try await get("").text
-            let folder = try #require(page.firstMatch(of: /src="\.\/([0-9a-f]+)\//)?.1)
             var (plain, compressed) = (0, 0)
-            for path in paths where path != "index.html" {
-                let address = path.hasPrefix(folder) ? path : "\(folder)/\(path)"
+            for address in paths {
                 let (whole, packed) = (
                     try await get(address), try await get(address, fields: [("Accept-Encoding", "gzip")])
                 )

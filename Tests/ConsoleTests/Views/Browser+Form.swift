@@ -1,3 +1,4 @@
+import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -52,16 +53,16 @@ extension Browser {
 }
 
 extension Console {
-    /// Runs a script that imports modules of the page: `await module('screens/waves/schedule.js')`.
-    func evaluate(_ script: String) async throws -> JSON {
+    /// Runs a script that imports modules of the page, as they are in the folder: `await module('core/dom.js')`.
+    func evaluate(_ script: String, _ arguments: JSON...) async throws -> JSON {
+        // The service serves them as one script. A page of a file may import other files.
         try await withBrowser { browser in
-            try await browser.open(address)
+            try await browser.open(Self.files.appending(path: "style.css").absoluteString)
             return try await browser.run(
                 """
-                const root = document.querySelector('script[type=module]').src;
-                const module = (path) => import(new URL('./' + path, root));
+                const module = (path) => import(new URL(path, location.href));
                 \(script)
-                """)
+                """, arguments)
         }
     }
 }

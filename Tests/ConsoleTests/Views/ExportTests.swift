@@ -34,6 +34,31 @@ extension ConsoleTests {
             }
         }
 
+        @Test func message_givesEachRowAReceipt_andMustExist() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            _ = try await app.put("phone")
+            let saved = try await app.send("PUT", "/messages/spring", ["title": "Spring"], by: .role(.sender))
+            #expect(saved.status == 201, "\(saved.text)")
+            let folder = FileManager.default.temporaryDirectory.appending(path: "console-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try await Console.shared.withBrowser(expecting: ["404"]) { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(.sender))
+                try await browser.devTools(
+                    "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
+                try await browser.show(page: "export")
+                try await browser.wait(for: "document.querySelector('datalist option[value=spring]')")
+                try await browser.fill("Message", "none-such")
+                try await browser.click("Download 1 row")
+                try await browser.wait(forText: "There is no message of this name.")
+                try await browser.expectNoViolations("an unknown message")
+                try await browser.fill("Message", "spring")
+                try await browser.click("Download 1 row")
+                let lines = try await Self.download(in: folder).components(separatedBy: "\r\n")
+                #expect(lines.count == 3 && lines[0].contains("receipt"), "\(lines[0])")
+            }
+        }
+
         @Test func emptyAudience_hasNothingToDownload() async throws {
             try await Console.shared.visit("export", of: Console.shared.empty) { browser, _ in
                 try await browser.wait(forText: "Download 0 rows")

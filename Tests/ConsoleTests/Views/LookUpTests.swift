@@ -65,12 +65,12 @@ extension ConsoleTests {
             for phone in ["one", "two"] { _ = try await app.put(phone, as: "alice") }
             try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "alice", in: browser)
-                try await browser.wait(forText: "The user has 2 installations.")
+                try await browser.wait(forText: "Installations of the user: 2")
                 try await browser.expectNoViolations("a user")
                 try await browser.click("two")
                 try await browser.wait(for: "document.querySelector('.found h2 code')?.textContent === 'two'")
                 try await browser.click("← Back")
-                try await browser.wait(forText: "The user has 2 installations.")
+                try await browser.wait(forText: "Installations of the user: 2")
             }
         }
 

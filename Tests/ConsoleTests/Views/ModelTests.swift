@@ -1,3 +1,4 @@
+import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -5,27 +6,53 @@ extension ConsoleTests {
     /// The rules behind the pictures, without a screen.
     @Suite("Rules behind the screens")
     struct ModelTests {
-        @Test func waves_knowSkippedAndRepeatedTimes() async throws {
+        @Test func waves_nameZonesWhoseClocksChange_first() async throws {
             let found = try await Console.shared.evaluate(
                 """
                 const {schedule} = await module('screens/waves.js');
-                const shifts = (at, date, time, ...timeZones) => schedule(
-                  {total: 1, withoutTimeZone: 0, waves: [{at, count: 1, timeZones}]}, {date, time, now: 0}
-                ).waves[0].zones.map((zone) => zone.shift);
-                return [
-                  shifts('2027-03-28T01:30:00Z', '2027-03-28', '02:30',
-                    'Europe/Berlin', 'Europe/London', 'No/Where', null),
-                  shifts('2026-10-25T00:30:00Z', '2026-10-25', '02:30', 'Europe/Berlin'),
-                  shifts('2027-04-03T14:45:00Z', '2027-04-04', '01:45', 'Australia/Lord_Howe'),
-                  // The service has another offset than the browser: no clock changes.
-                  shifts('2027-01-10T10:00:00Z', '2027-01-10', '10:00', 'Europe/Berlin'),
-                ];
+                const wave = (at, count, timeZones, ...clockChanges) => ({at, count, timeZones, clockChanges});
+                const {waves, past, skipped, repeated} = schedule({total: 10, withoutTimeZone: 2, waves: [
+                  wave('2027-03-27T17:30:00Z', 2, ['Asia/Tokyo', null]),
+                  wave('2027-03-28T01:30:00Z', 6, ['Africa/Lagos', 'Europe/Berlin'],
+                    {timeZone: 'Europe/Berlin', change: 'skipped', localTime: '03:30'}),
+                ]}, Date.parse('2027-03-27T18:00:00Z'));
+                const names = (zones) => zones.map((zone) => zone.name);
+                return [waves.map((wave) => [wave.share, wave.isPast, ...names(wave.zones)]), past, names(skipped),
+                  repeated];
                 """)
             #expect(
                 found == [
-                    [["skipped": "03:30"], .null, .null, .null], [["repeated": true]], [["repeated": true]], [.null],
+                    [[0.25, true, "Asia/Tokyo", .null], [0.75, false, "Europe/Berlin", "Africa/Lagos"]], 2,
+                    ["Europe/Berlin"], [],
                 ])
         }
+
+        /// The table has hashes of the names, so a name in it must be found, and at its place.
+        @Test(.enabled(if: FileManager.default.fileExists(atPath: zoneTable)))
+        func citiesOfTimeZones_areWhereTheyAre() async throws {
+            let cities = try String(contentsOfFile: Self.zoneTable, encoding: .utf8).split(separator: "\n")
+                .compactMap { $0.wholeMatch(of: /[A-Z]{2}\t([+-]\d\d)\d+([+-]\d{3})\d+\t([^\t]+).*/)?.output }
+            let names = cities.map { JSON.string(String($0.3)) }
+            let found = try await Console.shared.evaluate(
+                """
+                const {placeOf} = await module('screens/world/zones.js');
+                return [...arguments[0], 'Etc/GMT+5', 'UTC', 'Mars/Olympus', null].map((name) => placeOf(name) ?? null);
+                """, .array(names)
+            ).array
+            try #require(cities.count > 400 && found.count == cities.count + 4)
+            #expect(found.suffix(4) == [.null, .null, .null, .null])
+            // An older browser may lack the newest zones.
+            #expect(found.count { $0 == .null } < 10)
+            for (city, place) in zip(cities, found) where place != .null {
+                let (latitude, longitude) = (Double(city.1) ?? 0, Double(city.2) ?? 0)
+                let (x, y) = (place.array[0].integer ?? 0, place.array[1].integer ?? 0)
+                #expect(abs(Double(x) / 4 - 180 - longitude) < 3, "\(city.3)")
+                // Stations in the Antarctic are beyond the picture's edge.
+                #expect(abs(84 - Double(y) / 4 - max(latitude, -58)) < 3, "\(city.3)")
+            }
+        }
+
+        private static let zoneTable = "/usr/share/zoneinfo/zone.tab"
 
         @Test func token_hasBandsOfOwners_withGaps() async throws {
             let found = try await Console.shared.evaluate(
@@ -94,8 +121,8 @@ extension ConsoleTests {
             ]
             let found = try await Console.shared.evaluate(
                 """
-                return Object.keys((await module('text/en/views.js')).default)
-                  .filter((key) => key.startsWith('lookup.event.')).map((key) => key.slice('lookup.event.'.length));
+                return Object.keys((await module('text/lookup.js')).lookupTexts)
+                  .filter((key) => key.startsWith('event.')).map((key) => key.slice('event.'.length));
                 """)
             #expect(Set(found.array.compactMap(\.string)) == Set(pairs))
         }

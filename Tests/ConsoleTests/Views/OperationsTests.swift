@@ -62,9 +62,13 @@ extension ConsoleTests {
                 try await browser.wait(forText: "613 of 1,000 active installations (61.3%) would have been retired")
                 try await browser.wait(forText: "the limit was 20.0%")
                 try await browser.wait(forText: "push-registry cleanup --app \(app.id) --max-share 62%")
-                try await browser.wait(forText: "An undo restores up to 7 installations")
+                try await browser.wait(forText: "An undo restores at most 7")
                 try await browser.wait(forText: "It should run every night.")
                 try await browser.expectNoViolations("runs")
+                try await browser.devTools(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": 320, "height": 800, "deviceScaleFactor": 1, "mobile": false])
+                #expect(try await browser.run("return document.documentElement.scrollWidth - innerWidth") == 0)
             }
         }
 

@@ -32,6 +32,26 @@ extension ConsoleTests {
             }
         }
 
+        @Test func member_isResetToItsDefault() async throws {
+            try await Self.visit { browser, app in
+                _ = try await app.send("PATCH", "", ["grace": "P3D", "smallestGroup": 7], by: .role(.admin))
+                try await browser.show(page: "operations")
+                try await browser.show(page: "operations/policy")
+                let reset = "[...document.querySelectorAll('.field')].find((field) => "
+                    + "field.textContent.startsWith('Grace period')).querySelector('button')"
+                try await browser.run(reset + ".click()")
+                #expect(try await browser.run("return \(reset).getAttribute('aria-pressed')") == "true")
+                try await browser.click("Review the change")
+                try await browser.wait(for: "document.querySelector('dialog tbody td:last-child')")
+                #expect(try await browser.text("dialog tbody tr") == "Grace period3 daysDefault")
+                try await browser.expectNoViolations("a reset")
+                try await browser.click("Save")
+                try await browser.wait(forText: "The policy is saved.")
+                let saved = try await Self.policy(of: app)
+                #expect(saved["grace"] == "P7D" && saved["smallestGroup"] == 7)
+            }
+        }
+
         @Test func conflict_isShown_andNothingIsOverwritten() async throws {
             try await Self.visit(expecting: ["412"]) { browser, app in
                 _ = try await app.send("PATCH", "", ["grace": "P3D"], by: .role(.admin))

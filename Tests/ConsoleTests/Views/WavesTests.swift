@@ -37,13 +37,9 @@ extension ConsoleTests {
         }
 
         @Test func filter_comesFromTheAudience() async throws {
-            try await Console.shared.visit("segments") { browser, app in
-                try await browser.run(
-                    """
-                    const root = document.querySelector('script[type=module]').src;
-                    const {currentAudience} = await import(new URL('./core/audience.js', root));
-                    currentAudience.set({filter: {locale: 'de'}, include: 'all'});
-                    """)
+            try await Console.shared.visit("audience") { browser, app in
+                try await browser.edit(["locale": "de"])
+                try await browser.fill("The other screens use", "all")
                 try await browser.show(page: "waves")
                 try await browser.wait(forText: "Language and region is German")
                 let count = try await app.send(

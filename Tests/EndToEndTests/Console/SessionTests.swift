@@ -104,6 +104,31 @@ extension EndToEnd {
             #expect(try await visitor.send("GET", "/console/v1/apps/\(app.id)/segments").status == 401)
         }
 
+        @Test func endedSession_isForgottenByTheBrowser_andCountsAsNoGuess() async throws {
+            try await withRegistry { registry in
+                let app = try await RegistryApp.make(in: registry)
+                let (ended, alive) = (
+                    try await ConsoleVisitor.make(.marketing, of: app), try await ConsoleVisitor.make(.marketing, of: app)
+                )
+                let path = "/console/v1/apps/\(app.id)/segments"
+                try await ended.age(createdBy: 60, usedBy: 31, in: app.database)
+                // More often than an address may fail.
+                for _ in 1...150 {
+                    let response = try await ended.send("GET", path)
+                    #expect(response.status == 401 && response["Set-Cookie"]?.contains("Max-Age=0") == true)
+                }
+                let session = try await ended.send("GET", "/console/v1/session")
+                #expect(session.json == ["roles": []] && session["Set-Cookie"]?.contains("Max-Age=0") == true)
+                #expect(try await alive.send("GET", path).status == 200)
+                // A guess counts.
+                let guess = "__Host-push-registry=" + String(repeating: "A", count: 43)
+                let guesser = ConsoleVisitor(registry: registry, cookie: guess)
+                var statuses: Set<Int> = []
+                for _ in 1...150 { statuses.insert(try await guesser.send("GET", path).status) }
+                #expect(statuses == [401, 429])
+            }
+        }
+
         @Test func signInAndOut_areInTheAuditLog_withoutSecrets() async throws {
             let app = try await RegistryApp.make()
             let visitor = try await ConsoleVisitor.make(.marketing, of: app)

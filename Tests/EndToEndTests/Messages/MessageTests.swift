@@ -26,6 +26,30 @@ extension EndToEnd {
             #expect(try await app.send("DELETE", "/messages/one", by: .role(.admin)).status == 405)
         }
 
+        @Test func message_knowsTheSegments_forWhichItWasHandedOut() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            for name in ["a", "b", "c"] {
+                let saved = try await app.send("PUT", "/segments/\(name)", ["filter": [:]], by: .role(.marketing))
+                #expect(saved.status == 201)
+            }
+            let created = try await app.send("PUT", "/messages/sale", [:], by: .role(.sender))
+            #expect(created.json["segments"] == [])
+            let body: JSON = ["filter": ["any": [["segment": "b"], ["not": ["segment": "a"]]]], "message": "sale"]
+            for _ in 1...2 {
+                #expect(try await app.send("POST", "/audience/export", body, by: .role(.sender)).status == 200)
+            }
+            let list: JSON = ["filter": ["segment": "c"], "message": "sale"]
+            #expect(try await app.send("POST", "/audience/installations", list, by: .role(.sender)).status == 200)
+            // Only what was handed out counts.
+            let count: JSON = ["filter": ["segment": "none"], "message": "sale"]
+            #expect(try await app.send("POST", "/audience/installations", count, by: .role(.sender)).status == 400)
+            let replaced = try await app.send("PUT", "/messages/sale", ["title": "Sale"], by: .role(.sender))
+            #expect(replaced.json["segments"] == ["a", "b", "c"])
+            let listed = try await app.send("GET", "/messages", by: .role(.marketing)).json
+            #expect(listed["messages"].array.map { $0["segments"] } == [["a", "b", "c"]])
+        }
+
         @Test func body_isRefused_withEveryFault() async throws {
             let app = try await RegistryApp.make(policy: ["receiptRetention": "P10D"])
             let body: JSON = [

@@ -24,7 +24,7 @@ struct ConsoleFilesTests {
     }
 
     @Test func everyFile_hasAType_thatBrowsersTake() throws {
-        for file in ConsoleFile.all {
+        for file in try ConsoleFile.packed() {
             #expect(ConsolePage.contentType(file.path) != "application/octet-stream", "\(file.path)")
         }
     }

@@ -47,6 +47,33 @@ struct WaveTests {
         }
     }
 
+    @Test func zoneWhoseClocksChange_isNamed() async throws {
+        try await TestStores.with { stores in
+            let zones = [
+                "Europe/Berlin", "Europe/Dublin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",
+                "Asia/Tokyo", "Mars/Olympus",
+            ]
+            for (number, zone) in zones.enumerated() { try await stores.register("phone-\(number)", zone, 0) }
+            let expected: [(day: String, time: String, changes: Set<String>)] = [
+                ("2026-03-28", "02:30", []), ("2026-03-29", "02:30", ["Europe/Berlin 03:30"]),
+                ("2026-03-29", "01:30", ["Europe/Dublin 02:30"]), ("2026-03-29", "01:59", ["Europe/Dublin 02:59"]),
+                ("2026-03-29", "03:00", []), ("2026-03-08", "02:00", ["America/New_York 03:00"]),
+                ("2026-10-25", "02:30", ["Europe/Berlin twice"]), ("2026-10-25", "01:30", ["Europe/Dublin twice"]),
+                ("2026-11-01", "01:00", ["America/New_York twice"]), ("2026-11-01", "02:00", []),
+                // Half an hour: 02:00 becomes 02:30 in October, and 01:30 in April.
+                ("2026-10-04", "02:15", ["Australia/Lord_Howe 02:45"]),
+                ("2026-04-05", "01:45", ["Australia/Lord_Howe twice"]), ("2026-04-05", "01:15", []),
+                // The day that Samoa left out.
+                ("2011-12-30", "10:00", ["Pacific/Apia 10:00"]), ("2011-12-31", "10:00", []),
+            ]
+            for (day, time, changes) in expected {
+                let found = try await stores.waves(at: time, on: day).flatMap(\.clockChanges)
+                #expect(
+                    Set(found.map { "\($0.timeZone) \($0.skippedTo ?? "twice")" }) == changes, "\(day) \(time)")
+            }
+        }
+    }
+
     @Test func zones_shareAWave_whereTheirClocksAgree() async throws {
         try await TestStores.with { stores in
             for (name, zone) in [

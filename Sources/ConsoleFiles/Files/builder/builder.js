@@ -9,7 +9,9 @@
 import {h, replace} from '../core/dom.js';
 import {menu} from '../parts/menu.js';
 import {number, t} from '../core/text.js';
-import * as edits from '../filter/edits.js';
+import {
+  added, changed, duplicated, edited, moved, negated, parentOf, removed, unwrapped, wrapped,
+} from '../filter/edits.js';
 import {nodeActions, ofField, rowElement} from './rows.js';
 import {group, nodesOf} from '../filter/tree.js';
 
@@ -31,7 +33,7 @@ export class Builder {
   // MARK: Edits
 
   changeValues(id, values, isTyping) {
-    this.history.record(edits.changed(this.tree, id, {values}), isTyping ? id : null);
+    this.history.record(changed(this.tree, id, {values}), isTyping ? id : null);
     this.clearMarks(id);
     this.changed(isTyping);
   }
@@ -43,55 +45,55 @@ export class Builder {
     const shapes = `${shapeOf(present.operator)} ${shapeOf(operator)}`;
     const fits = keeps || shapes === 'one many' || (shapes === 'many one' && present.values?.length === 1);
     const values = shapeOf(operator) === 'none' ? [] : fits ? present.values : null;
-    this.#apply(edits.changed(this.tree, node.id, {operator, values}), node.id, 'operator');
+    this.#apply(changed(this.tree, node.id, {operator, values}), node.id, 'operator');
   }
 
   change(id, members) {
-    this.#apply(edits.changed(this.tree, id, members), id, 'segment');
+    this.#apply(changed(this.tree, id, members), id, 'segment');
   }
 
   replaceNode(id, node, part) {
-    this.#apply(edits.edited(this.tree, id, () => ({...node, id})), id, part);
+    this.#apply(edited(this.tree, id, () => ({...node, id})), id, part);
   }
 
   setMode(id, mode) {
-    this.#apply(edits.changed(this.tree, id, {mode}), id, 'mode');
+    this.#apply(changed(this.tree, id, {mode}), id, 'mode');
   }
 
   add(groupId, node) {
     const target = node.kind === 'group' ? node.children[0] : node;
-    this.#apply(edits.added(this.tree, groupId, node), target.id, 'field');
+    this.#apply(added(this.tree, groupId, node), target.id, 'field');
   }
 
   remove(id) {
-    const parent = edits.parentOf(this.tree, id);
+    const parent = parentOf(this.tree, id);
     const index = parent.children.findIndex((child) => child.id === id);
     const next = parent.children[index + 1] ?? parent.children[index - 1] ?? this.#shownRoot;
-    this.#apply(edits.removed(this.tree, id), next.id, next.kind === 'group' ? 'add' : 'field');
+    this.#apply(removed(this.tree, id), next.id, next.kind === 'group' ? 'add' : 'field');
   }
 
   duplicate(id) {
-    this.#apply(edits.duplicated(this.tree, id), id, 'menu');
+    this.#apply(duplicated(this.tree, id), id, 'menu');
   }
 
   negate(id) {
-    this.#apply(edits.negated(this.tree, id), id, 'menu');
+    this.#apply(negated(this.tree, id), id, 'menu');
   }
 
   wrap(id) {
-    this.#apply(edits.wrapped(this.tree, id), id, 'menu');
+    this.#apply(wrapped(this.tree, id), id, 'menu');
   }
 
   unwrap(id) {
-    this.#apply(edits.unwrapped(this.tree, id), this.#shownRoot.id, 'add');
+    this.#apply(unwrapped(this.tree, id), this.#shownRoot.id, 'add');
   }
 
   move(id, step) {
-    this.#apply(edits.moved(this.tree, id, step) ?? this.tree, id, 'menu');
+    this.#apply(moved(this.tree, id, step) ?? this.tree, id, 'menu');
   }
 
   canMove(id, step) {
-    return edits.moved(this.tree, id, step) !== null;
+    return moved(this.tree, id, step) !== null;
   }
 
   undo() {

@@ -18,7 +18,7 @@ export function jsonEditor(builder, edited) {
     'aria-describedby': faultId, oninput: read,
   });
   const filter = () => filterOf(builder.tree);
-  const button = (name, text) => h('button', {type: 'button', onclick: () => copy(text())}, t(`json.${name}`));
+  const button = (name, text) => h('button', {type: 'button', onclick: () => copy(text())}, t(`json.copy.${name}`));
   const actions = h(
     'div', {class: 'actions'}, button('copy', () => JSON.stringify(filter())), button('curl', () => curl(filter())),
     button('command', () => command(filter())));

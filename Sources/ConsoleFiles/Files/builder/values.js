@@ -104,14 +104,14 @@ function rangeEditor(row, change) {
     value: row.values?.[index] ?? '', 'aria-label': t(name), oninput: report,
   });
   const from = input(0, 'builder.from'), to = input(1, 'builder.to');
-  return h('span', {class: 'row'}, from, t('builder.and'), to);
+  return h('span', {class: 'row'}, from, t('builder.join.all'), to);
 }
 
 // MARK: Places
 
 function circleEditor(row, change) {
   const inputs = ['radiusKm', 'latitude', 'longitude'].map((name) => h('input', {
-    type: 'number', step: 'any', 'aria-label': t(`builder.${name}`), placeholder: t(`builder.${name}`),
+    type: 'number', step: 'any', 'aria-label': t(`builder.near.${name}`), placeholder: t(`builder.near.${name}`),
     value: row.values?.[['latitude', 'longitude', 'radiusKm'].indexOf(name)] ?? '',
     oninput: () => {
       const [radius, latitude, longitude] = inputs.map((input) => (input.value === '' ? null : Number(input.value)));

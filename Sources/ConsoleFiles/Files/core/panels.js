@@ -29,7 +29,7 @@ export function failurePanel(error, retry) {
   if (error instanceof Offline) return offlinePanel(retry);
   if (!(error instanceof Problem)) throw error;
   if (error.status === 401) return panel('forbidden', t('panel.signedOut'), t('panel.signedOutText'));
-  if (error.status === 403) return panel('forbidden', t('panel.notAllowed'), error.detail, [], 'alert');
+  if (error.status === 403) return panel('forbidden', t('panel.forbidden'), error.detail, [], 'alert');
   const wait = error.retryAfterSeconds ? t('panel.retryAfter', {n: error.retryAfterSeconds}) : '';
   return panel('error', problemTitle(error), [error.detail, wait].filter(Boolean).join(' '), [
     again(retry),

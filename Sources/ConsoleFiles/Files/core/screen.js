@@ -1,6 +1,6 @@
 // The base of all screens: a light-DOM custom element that lives while it is shown.
 //
-//     export default class WavesScreen extends Screen {
+//     class WavesScreen extends Screen {
 //       async start() {
 //         this.append(this.heading(), …);
 //         this.load(place, async (signal) => (await call('GET', …, {signal})).data, (data) => [nodes]);

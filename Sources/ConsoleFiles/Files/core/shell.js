@@ -2,33 +2,29 @@
 //
 // The navigation lists what the key may do, and says of the rest which roles it needs.
 
-import {Offline} from './client.js';
 import {h, replace} from './dom.js';
-import {emptyPanel, failureText, forbiddenPanel, offlinePanel, roleName} from './panels.js';
+import {emptyPanel, failureText, forbiddenPanel, roleName} from './panels.js';
 import {href, route} from './router.js';
 import {screenAt, screens} from './screens.js';
 import {session} from './session.js';
-import {chooseLanguage, language, list, loadText, t} from './text.js';
+import {chooseLanguage, language, list, t} from './text.js';
 import {toast} from '../parts/toast.js';
 
 const main = h('main', {id: 'main', tabindex: '-1'});
 const skip = h('button', {type: 'button', class: 'skip', onclick: () => main.focus()});
-/** Counts navigations, so that a module that arrives late does not replace a newer screen. */
 let navigations = 0;
 /** Whose screen is shown. */
 let shownOwner = null;
 
 /** Shows the screen of the present fragment, or the sign-in. */
-export async function show() {
-  const navigation = ++navigations;
+export function show() {
   // A screen of an ended session, or of another app, must not ask anything more.
   const owner = session.isSignedIn ? `${session.app} ${session.name}` : null;
   if (owner !== shownOwner) replace(main);
   shownOwner = owner;
   const {path, parts} = route();
   const screen = session.isSignedIn ? screenAt(path) ?? home() : signIn;
-  const element = await content(screen, parts);
-  if (navigation !== navigations) return;
+  const element = content(screen, parts);
   document.title = `${t(`nav.${screen.path}`)} · ${t('app.title')}`;
   // A screen that is moved in the page would start again: the former one leaves first.
   replace(main);
@@ -36,32 +32,25 @@ export async function show() {
   skip.textContent = t('nav.skip');
   replace(main, element);
   // The first screen leaves the focus where the browser puts it.
-  if (navigation > 1) (main.querySelector('h1, [autofocus]') ?? main).focus({preventScroll: true});
+  if (++navigations > 1) (main.querySelector('h1, [autofocus]') ?? main).focus({preventScroll: true});
   scrollTo(0, 0);
 }
 
-const signIn = {path: 'signin', roles: [], sections: [], global: true};
+const signIn = {path: 'signin', roles: [], global: true};
 
 function home() {
   return screens.find((screen) => session.may(screen.roles)) ?? screens[0];
 }
 
-async function content(screen, parts) {
+function content(screen, parts) {
   if (screen !== signIn && !session.may(screen.roles)) return [title(screen), forbiddenPanel(screen.roles)];
   if (!screen.global && !session.app) {
     return [title(screen), emptyPanel(t('app.none'), t('app.noneText'), operationsLink())];
   }
-  try {
-    const [module] = await Promise.all([import(`../screens/${screen.path}.js`), loadText(...screen.sections)]);
-    const element = new module.default();
-    element.parts = parts;
-    element.name = screen.path;
-    return element;
-  } catch (error) {
-    // A module that cannot be loaded is a TypeError.
-    if (error instanceof TypeError || error instanceof Offline) return [title(screen), offlinePanel(show)];
-    throw error;
-  }
+  const element = document.createElement(`${screen.path}-screen`);
+  element.parts = parts;
+  element.name = screen.path;
+  return element;
 }
 
 /** The heading of a screen that cannot be shown. */
@@ -82,9 +71,15 @@ function header() {
     h('span', {class: 'brand'}, t('app.title')),
     session.choosesApp && session.apps.length > 0 ? appChoice() : h('span', {class: 'app'}, session.app),
     h('span', {class: 'spacer'}),
-    h('span', {class: 'who'}, session.name, ' ', h('small', {}, list(session.roles.map(roleName)))),
+    h('span', {class: 'who'}, who()),
     languageChoice(),
     h('button', {type: 'button', onclick: signOut}, t('session.signOut')));
+}
+
+/** The key's name and its roles, if they are not the same. */
+function who() {
+  const roles = list(session.roles.map(roleName));
+  return session.name === roles ? roles : [session.name, ' ', h('small', {}, roles)];
 }
 
 function appChoice() {

@@ -3,12 +3,20 @@
 //     t('audience.rows', {n: 3})           a string: "3 rows"
 //     parts('lookup.owner', {user: node})  an array of strings and nodes, as children of h()
 //
-// A catalogue is `text/<language>/<section>.js`, a flat object of `section.name` to a text. `{name}` is replaced by a
-// value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`. `core` is loaded at the start;
-// a screen may have a section of its own, see `screens.js`.
+// The catalogue is `text/*.js`: flat objects of `section.name` to `[English, German]`, or to one text for both.
+// `{name}` is replaced by a value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`.
+
+import {audienceTexts} from '../text/audience.js';
+import {filterTexts} from '../text/filter.js';
+import {frameTexts} from '../text/frame.js';
+import {lookupTexts} from '../text/lookup.js';
+import {messageTexts} from '../text/message.js';
+import {operationsTexts} from '../text/operations.js';
 
 const languages = ['en', 'de'];
-const catalogue = {};
+export const catalogue = {
+  ...frameTexts, ...filterTexts, ...audienceTexts, ...messageTexts, ...lookupTexts, ...operationsTexts,
+};
 
 /** The language of the page: the person's choice, else the first of the browser's that exists here. */
 export const language = chosen() ?? languages[0];
@@ -26,12 +34,6 @@ const relatives = new Intl.RelativeTimeFormat(regional, {numeric: 'auto'});
 const lists = new Intl.ListFormat(regional, {type: 'conjunction'});
 const displayNames = {};
 
-/** Loads sections of the catalogue. A section is loaded once. */
-export async function loadText(...sections) {
-  const modules = await Promise.all(sections.map((section) => import(`../text/${language}/${section}.js`)));
-  for (const module of modules) Object.assign(catalogue, module.default);
-}
-
 export function t(key, values = {}) {
   return parts(key, values).join('');
 }
@@ -40,6 +42,7 @@ export function t(key, values = {}) {
 export function parts(key, values = {}) {
   let text = catalogue[key];
   if (text === undefined) throw new Error(`no text ${key}`);
+  if (Array.isArray(text)) text = text[languages.indexOf(language)];
   if (typeof text === 'object') text = text[plurals.select(values.n)] ?? text.other;
   return text.split(/\{(\w+)\}/).map((part, index) => {
     if (index % 2 === 0) return part;

@@ -73,11 +73,11 @@ async function askName(present) {
   const saves = await dialog({
     title: t('segments.save'),
     content: [
-      h('div', {class: 'field'}, h('label', {for: 'segment-name'}, t('segments.name')), name,
+      h('div', {class: 'field'}, h('label', {for: 'segment-name'}, t('views.name')), name,
         h('p', {class: 'hint', id: 'segment-name-hint'}, t('segments.nameHint'))),
       h('div', {class: 'field'}, h('label', {for: 'segment-description'}, t('segments.description')), description),
     ],
-    actions: [{label: t('segments.saveButton'), value: true, kind: 'primary'}],
+    actions: [{label: t('views.save'), value: true, kind: 'primary'}],
   });
   return saves ? {name: name.value, description: description.value.trim()} : null;
 }

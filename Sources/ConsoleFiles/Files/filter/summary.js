@@ -41,7 +41,7 @@ const specials = new Set([
 
 function groupInWords({mode, children}, isInner) {
   const joined = children.flatMap((child, index) => [
-    index > 0 ? ` ${t(mode === 'all' ? 'summary.and' : 'summary.or')} ` : '', inWords(child, true),
+    index > 0 ? ` ${t(mode === 'all' ? 'builder.join.all' : 'builder.join.any')} ` : '', inWords(child, true),
   ]);
   const sentence = children.length === 0 ? [t(mode === 'any' ? 'summary.nobody' : 'summary.everybody')] : joined;
   const needsFrame = mode === 'none' || (isInner && children.length > 1);
@@ -57,7 +57,7 @@ function valueWords({field, operator, values}) {
   if (operator === 'within') return h('b', {}, durationWords(values[0]));
   if (operator === 'between') return h('b', {}, t('summary.between', {from: values[0], to: values[1]}));
   const shown = values.slice(0, shownMax).flatMap((value, index) => [
-    index > 0 ? ` ${t('summary.or')} ` : '', h('b', {}, valueLabel(field, value)),
+    index > 0 ? ` ${t('builder.join.any')} ` : '', h('b', {}, valueLabel(field, value)),
   ]);
   return [...shown, values.length > shownMax ? ` ${t('summary.more', {n: values.length - shownMax})}` : ''];
 }

@@ -42,6 +42,16 @@ export function csv(header, rows) {
   return [header, ...rows].map((row) => row.map(cell).join(',') + '\r\n').join('');
 }
 
+/** Buttons that save a picture's data and the picture, and print it. @param rows, svg called when they are wanted */
+export function pictureActions(name, header, rows, svg) {
+  const action = (title, onclick) => h('button', {type: 'button', onclick}, title);
+  return h(
+    'span', {class: 'actions'},
+    action('CSV', () => download(`${name}.csv`, 'text/csv', csv(header, rows()))),
+    action('SVG', () => download(`${name}.svg`, 'image/svg+xml', new XMLSerializer().serializeToString(svg()))),
+    action(t('breakdown.print'), () => print()));
+}
+
 /** Lets the browser save a text that this page made. */
 export function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], {type}));

@@ -22,7 +22,7 @@ session.addEventListener('change', () => {
   if (!session.isSignedIn) kept = null;
 });
 
-export default class AudienceScreen extends Screen {
+class AudienceScreen extends Screen {
   #latest = new Latest();
   #total = null;
 
@@ -211,7 +211,9 @@ export default class AudienceScreen extends Screen {
     await countTree(tree, signal, {
       counted: (include, answer) => this.#showCount(include, answer, places),
       kept: (id, count, isTop) => {
-        const isCulprit = count === 0 && isTop && culprits.size === 0;
+        // Half a word selects nobody: whoever still chooses a value made no mistake.
+        const isChoosing = this.querySelector('[aria-expanded=true]') !== null;
+        const isCulprit = count === 0 && isTop && culprits.size === 0 && !isChoosing;
         if (isCulprit) culprits.add(id);
         this.builder.markKept(id, count, isCulprit);
       },

@@ -11,7 +11,7 @@ import {fieldGroups, isDiscrete} from '../filter/fields.js';
 import {fieldLabel, valueLabel, valueText} from '../filter/labels.js';
 import {audienceLine} from '../filter/summary.js';
 import {bars} from '../parts/bars.js';
-import {csv, download, table} from '../parts/table.js';
+import {pictureActions, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
 import {barsPicture, othersOf} from './breakdown/picture.js';
 import {pivot, pivots} from './breakdown/pivot.js';
@@ -21,7 +21,7 @@ let chosen = ['systemName'];
 /** So many bars show at first. */
 const barsMax = 25;
 
-export default class BreakdownScreen extends Screen {
+class BreakdownScreen extends Screen {
   start() {
     this.line = h('div', {});
     this.result = h('div', {});
@@ -63,7 +63,7 @@ export default class BreakdownScreen extends Screen {
     return [
       h('p', {class: 'row'},
         h('b', {}, t('breakdown.total', {n: answer.total})),
-        h('span', {class: 'hint'}, t('breakdown.asOf', {time: timeOfDay(answer.asOf)})),
+        h('span', {class: 'hint'}, t('audience.asOf', {time: timeOfDay(answer.asOf)})),
         answer.overlapping ? h('span', {class: 'hint'}, t('breakdown.overlapping')) : null,
         h('span', {class: 'spacer'}), this.#actions(fields, answer)),
       h('div', {class: 'card picture'}, this.#picture(fields, answer)),
@@ -114,13 +114,7 @@ export default class BreakdownScreen extends Screen {
     const header = [...fields, 'count', 'share'];
     const rows = () => answer.groups.map((group) =>
       [...fields.map((field) => group[field]), group.count, Number((group.count / answer.total).toFixed(6))]);
-    return h(
-      'span', {class: 'actions'},
-      h('button', {type: 'button', onclick: () => download(`${name}.csv`, 'text/csv', csv(header, rows()))}, 'CSV'),
-      h('button', {
-        type: 'button', onclick: () => download(`${name}.svg`, 'image/svg+xml', barsPicture(fields, answer)),
-      }, 'SVG'),
-      h('button', {type: 'button', onclick: () => print()}, t('breakdown.print')));
+    return pictureActions(name, header, rows, () => barsPicture(fields, answer));
   }
 
   #table(fields, {groups, rest, total}) {

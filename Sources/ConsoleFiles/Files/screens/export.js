@@ -1,7 +1,7 @@
 // Export: the audience as a file. The browser itself downloads it, so that a file of any size needs no memory here.
 
 import {currentAudience} from '../core/audience.js';
-import {audiencePath, call} from '../core/client.js';
+import {appPath, audiencePath, call, Problem} from '../core/client.js';
 import {h, replace} from '../core/dom.js';
 import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
@@ -9,15 +9,17 @@ import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
 import {fieldGroups} from '../filter/fields.js';
 import {audienceLine} from '../filter/summary.js';
-import {asOf, fieldName, section} from '../parts/facts.js';
+import {asOf, field, fieldName, section} from '../parts/facts.js';
 import {toast} from '../parts/toast.js';
 
-export default class ExportScreen extends Screen {
+class ExportScreen extends Screen {
   #format = 'csv';
   #rows = 0;
   #safe = h('input', {type: 'checkbox', checked: true});
   #safeChoice = h('label', {}, this.#safe, h('span', {}, t('export.safe'), h('small', {}, ' ', t('export.safeHint'))));
   #fields = h('div');
+  #message = h('input', {list: 'messages', maxlength: 128, autocomplete: 'off', spellcheck: 'false'});
+  #messageField = field(t('export.message'), this.#message, t('export.messageHint'));
   #button = h('button', {class: 'primary', disabled: true}, t('export.download', {n: 0}));
 
   start() {
@@ -33,6 +35,7 @@ export default class ExportScreen extends Screen {
           type: 'radio', name: 'format', checked: format === this.#format, onchange: () => this.#choose(format),
         }), format.toUpperCase()))), this.#safeChoice),
       section(t('export.fields'), this.#fields),
+      isSender(session.roles) && section(t('nav.messages'), this.#messageField.node, this.#suggestions()),
       h('p', {class: 'actions'}, this.#button)));
     this.#showFields(standardFields(session.roles, this.#format));
     this.load(rows, (signal) => this.#count(signal), ({count, asOf: time}) => {
@@ -41,6 +44,32 @@ export default class ExportScreen extends Screen {
       const figure = h('span', {class: 'number small'}, number(count));
       return h('p', {}, figure, ' ', t('export.rows', {n: count}), ' ', asOf(time));
     });
+  }
+
+  /** The newest messages. Others can be typed. */
+  #suggestions() {
+    const list = h('datalist', {id: 'messages'});
+    call('GET', appPath(session.app, 'messages'), {signal: this.signal}).then(
+      ({data}) => replace(list, data.messages.map(({message, title}) => h('option', {value: message}, title))),
+      () => {});
+    return list;
+  }
+
+  /** Whether the export can have receipts of the message that is named, if one is. */
+  async #hasValidMessage() {
+    const name = this.#message.value.trim();
+    this.#messageField.fault(null);
+    if (!name) return true;
+    try {
+      const {data} = await call('GET', appPath(session.app, 'messages', name), {signal: this.signal});
+      if (Date.parse(data.expiresAt) > Date.now()) return true;
+      this.#messageField.fault(t('export.expired'));
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 404) throw error;
+      this.#messageField.fault(t('export.noMessage'));
+    }
+    this.#message.focus();
+    return false;
   }
 
   async #count(signal) {
@@ -72,11 +101,13 @@ export default class ExportScreen extends Screen {
     this.#button.textContent = t('export.download', {n: this.#rows});
   }
 
-  /** Asks for the count once more, so that a fault is shown here and not as the answer to the download. */
+  /** Asks for the message and the count first, so that a fault is shown here and not as the answer to the download. */
   async #export() {
     const body = currentAudience.body({format: this.#format, fields: this.#chosen()});
     if (this.#format === 'csv') body.spreadsheetSafe = this.#safe.checked;
+    if (this.#message.value.trim()) body.message = this.#message.value.trim();
     try {
+      if (!(await this.#hasValidMessage())) return;
       await this.#count(this.signal);
     } catch (error) {
       if (!this.signal.aborted) toast(failureText(error), 'error');

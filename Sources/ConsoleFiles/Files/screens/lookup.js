@@ -12,7 +12,7 @@ import {installationView, tokenView, userView} from './lookup/views.js';
 
 const path = (...parts) => appPath(session.app, ...parts);
 
-export default class LookupScreen extends Screen {
+class LookupScreen extends Screen {
   #input = h('input', {
     type: 'search', 'aria-label': t('lookup.box'), placeholder: t('lookup.box'), autocomplete: 'off',
     spellcheck: 'false', required: true, maxlength: '4096',

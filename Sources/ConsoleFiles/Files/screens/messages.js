@@ -13,9 +13,9 @@ import {asOf, choice, csvButton, facts, fieldName, loaded, pages, section, tag, 
 import {table} from '../parts/table.js';
 
 const path = (...parts) => appPath(session.app, 'messages', ...parts);
-const countName = (count) => t(`messages.${count}`);
+const countName = (count) => t(`messages.count.${count}`);
 
-export default class MessagesScreen extends Screen {
+class MessagesScreen extends Screen {
   start() {
     const [name] = this.parts;
     this.append(
@@ -75,7 +75,7 @@ function groups(screen, message) {
   const fields = ['provider', 'locale', 'osVersion', 'timeZone', 'authorizationStatus'];
   const by = choice(fields.map((name) => [name, fieldName(name)]), 'provider', show);
   return section(
-    t('messages.groups'), h('p', {class: 'row'}, h('label', {class: 'nowrap'}, t('messages.by'), by)), place);
+    t('messages.groups'), h('p', {class: 'row'}, h('label', {class: 'nowrap'}, t('breakdown.by0'), by)), place);
 }
 
 function groupTable(by, answer, name) {
@@ -119,7 +119,7 @@ function overTime(screen, message) {
       h('p', {class: 'row'}, h('span', {class: 'key soft'}), countName('delivered'), h('span', {class: 'key'}),
         countName('opened'), asOf(answer.asOf)),
       picture(buckets),
-      h('details', {class: 'spaced'}, h('summary', {}, t('messages.numbers')),
+      h('details', {class: 'spaced'}, h('summary', {}, t('audience.numbers')),
         table({caption: t('messages.overTime'), captionHidden: true, rows: buckets, columns: [
           {title: t('messages.from'), cell: (bucket) => dateTime(bucket.at)}, ...columns.map(countColumn),
         ]}),
@@ -129,7 +129,7 @@ function overTime(screen, message) {
   }));
 }
 
-const [width, height, foot, head] = [960, 180, 24, 16];
+const width = 960, height = 180, foot = 24, head = 16;
 
 /** A bar for each bucket: deliveries behind, opened pushes before them. */
 function picture(buckets) {

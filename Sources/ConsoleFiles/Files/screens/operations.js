@@ -22,7 +22,7 @@ const screenPages = {
   policy: {build: policyPage, isOfApp: true},
 };
 
-export default class OperationsScreen extends Screen {
+class OperationsScreen extends Screen {
   start() {
     const allowed = Object.keys(screenPages).filter((name) => !screenPages[name].isOfAll || session.choosesApp);
     const name = allowed.includes(this.parts[0]) ? this.parts[0] : allowed[0];

@@ -15,7 +15,7 @@ import {confirmed} from '../parts/dialog.js';
 import {actionsTitle, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
 
-export default class SegmentsScreen extends Screen {
+class SegmentsScreen extends Screen {
   start() {
     this.place = h('div', {});
     this.append(this.heading(t('nav.segments'), t('segments.lead'), newFilter('button')), this.place);
@@ -30,23 +30,38 @@ export default class SegmentsScreen extends Screen {
       }
       const users = usersOf(segments);
       for (const {name} of segments) counts.set(name, h('span', {}, '…'));
-      const columns = this.#columns(users, counts);
+      const columns = this.#columns(users, counts, this.#messagesOf(segments));
       return table({caption: t('nav.segments'), captionHidden: true, rows: segments, columns});
     });
     await this.#count(counts);
   }
 
-  #columns(users, counts) {
+  /** The newest messages that were exported with each segment: `(name) => node`, which is filled when they are known. */
+  #messagesOf(segments) {
+    const places = new Map(segments.map(({name}) => [name, h('ul', {class: 'plain'})]));
+    call('GET', `${appPath(session.app, 'messages')}?limit=1000`, {signal: this.signal}).then(({data}) => {
+      for (const {message, title, segments} of data.messages) {
+        const link = () => h('a', {href: href('messages', message)}, foreign(title ?? message));
+        for (const name of segments) places.get(name)?.append(h('li', {}, t('segments.message'), ' ', link()));
+      }
+    }, (error) => {
+      if (!this.signal.aborted) toast(failureText(error), 'error');
+    });
+    return (name) => places.get(name);
+  }
+
+  #columns(users, counts, messages) {
     return [
-      {title: t('segments.name'), cell: (segment) => [
+      {title: t('views.name'), cell: (segment) => [
         h('button', {type: 'button', class: 'link', onclick: () => this.#open(segment.name)}, foreign(segment.name)),
         segment.description ? h('div', {}, foreign(segment.description)) : null,
         h('div', {class: 'hint'}, inWords(treeOf(segment.filter))),
       ]},
-      {title: t('segments.count'), numeric: true, cell: (segment) => counts.get(segment.name)},
+      {title: t('include.reachable'), numeric: true, cell: (segment) => counts.get(segment.name)},
       {title: t('segments.updated'), cell: (segment) => h(
         'time', {datetime: segment.updatedAt, title: dateTime(segment.updatedAt)}, relative(segment.updatedAt))},
-      {title: t('segments.usedIn'), cell: (segment) => foreign((users.get(segment.name) ?? []).join(', '))},
+      {title: t('segments.usedIn'), cell: ({name}) => [
+        foreign((users.get(name) ?? []).join(', ')), messages(name)]},
       ...(session.may(['marketing']) ? [{title: actionsTitle(), cell: ({name}) => h('button', {
         type: 'button', class: 'quiet', 'aria-label': t('segments.deleteNamed', {name}),
         onclick: () => this.#delete(name),
@@ -61,7 +76,7 @@ export default class SegmentsScreen extends Screen {
       try {
         const body = {filter: {segment: name}, include: 'reachable'};
         const {data} = await call('POST', audiencePath(session.app, 'count'), {body, signal: this.signal});
-        place.title = t('segments.asOf', {time: dateTime(data.asOf)});
+        place.title = t('audience.asOf', {time: dateTime(data.asOf)});
         replace(place, number(data.count));
       } catch (error) {
         if (!this.signal.aborted) replace(place, h('span', {class: 'fault'}, failureText(error)));

@@ -6,7 +6,7 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {t} from '../core/text.js';
 
-export default class SignInScreen extends Screen {
+class SignInScreen extends Screen {
   start() {
     const fault = h('p', {class: 'fault', role: 'alert', id: 'signin-fault'}, this.#linkFault());
     const app = h('input', {
@@ -17,7 +17,7 @@ export default class SignInScreen extends Screen {
       id: 'signin-key', name: 'key', type: 'password', autocomplete: 'current-password', required: true,
       'aria-describedby': 'signin-fault',
     });
-    const button = h('button', {class: 'primary'}, t('signin.button'));
+    const button = h('button', {class: 'primary'}, t('nav.signin'));
     const submit = async (event) => {
       event.preventDefault();
       button.disabled = true;

@@ -13,7 +13,7 @@ import {toast} from '../parts/toast.js';
 
 const path = (...parts) => appPath(session.app, 'topics', ...parts);
 
-export default class TopicsScreen extends Screen {
+class TopicsScreen extends Screen {
   #topics = [];
   #reload = () => {};
   #mayWrite = session.may(['marketing']);
@@ -45,12 +45,12 @@ export default class TopicsScreen extends Screen {
         h('b', {}, foreign(topic.name)), ' ', h('code', {class: 'hint'}, topic.topic),
         topic.description && h('p', {class: 'hint'}, foreign(topic.description)),
       ]},
-      {title: t('topics.default'), cell: (topic) => [
-        t(`topics.default.${topic.default}`), ' ', topic.locked && tag('', t('topics.locked'))]},
+      {title: t('topics.member.default'), cell: (topic) => [
+        t(`topics.default.${topic.default}`), ' ', topic.locked && tag('', t('topics.member.locked'))]},
       {title: t('topics.subscribed'), numeric: true, cell: (topic) => cells.get(topic.topic)},
       ...(this.#mayWrite ? [{title: t('views.action'), cell: (topic) => h('div', {class: 'actions'},
         button(t('topics.edit'), () => this.#edit(topic), null, foreign(topic.name)),
-        button(t('topics.delete'), () => this.#delete(topic), 'danger', foreign(topic.name)))}] : []),
+        button(t('segments.delete'), () => this.#delete(topic), 'danger', foreign(topic.name)))}] : []),
     ]});
   }
 
@@ -75,7 +75,7 @@ export default class TopicsScreen extends Screen {
 
   async #delete({topic, name}) {
     const text = t('topics.deleteText', {name});
-    if (!await confirmed({title: t('topics.deleteTitle'), text, action: t('topics.delete')})) return;
+    if (!await confirmed({title: t('topics.deleteTitle'), text, action: t('segments.delete')})) return;
     try {
       await call('DELETE', path(topic));
       this.#reload();
@@ -133,8 +133,8 @@ function form(topic, others) {
   return {
     nodes: [
       field(t('topics.slug'), slug, t('topics.slugHint')).node, field(t('views.name'), name).node,
-      field(t('topics.description'), description).node, field(t('topics.category'), category).node,
-      field(t('topics.default'), standard).node, field(t('topics.locked'), locked, t('topics.lockedHint')).node,
+      field(t('topics.member.description'), description).node, field(t('topics.member.category'), category).node,
+      field(t('topics.member.default'), standard).node, field(t('topics.member.locked'), locked, t('topics.lockedHint')).node,
     ],
     read: () => ({slug: slug.value, body: {
       name: name.value.trim(), description: description.value.trim() || null, category: category.value.trim() || null,
@@ -156,7 +156,7 @@ async function isAgreed(topic, slug, body) {
 }
 
 function rowsBetween(before, after) {
-  const label = (name) => t(name === 'name' ? 'views.name' : `topics.${name}`);
+  const label = (name) => t(name === 'name' ? 'views.name' : `topics.member.${name}`);
   return Object.keys(before).filter((name) => before[name] !== after[name])
     .map((name) => [label(name), valueNode(name, before[name]), valueNode(name, after[name])]);
 }

@@ -14,7 +14,7 @@ import {table} from '../parts/table.js';
 /** As many zones stand in a row of the table; the others follow on demand. */
 const zonesShown = 4;
 
-export default class WavesScreen extends Screen {
+class WavesScreen extends Screen {
   #latest = new Latest();
   #time = h('input', {type: 'time', value: '10:00', required: true});
   #date = h('input', {type: 'date', value: tomorrow(), required: true});
@@ -41,7 +41,7 @@ export default class WavesScreen extends Screen {
       async (signal) => (await call('POST', audiencePath(session.app, 'waves'), {
         body: currentAudience.body({localTime: time, date}), signal,
       })).data,
-      (answer) => this.#show(plan(answer, date, time)),
+      (answer) => this.#show(plan(answer, date)),
       (error) => this.#show(failurePanel(error, () => this.#ask({now: true}))), {now});
   }
 
@@ -52,10 +52,10 @@ export default class WavesScreen extends Screen {
   }
 }
 
-function plan(answer, date, time) {
+function plan(answer, date) {
   if (answer.total === 0) return emptyPanel(t('waves.empty'));
   const now = Date.now();
-  const {waves, ...notes} = schedule(answer, {date, time, now});
+  const {waves, ...notes} = schedule(answer, now);
   return [
     section(
       t('waves.plan'),
@@ -73,7 +73,7 @@ function noteTexts(answer, {past, skipped, repeated}) {
   const names = (zones) => list(zones.map((zone) => zone.name).slice(0, 2 * zonesShown));
   return [
     past > 0 && t('waves.pastNote', {n: past}),
-    skipped.length > 0 && t('waves.skippedNote', {zones: names(skipped), time: skipped[0].shift.skipped}),
+    skipped.length > 0 && t('waves.skippedNote', {zones: names(skipped), time: skipped[0].shift.localTime}),
     repeated.length > 0 && t('waves.repeatedNote', {zones: names(repeated)}),
     answer.withoutTimeZone > 0 && t('waves.withoutNote', {n: answer.withoutTimeZone}),
   ].filter(Boolean);
@@ -82,9 +82,9 @@ function noteTexts(answer, {past, skipped, repeated}) {
 function waveTable(waves) {
   return table({caption: t('nav.waves'), captionHidden: true, rows: waves, columns: [
     {title: 'UTC', cell: (wave) => h('time', {datetime: wave.at}, wave.at.slice(0, 16).replace('T', ' '))},
-    {title: t('waves.yours'), cell: (wave) => [dateTime(wave.at), wave.isPast && [' ', tag('bad', t('waves.past'))]]},
+    {title: t('waves.yours'), cell: (wave) => [h('span', {class: 'nowrap'}, dateTime(wave.at)), wave.isPast && [' ', tag('bad', t('waves.past'))]]},
     {title: t('views.installations'), numeric: true, cell: (wave) => number(wave.count)},
-    {title: t('waves.share'), numeric: true, cell: (wave) => percent(wave.share)},
+    {title: t('breakdown.share'), numeric: true, cell: (wave) => percent(wave.share)},
     {title: t('waves.zones'), cell: ({zones}) => [
       h('ul', {class: 'zones'}, zones.slice(0, zonesShown).map(zoneItem)),
       zones.length > zonesShown && h(
@@ -95,7 +95,7 @@ function waveTable(waves) {
 }
 
 function zoneItem({name, shift}) {
-  const mark = shift && (shift.skipped ? t('waves.skipped', {time: shift.skipped}) : t('waves.repeated'));
+  const mark = shift && t(`waves.clock.${shift.change}`, {time: shift.localTime});
   return h('li', {}, name === null ? h('i', {}, t('waves.offsetOnly')) : foreign(name), mark && [' ', tag('', mark)]);
 }
 
@@ -111,66 +111,32 @@ function tomorrow() {
 const hour = 3_600_000;
 
 /**
- * What to know about the waves before sending. Of the zones, those with a shift come first.
+ * What to know about the waves before sending. Of the zones, those whose clocks change come first.
  *
  * @returns `{waves: [{at, count, share, isPast, zones: [{name, shift}]}], past, skipped: [zone], repeated: [zone]}`:
- *   `past` counts installations; `shift` is null, `{skipped: '03:30'}` if clocks jump over the time (the wave is at the
- *   time given here), or `{repeated: true}` if the time occurs twice (the wave is the first one).
+ *   `past` counts installations; `shift` is null, or the service's `{change: 'skipped', localTime: '03:30'}` if clocks
+ *   jump over the time (the wave is at the time given there), or `{change: 'repeated'}` if the time occurs twice (the
+ *   wave is the first one).
  */
-export function schedule(answer, {date, time, now}) {
+export function schedule(answer, now) {
   const planned = answer.total - answer.withoutTimeZone;
-  const waves = answer.waves.map(({at, count, timeZones}) => ({
+  const waves = answer.waves.map(({at, count, timeZones, clockChanges}) => ({
     at, count, share: planned > 0 ? count / planned : 0, isPast: Date.parse(at) <= now,
-    zones: timeZones.map((name) => ({name, shift: shiftOf(name, Date.parse(at), `${date} ${time.slice(0, 5)}`)}))
+    zones: timeZones
+      .map((name) => ({name, shift: clockChanges.find(({timeZone}) => timeZone === name) ?? null}))
       .sort((one, other) => Boolean(other.shift) - Boolean(one.shift)),
   }));
   const zones = waves.flatMap((wave) => wave.zones);
+  const changed = (change) => zones.filter((zone) => zone.shift?.change === change);
   return {
-    waves, past: waves.reduce((sum, wave) => sum + (wave.isPast ? wave.count : 0), 0),
-    skipped: zones.filter((zone) => zone.shift?.skipped), repeated: zones.filter((zone) => zone.shift?.repeated),
+    waves, past: waves.reduce((sum, wave) => sum + (wave.isPast ? wave.count : 0), 0), skipped: changed('skipped'),
+    repeated: changed('repeated'),
   };
-}
-
-/**
- * The service decides when a wave is. The browser's own data of time zones only explains it, and may be older or newer:
- * where they disagree without a change of clocks, nothing is flagged.
- */
-function shiftOf(zone, instant, wanted) {
-  const clock = clockOf(zone);
-  if (!clock) return null;
-  const local = clock(instant);
-  const jump = offset(clock, instant) - offset(clock, instant - 3 * hour);
-  if (local !== wanted) return jump > 0 && clock(instant - jump) < wanted ? {skipped: local.slice(11)} : null;
-  // Clocks go back by an hour, or by half an hour on Lord Howe.
-  return [hour, hour / 2].some((later) => clock(instant + later) === wanted) ? {repeated: true} : null;
-}
-
-/** Milliseconds east of UTC. */
-function offset(clock, instant) {
-  return Date.parse(`${clock(instant).replace(' ', 'T')}Z`) - instant;
-}
-
-const clocks = new Map();
-
-/** `(instant) => '2027-03-28 02:30'` in the zone; null for a zone that is unknown to the browser, or has no name. */
-function clockOf(timeZone) {
-  if (timeZone !== null && !clocks.has(timeZone)) clocks.set(timeZone, makeClock(timeZone));
-  return clocks.get(timeZone) ?? null;
-}
-
-function makeClock(timeZone) {
-  try {
-    // Swedish writes dates as ISO 8601 does.
-    const format = new Intl.DateTimeFormat('sv', {timeZone, dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23'});
-    return (instant) => format.format(instant);
-  } catch {
-    return null;
-  }
 }
 
 // MARK: Picture
 
-const [width, height, foot, inset] = [960, 180, 24, 20];
+const width = 960, height = 180, foot = 24, inset = 20;
 
 /** A bar for each instant, over the hours of UTC. */
 function picture(waves, now) {

@@ -9,17 +9,17 @@ import {session} from '../core/session.js';
 import {number, percent, t, timeOfDay} from '../core/text.js';
 import {valueLabel, valueText} from '../filter/labels.js';
 import {audienceLine} from '../filter/summary.js';
-import {actionsTitle, csv, download, table} from '../parts/table.js';
+import {actionsTitle, pictureActions, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
-import {coast} from './world/coast.js';
+import {coastPath} from './world/coast.js';
 import {offsetStrip} from './world/offsets.js';
-import {zonePlaces} from './world/zones.js';
+import {placeOf} from './world/zones.js';
 
 const width = 1440, height = 580;
 /** The radius of the largest dot. */
 const radiusMax = 44, radiusMin = 2.5;
 
-export default class WorldScreen extends Screen {
+class WorldScreen extends Screen {
   start() {
     this.line = h('div', {});
     this.result = h('div', {});
@@ -38,26 +38,21 @@ export default class WorldScreen extends Screen {
   }
 
   #show(zones, offsets) {
-    if (zones.total === 0) return emptyPanel(t('world.empty'), t('world.emptyText'));
-    const placed = zones.groups.filter((group) => zonePlaces[group.timeZone]);
-    const lost = zones.groups.filter((group) => !zonePlaces[group.timeZone]);
+    if (zones.total === 0) return emptyPanel(t('breakdown.empty'), t('breakdown.emptyText'));
+    const placed = zones.groups.filter((group) => placeOf(group.timeZone));
+    const lost = zones.groups.filter((group) => !placed.includes(group));
     const lostCount = lost.reduce((sum, group) => sum + group.count, zones.rest.count);
     const rows = () => zones.groups.map((group) => [group.timeZone, group.count]);
     return [
       h('p', {class: 'row'},
         h('b', {}, t('world.total', {n: zones.total, zones: zones.groups.length})),
-        h('span', {class: 'hint'}, t('world.asOf', {time: timeOfDay(zones.asOf)})), h('span', {class: 'spacer'}),
-        h('span', {class: 'actions'},
-          h('button', {
-            type: 'button', onclick: () => download('time-zones.csv', 'text/csv', csv(['timeZone', 'count'], rows())),
-          }, 'CSV'),
-          h('button', {type: 'button', onclick: () => this.#saveMap()}, 'SVG'),
-          h('button', {type: 'button', onclick: () => print()}, t('world.print')))),
+        h('span', {class: 'hint'}, t('audience.asOf', {time: timeOfDay(zones.asOf)})), h('span', {class: 'spacer'}),
+        pictureActions('time-zones', ['timeZone', 'count'], rows, () => this.#picture())),
       h('div', {class: 'card picture'}, this.#map(placed, zones.total),
         lostCount > 0 ? h('p', {class: 'hint'}, t('world.lost', {n: lostCount})) : null),
-      h('div', {class: 'card picture'}, h('h2', {}, t('world.offsets')),
+      h('div', {class: 'card picture'}, h('h2', {}, t('field.localTime')),
         offsetStrip(offsets, this.signal, (seconds) => this.#add('utcOffset', seconds))),
-      h('details', {class: 'card'}, h('summary', {}, t('world.table')), this.#table(zones)),
+      h('details', {class: 'card'}, h('summary', {}, t('breakdown.table')), this.#table(zones)),
     ];
   }
 
@@ -65,7 +60,7 @@ export default class WorldScreen extends Screen {
   #map(groups, total) {
     const most = Math.max(1, ...groups.map((group) => group.count));
     const dots = groups.map((group) => {
-      const [cx, cy] = zonePlaces[group.timeZone];
+      const [cx, cy] = placeOf(group.timeZone);
       const r = Math.max(radiusMin, Math.sqrt(group.count / most) * radiusMax).toFixed(1);
       return svg('circle', {class: 'dot', cx, cy, r, onclick: () => this.#add('timeZone', group.timeZone)},
         svg('title', {}, t('world.dot', {
@@ -77,11 +72,12 @@ export default class WorldScreen extends Screen {
         class: 'map', viewBox: `0 0 ${width} ${height}`, role: 'img',
         'aria-label': t('world.map', {zones: groups.length}),
       },
-      svg('path', {class: 'land', d: coast}), dots);
+      svg('path', {class: 'land', d: coastPath(), transform: 'scale(2)'}), dots);
     return this.map;
   }
 
-  #saveMap() {
+  /** The map with its colours. */
+  #picture() {
     const copy = this.map.cloneNode(true);
     copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
     copy.querySelector('.land').setAttribute('fill', '#d5dcdb');
@@ -89,7 +85,7 @@ export default class WorldScreen extends Screen {
       dot.setAttribute('fill', '#0b6b5d');
       dot.setAttribute('fill-opacity', '0.6');
     }
-    download('world.svg', 'image/svg+xml', new XMLSerializer().serializeToString(copy));
+    return copy;
   }
 
   #add(field, value) {
@@ -100,11 +96,11 @@ export default class WorldScreen extends Screen {
 
   #table({groups, total}) {
     return table({
-      caption: t('world.table'), captionHidden: true, rows: groups,
+      caption: t('breakdown.table'), captionHidden: true, rows: groups,
       columns: [
         {title: t('field.timeZone'), cell: ({timeZone}) => valueLabel('timeZone', timeZone)},
-        {title: t('world.count'), numeric: true, cell: ({count}) => number(count)},
-        {title: t('world.share'), numeric: true, cell: ({count}) => percent(count / total)},
+        {title: t('breakdown.count'), numeric: true, cell: ({count}) => number(count)},
+        {title: t('breakdown.share'), numeric: true, cell: ({count}) => percent(count / total)},
         {title: actionsTitle(), cell: ({timeZone}) => h('button', {
           type: 'button', class: 'link', 'aria-label': t('world.addZone', {zone: timeZone}),
           onclick: () => this.#add('timeZone', timeZone),

@@ -22,7 +22,7 @@ extension RegistryService {
             }
             let (audience, options) = (try await audience(body, of: call.app), body.options)
             var message: HandedOutMessage?
-            if let reference = options.message { message = try await handedOut(reference, by: call) }
+            if let reference = options.message { message = try await handedOut(reference, for: body.filter, by: call) }
             let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
             let encoder = ExportEncoder(
                 options.fields, options.format, names, ids: ids, message: message,

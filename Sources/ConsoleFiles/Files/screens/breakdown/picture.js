@@ -1,4 +1,4 @@
-// A breakdown as an SVG file that looks the same everywhere: its colours and sizes stand in it.
+// A breakdown as an SVG picture that looks the same everywhere: its colours and sizes stand in it.
 
 import {svg} from '../../core/dom.js';
 import {number, percent, t} from '../../core/text.js';
@@ -13,7 +13,7 @@ export function othersOf(hidden, rest) {
   };
 }
 
-/** The text of the file. */
+/** The picture. */
 export function barsPicture(fields, {groups, rest, total, asOf}) {
   const shown = groups.slice(0, groupsMax);
   const others = othersOf(groups.slice(groupsMax), rest);
@@ -26,7 +26,7 @@ export function barsPicture(fields, {groups, rest, total, asOf}) {
   const most = Math.max(...items.map((item) => item.count));
   const height = line * (items.length + 2);
   const title = t('breakdown.byField', {field: fields.map(fieldLabel).join(' · ')});
-  const picture = svg(
+  return svg(
     'svg', {
       xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${width} ${height}`,
       'font-family': 'sans-serif', 'font-size': 13,
@@ -34,7 +34,6 @@ export function barsPicture(fields, {groups, rest, total, asOf}) {
     svg('rect', {width, height, fill: '#fff'}),
     text(8, 17, `${title} · ${number(total)} · ${asOf}`, {'font-weight': 600}),
     items.map((item, index) => bar(item, (index + 1) * line + 8, most, total)));
-  return new XMLSerializer().serializeToString(picture);
 }
 
 function bar({label, count, muted}, y, most, total) {

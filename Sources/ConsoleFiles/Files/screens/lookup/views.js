@@ -26,7 +26,7 @@ export function installationView(screen, installId, record, history) {
       [t('lookup.session'), record.sessionId && h('code', {}, foreign(record.sessionId))],
       [t('lookup.sessionEnd'), record.sessionExpiresAt && when(record.sessionExpiresAt)],
       [fieldName('provider'), valueLabel('provider', record.provider)],
-      [t('lookup.device'), deviceName(record)],
+      [t('lookup.group.device'), deviceName(record)],
       [t('lookup.replacedBy'), record.probablyReplacedBy && link('installation', record.probablyReplacedBy)],
       [fieldName('lastSeenAt'), [when(record.lastSeenAt), ` (${relative(record.lastSeenAt)})`]],
       [fieldName('createdAt'), when(record.createdAt)],
@@ -36,7 +36,7 @@ export function installationView(screen, installId, record, history) {
     section(t('lookup.changes'), loaded(screen, path('snapshots'), changes)),
     past,
     ...['settings', 'device'].map((name) => h(
-      'details', {class: 'card'}, h('summary', {}, t(`lookup.${name}`)),
+      'details', {class: 'card'}, h('summary', {}, t(`lookup.group.${name}`)),
       facts(Object.entries(record[name]).map(([name, value]) => [fieldName(name), valueNode(textOf(value), null)])))),
   ];
 }
@@ -50,7 +50,7 @@ export function userView(screen, userId, page) {
       {title: t('views.installation'), cell: ({installId}) => button(
         foreign(installId), () => screen.look('installation', installId), 'link')},
       {title: t('lookup.state'), cell: reachability},
-      {title: t('lookup.device'), cell: deviceName},
+      {title: t('lookup.group.device'), cell: deviceName},
       {title: fieldName('provider'), cell: ({provider}) => valueLabel('provider', provider)},
       {title: fieldName('lastSeenAt'), cell: ({lastSeenAt}) => when(lastSeenAt)},
     ]}),
@@ -154,7 +154,7 @@ function timeline(screen, path, first) {
 
 /** One plain sentence. The service may record kinds and reasons that are younger than this page. */
 function sentence({event, reason, userId, previousUserId, topics = []}) {
-  const key = `lookup.event.${event}.${reason}`;
+  const key = `event.${event}.${reason}`;
   return hasText(key)
     ? parts(key, {user: person(userId), previous: person(previousUserId), topics: list(topics)})
     : h('code', {}, foreign(`${event}, ${reason}`));

@@ -40,7 +40,7 @@ function keyTable(rows, caption, more) {
 }
 
 function lastUse({lastUsedAt}) {
-  return lastUsedAt ? relative(lastUsedAt) : t('ops.never');
+  return lastUsedAt ? relative(lastUsedAt) : t('value.never');
 }
 
 async function createKey(reload) {
@@ -73,7 +73,7 @@ async function showSecret(secret) {
   await dialog({
     title: t('ops.newKey'), actions: [], dismiss: t('ops.stored'),
     content: [h('p', {class: 'note'}, t('ops.onceOnly')), field(
-      t('ops.secret'), h('div', {class: 'row'}, input, button(t('ops.copy'), () => copy(secret)))).node],
+      t('signin.key'), h('div', {class: 'row'}, input, button(t('ops.copy'), () => copy(secret)))).node],
   });
   input.value = '';
 }

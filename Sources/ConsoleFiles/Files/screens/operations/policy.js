@@ -46,7 +46,11 @@ class PolicyForm {
   }
 
   #field(member, draft) {
-    const {node, read} = editors[member.kind](valueAt(draft, member.path), member);
+    const value = valueAt(draft, member.path);
+    // The control of a member that is to be reset shows the stored value.
+    const isReset = value === null && resettable.includes(member.kind);
+    const editor = editors[member.kind](isReset ? valueAt(this.#base, member.path) : value, member);
+    const {node, read} = resettable.includes(member.kind) ? withReset(editor, memberName(member), isReset) : editor;
     const hint = `ops.hint.${member.path}`;
     const labelled = field(memberName(member), node, hasText(hint) ? t(hint) : null);
     this.#fields.set(member.path, {member, read, fault: labelled.fault});
@@ -73,7 +77,7 @@ class PolicyForm {
   async #save() {
     const changes = this.#changes();
     if (!changes) return;
-    if (changes.length === 0) return toast(t('ops.nothingToSave'));
+    if (changes.length === 0) return toast(t('dialog.noDifference'));
     const goesOn = await dialog({
       title: t('views.saveThis'),
       content: changeTable(changes.map(({member, before, after}) => [
@@ -225,7 +229,7 @@ const editors = {
     const {amount, unit} = amountOf(value);
     const input = numeric(amount);
     const select = choice(units.map((name) => [name, t(`ops.unit.${name}`)]), unit);
-    select.setAttribute('aria-label', t('ops.unit'));
+    select.setAttribute('aria-label', t('builder.unit'));
     return {node: h('div', {class: 'row'}, input, select), read: () => durationOf(whole(input), select.value)};
   },
   flag(value) {
@@ -264,8 +268,27 @@ const editors = {
   },
 };
 
+/** Kinds whose `null` is the service's default. For the others an empty control is. */
+const resettable = ['duration', 'flag', 'count'];
+
+/** Adds a button that resets the member: its value is then null, and its control says so by being disabled. */
+function withReset({node, read}, name, isReset) {
+  const controls = [node, ...node.querySelectorAll('input, select')];
+  const reset = button(t('ops.default'), () => press(reset.getAttribute('aria-pressed') !== 'true'), 'quiet', name);
+  const press = (isPressed) => {
+    reset.setAttribute('aria-pressed', isPressed);
+    for (const control of controls) control.disabled = isPressed;
+  };
+  press(isReset);
+  return {
+    node: h('div', {class: 'row'}, node, reset),
+    read: () => (reset.getAttribute('aria-pressed') === 'true' ? null : read()),
+  };
+}
+
 /** What a member's value says. */
 function valueText({kind}, value) {
+  if (value === null && resettable.includes(kind)) return t('ops.default');
   if (value === null || value.length === 0) return t('views.none');
   switch (kind) {
     case 'duration': {
