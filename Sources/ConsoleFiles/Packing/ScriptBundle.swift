@@ -44,7 +44,8 @@ struct ScriptBundle {
                     written.append(token.renamed(to: privates[token.text] ?? token.text))
                     continue
                 }
-                let name = declarations[module.declaration(of: token.text)]
+                let name =
+                    declarations[module.declaration(of: token.text)]
                     ?? variables.name(for: token.text, in: names.units[index])
                 if use == .both, name != token.text { written += [token, ScriptToken(.mark, ":")] }
                 written.append(token.renamed(to: name))

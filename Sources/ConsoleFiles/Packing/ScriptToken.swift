@@ -38,8 +38,8 @@ enum ScriptVocabulary {
         "arguments", "as", "async", "await", "break", "case", "catch", "class", "const", "constructor", "continue",
         "debugger", "default", "delete", "do", "else", "enum", "export", "extends", "false", "finally", "for", "from",
         "function", "function*", "get", "if", "import", "in", "instanceof", "let", "new", "null", "of", "return", "set",
-        "static", "super", "switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void", "while", "with",
-        "yield",
+        "static", "super", "switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void", "while",
+        "with", "yield",
     ]
 
     /// The names of `globalThis` that the scripts contain. A test compares this list with a browser.

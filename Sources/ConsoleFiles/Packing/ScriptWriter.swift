@@ -52,7 +52,8 @@ enum ScriptWriter {
     private static func joined(_ tokens: [ScriptToken]) -> [ScriptToken] {
         var joined: [ScriptToken] = []
         for (index, token) in tokens.enumerated() {
-            let isPart = token.kind == .string && joined.count > 2 && joined[joined.count - 1].isMark("+")
+            let isPart =
+                token.kind == .string && joined.count > 2 && joined[joined.count - 1].isMark("+")
                 && joined[joined.count - 2].kind == .string && joined[joined.count - 3].mayPrecedeSum
                 && joined[joined.count - 2].text.first == token.text.first
                 && (index + 1 == tokens.count || tokens[index + 1].mayFollowSum)
