@@ -29,10 +29,12 @@ AXE = axe-playwright-python==0.1.8
 		&& python3 -m zipfile --extract $@.part/*.whl $@ && rm -rf $@.part \
 		|| echo "axe-core cannot be fetched from PyPI: tests that need it are skipped"
 
-# Lifecycle, audiences, the feed, notifications, races and the night job.
-CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|HistoryTests|$\
-	FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceList|ExportStream|Segment|$\
-	CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure|Topic|Message|Receipt|Notification
+# Lifecycle, audiences, the feed, notifications, races, the night job and the console's calls.
+CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|$\
+	HistoryTests|FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceSample|$\
+	AudienceList|ExportStream|Segment|CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure|$\
+	Topic|Message|Receipt|Notification|$\
+	EndToEndTests.*(SessionTests|SignIn|ConsoleExport|ConsoleOperations)
 
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
 	@test -f "$$(pg_config --pkglibdir)/citus.so" \

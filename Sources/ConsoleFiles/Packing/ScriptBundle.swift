@@ -1,4 +1,5 @@
-/// The modules of the page as one script. Variables and the keys of texts get short names; comments and spaces are gone.
+/// The modules of the page as one script, with short names for variables and the keys of texts, and without comments
+/// and spaces.
 ///
 /// One file compresses to three quarters of many small ones, and one round trip loads it.
 struct ScriptBundle {
@@ -43,7 +44,8 @@ struct ScriptBundle {
                     written.append(token.renamed(to: privates[token.text] ?? token.text))
                     continue
                 }
-                let name = declarations[module.declaration(of: token.text)]
+                let name =
+                    declarations[module.declaration(of: token.text)]
                     ?? variables.name(for: token.text, in: names.units[index])
                 if use == .both, name != token.text { written += [token, ScriptToken(.mark, ":")] }
                 written.append(token.renamed(to: name))

@@ -113,7 +113,8 @@ struct ScriptReader {
     /// The position after a name, a keyword, or `function*`.
     private var endOfWord: Int {
         let end = endOfName(from: position)
-        let isGenerator = bytes[position..<end].elementsEqual("function".utf8) && end < bytes.count
+        let isGenerator =
+            bytes[position..<end].elementsEqual("function".utf8) && end < bytes.count
             && bytes[end] == UInt8(ascii: "*")
         return isGenerator ? end + 1 : end
     }

@@ -37,9 +37,9 @@ enum ScriptVocabulary {
     static let keywords: Set<String> = [
         "arguments", "as", "async", "await", "break", "case", "catch", "class", "const", "constructor", "continue",
         "debugger", "default", "delete", "do", "else", "enum", "export", "extends", "false", "finally", "for", "from",
-        "function", "function*", "get", "if", "import", "in", "instanceof", "let", "new", "null", "of", "return", "set", "static",
-        "super", "switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void", "while", "with",
-        "yield",
+        "function", "function*", "get", "if", "import", "in", "instanceof", "let", "new", "null", "of", "return", "set",
+        "static", "super", "switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void", "while",
+        "with", "yield",
     ]
 
     /// The names of `globalThis` that the scripts contain. A test compares this list with a browser.
@@ -49,7 +49,7 @@ enum ScriptVocabulary {
         "Set", "String", "SyntaxError", "TextEncoder", "TypeError", "URL", "Uint16Array", "Uint8Array",
         "XMLSerializer", "addEventListener", "clearInterval", "clearTimeout", "close", "crypto", "customElements",
         "decodeURIComponent", "document", "encodeURIComponent", "event", "fetch", "globalThis", "history", "length",
-        "localStorage", "location", "main", "name", "navigator", "onchange", "onclick", "open", "parent", "print", "screen",
-        "scrollTo", "sessionStorage", "setInterval", "setTimeout", "status", "structuredClone", "when",
+        "localStorage", "location", "main", "name", "navigator", "onchange", "onclick", "open", "parent", "print",
+        "screen", "scrollTo", "sessionStorage", "setInterval", "setTimeout", "status", "structuredClone", "when",
     ]
 }

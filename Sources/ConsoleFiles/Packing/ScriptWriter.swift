@@ -25,6 +25,9 @@ enum ScriptWriter {
         var shortened: [ScriptToken] = []
         shortened.reserveCapacity(tokens.count)
         var index = 0
+        // Of each open bracket, whether it is that of a statement such as `while (…)`, whose body a semicolon may be.
+        var heads: [Bool] = []
+        var endsHead = false
         while index < tokens.count {
             var token = tokens[index]
             let rest = tokens[index...].dropFirst().prefix(3)
@@ -36,8 +39,9 @@ enum ScriptWriter {
             } else if token.isName("const"), !rest.isEmpty, !rest[index + 1].isMark(":") {
                 token.text = "let"
             }
-            // `while (…);` needs its semicolon.
-            let isSpare = token.isMark(";") && rest.first?.isMark("}") == true && shortened.last?.isMark(")") == false
+            let isSpare = token.isMark(";") && rest.first?.isMark("}") == true && !endsHead
+            if token.isMark("(") { heads.append(shortened.last?.beginsHead ?? false) }
+            endsHead = token.isMark(")") && heads.popLast() ?? false
             if !isSpare { shortened.append(token) }
             index += 1
         }
@@ -48,7 +52,8 @@ enum ScriptWriter {
     private static func joined(_ tokens: [ScriptToken]) -> [ScriptToken] {
         var joined: [ScriptToken] = []
         for (index, token) in tokens.enumerated() {
-            let isPart = token.kind == .string && joined.count > 2 && joined[joined.count - 1].isMark("+")
+            let isPart =
+                token.kind == .string && joined.count > 2 && joined[joined.count - 1].isMark("+")
                 && joined[joined.count - 2].kind == .string && joined[joined.count - 3].mayPrecedeSum
                 && joined[joined.count - 2].text.first == token.text.first
                 && (index + 1 == tokens.count || tokens[index + 1].mayFollowSum)
@@ -65,6 +70,8 @@ enum ScriptWriter {
 }
 
 extension ScriptToken {
+    fileprivate var beginsHead: Bool { kind == .name && ["for", "if", "while", "with"].contains(text) }
+
     /// Whether a line break after it may stand for a semicolon (ECMA-262, section 12.10).
     fileprivate var mayEndStatement: Bool { kind != .mark || [")", "]", "}", "++", "--"].contains(text) }
 

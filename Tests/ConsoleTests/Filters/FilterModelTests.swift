@@ -29,31 +29,31 @@ extension ConsoleTests {
         @Test func everyPointer_ofTheService_leadsToItsSentence() async throws {
             let filter: JSON = ["any": [["locale": "de"], ["osVersion": ["gte": "17", "lt": "18"]]], "carrier": "A"]
             let found = try await Console.shared.evaluate(
-                    """
-                    const {treeOf, written, nodeAt, nodesOf} = await module('filter/tree.js');
-                    const tree = treeOf(arguments[0]);
-                    const {places} = written(tree);
-                    return arguments[1].map((pointer) => {
-                      const node = [...nodesOf(tree)].find((node) => node.id === nodeAt(pointer, places));
-                      return `${node.field ?? node.mode} ${node.operator ?? ''}`.trim();
-                    });
-                    """, filter, ["/any/1/osVersion/lt", "/any/0/locale", "/carrier", "/any/1", "/any", ""])
+                """
+                const {treeOf, written, nodeAt, nodesOf} = await module('filter/tree.js');
+                const tree = treeOf(arguments[0]);
+                const {places} = written(tree);
+                return arguments[1].map((pointer) => {
+                  const node = [...nodesOf(tree)].find((node) => node.id === nodeAt(pointer, places));
+                  return `${node.field ?? node.mode} ${node.operator ?? ''}`.trim();
+                });
+                """, filter, ["/any/1/osVersion/lt", "/any/0/locale", "/carrier", "/any/1", "/any", ""])
             #expect(found == ["osVersion lt", "locale is", "carrier is", "all", "all", "all"])
         }
 
         @Test func fieldsAndOperators_areThoseOfTheService() async throws {
             let fields = try await Console.shared.evaluate(
-                    """
-                    const fields = await module('filter/fields.js');
-                    const listed = Object.values(fields.fieldGroups).flat();
-                    return Object.fromEntries(fields.fieldNames.map((field) => [field, {
-                      listed: listed.includes(field), choices: fields.choicesOf(field),
-                      groups: fields.isDiscrete(field),
-                      operators: [...new Set(fields.operatorsOf(field).flatMap((operator) => ({
-                        is: ['eq', 'in'], isNot: ['ne', 'nin'], known: ['exists'], unknown: ['exists'],
-                      })[operator] ?? [operator]))].sort(),
-                    }]));
-                    """)
+                """
+                const fields = await module('filter/fields.js');
+                const listed = Object.values(fields.fieldGroups).flat();
+                return Object.fromEntries(fields.fieldNames.map((field) => [field, {
+                  listed: listed.includes(field), choices: fields.choicesOf(field),
+                  groups: fields.isDiscrete(field),
+                  operators: [...new Set(fields.operatorsOf(field).flatMap((operator) => ({
+                    is: ['eq', 'in'], isNot: ['ne', 'nin'], known: ['exists'], unknown: ['exists'],
+                  })[operator] ?? [operator]))].sort(),
+                }]));
+                """)
             #expect(Set(fields.object.keys) == Set(AudienceField.allCases.map(\.rawValue)))
             for field in AudienceField.allCases {
                 let page = fields[field.rawValue]
@@ -71,16 +71,16 @@ extension ConsoleTests {
         /// The filters after the page has read and written them.
         private static func written(_ filters: [JSON], twice: Bool) async throws -> [JSON] {
             try await Console.shared.evaluate(
-                    """
-                    const {treeOf, filterOf, isComplete} = await module('filter/tree.js');
-                    const read = (filter) => {
-                      const tree = treeOf(filter);
-                      if (!isComplete(tree)) throw new Error(`incomplete: ${JSON.stringify(filter)}`);
-                      return filterOf(tree);
-                    };
-                    return arguments[0].map((filter) => arguments[1] ? read(read(filter)) : read(filter));
-                    """, .array(filters), .boolean(twice)
-                ).array
+                """
+                const {treeOf, filterOf, isComplete} = await module('filter/tree.js');
+                const read = (filter) => {
+                  const tree = treeOf(filter);
+                  if (!isComplete(tree)) throw new Error(`incomplete: ${JSON.stringify(filter)}`);
+                  return filterOf(tree);
+                };
+                return arguments[0].map((filter) => arguments[1] ? read(read(filter)) : read(filter));
+                """, .array(filters), .boolean(twice)
+            ).array
         }
 
         /// What the service understands, without the order of parts.

@@ -37,7 +37,8 @@ extension ConsoleTests {
                 _ = try await app.send("PATCH", "", ["grace": "P3D", "smallestGroup": 7], by: .role(.admin))
                 try await browser.show(page: "operations")
                 try await browser.show(page: "operations/policy")
-                let reset = "[...document.querySelectorAll('.field')].find((field) => "
+                let reset =
+                    "[...document.querySelectorAll('.field')].find((field) => "
                     + "field.textContent.startsWith('Grace period')).querySelector('button')"
                 try await browser.run(reset + ".click()")
                 #expect(try await browser.run("return \(reset).getAttribute('aria-pressed')") == "true")

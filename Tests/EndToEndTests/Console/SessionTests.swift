@@ -107,9 +107,8 @@ extension EndToEnd {
         @Test func endedSession_isForgottenByTheBrowser_andCountsAsNoGuess() async throws {
             try await withRegistry { registry in
                 let app = try await RegistryApp.make(in: registry)
-                let (ended, alive) = (
-                    try await ConsoleVisitor.make(.marketing, of: app), try await ConsoleVisitor.make(.marketing, of: app)
-                )
+                let ended = try await ConsoleVisitor.make(.marketing, of: app)
+                let alive = try await ConsoleVisitor.make(.marketing, of: app)
                 let path = "/console/v1/apps/\(app.id)/segments"
                 try await ended.age(createdBy: 60, usedBy: 31, in: app.database)
                 // More often than an address may fail.

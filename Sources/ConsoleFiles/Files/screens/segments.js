@@ -36,7 +36,7 @@ class SegmentsScreen extends Screen {
     await this.#count(counts);
   }
 
-  /** The newest messages that were exported with each segment: `(name) => node`, which is filled when they are known. */
+  /** The newest messages that were exported with each segment: `(name) => node`, filled when they are known. */
   #messagesOf(segments) {
     const places = new Map(segments.map(({name}) => [name, h('ul', {class: 'plain'})]));
     call('GET', `${appPath(session.app, 'messages')}?limit=1000`, {signal: this.signal}).then(({data}) => {

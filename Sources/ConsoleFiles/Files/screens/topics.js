@@ -134,7 +134,8 @@ function form(topic, others) {
     nodes: [
       field(t('topics.slug'), slug, t('topics.slugHint')).node, field(t('views.name'), name).node,
       field(t('topics.member.description'), description).node, field(t('topics.member.category'), category).node,
-      field(t('topics.member.default'), standard).node, field(t('topics.member.locked'), locked, t('topics.lockedHint')).node,
+      field(t('topics.member.default'), standard).node,
+      field(t('topics.member.locked'), locked, t('topics.lockedHint')).node,
     ],
     read: () => ({slug: slug.value, body: {
       name: name.value.trim(), description: description.value.trim() || null, category: category.value.trim() || null,

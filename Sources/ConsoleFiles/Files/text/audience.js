@@ -124,10 +124,7 @@ export const audienceTexts = {
   'segments.lead': ['Saved filters. Each is counted as of now.', 'Gespeicherte Filter. Jeder wird jetzt gezählt.'],
   'segments.new': ['New filter', 'Neuer Filter'],
   'segments.empty': ['No segment is saved', 'Kein Segment ist gespeichert'],
-  'segments.emptyText': [
-    'Build a filter on Audience and save it under a name.',
-    'Bauen Sie unter Zielgruppe einen Filter und speichern Sie ihn unter einem Namen.',
-  ],
+  'segments.emptyText': ['Save a filter under Audience.', 'Speichern Sie unter Zielgruppe einen Filter.'],
   'segments.updated': ['Updated', 'Geändert'],
   'segments.message': ['message', 'Nachricht'],
   'segments.usedIn': ['Used in', 'Verwendet in'],

@@ -13,8 +13,8 @@ export const lookupTexts = {
   'lookup.back': ['Back', 'Zurück'],
   'lookup.empty': ['Nothing looked up yet', 'Noch nichts nachgeschlagen'],
   'lookup.emptyText': [
-    'Paste an id or a token. A token is never shown again, only its digest.',
-    'Fügen Sie eine Kennung oder ein Token ein. Ein Token wird nie wieder gezeigt, nur seine Prüfsumme.',
+    'A token is never shown again, only its digest.',
+    'Ein Token wird nie wieder gezeigt, nur seine Prüfsumme.',
   ],
   'lookup.notFound': ['Not found', 'Nicht gefunden'],
   'lookup.notFoundText': ['Looked in {app} for: {kinds} {text}.', 'Gesucht in {app}: {kinds} {text}.'],
