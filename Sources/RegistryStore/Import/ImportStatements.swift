@@ -132,8 +132,8 @@ enum ImportStatements {
     /// session. A time in the future counts as now. A generation begins at the microsecond of the import, above all
     /// earlier generations of this id.
     ///
-    /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
-    /// with each other one. As it stands, `held` is hashed.
+    /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each line with each
+    /// other one. As it stands, `held` is hashed.
     ///
     /// - Parameters:
     ///   - position: of the events, drawn by this transaction: inside of this statement, it would be the one of the
