@@ -183,9 +183,9 @@ enum ImportStatements {
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after, topics)
-            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind, \(literal: reason),
-                \(literal: actor), provider, token_sha256, user_id, 'active'::installation_state, 0, generation,
-                NULL::text[]
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind,
+                \(literal: reason), \(literal: actor), provider, token_sha256, user_id, 'active'::installation_state, 0,
+                generation, NULL::text[]
             FROM created
             UNION ALL
             SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'topicsChanged', \(literal: reason),
