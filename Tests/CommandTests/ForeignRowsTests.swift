@@ -38,7 +38,8 @@ struct ForeignRowsTests {
         ("b,A,a\n1,,3\n1,2\n", ["2: 3", "3: ! wrong-columns"]),
         ("<R><a>1</a></R>\n<R><a><![CDATA[2\n3]]></a></R>\n<R>\n", ["1: 1", "2: 2\n3", "4: ! malformed-xml"]),
         ("<?xml version=\"1.0\"?>\n<R><a>1</a></R>\n<R><a>2</a", ["2: 1", "cut off"]),
-        ("a,b\n1,2\n3", ["2: 1", "cut off"]), ("a,b\n1,2\n3,\"4", ["2: 1", "cut off"]), ("a,b\n1,2\n3,", ["2: 1", "3: 3"]),
+        ("a,b\n1,2\n3", ["2: 1", "cut off"]), ("a,b\n1,2\n3,\"4", ["2: 1", "cut off"]),
+        ("a,b\n1,2\n3,", ["2: 1", "3: 3"]),
         ("<!DOCTYPE x><R><a>1</a></R>\n", ["1: ! document-type"]),
     ])
     func rows_areFound(text: String, expected: [String]) throws {

@@ -132,8 +132,8 @@ enum ImportStatements {
     /// session. A time in the future counts as now. A generation begins at the microsecond of the import, above all
     /// earlier generations of this id.
     ///
-    /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each of 20,000 lines
-    /// with each other one. As it stands, `held` is hashed.
+    /// `IS TRUE` keeps the planner from a join: it expects one row of `wanted`, and would compare each line with each
+    /// other one. As it stands, `held` is hashed.
     ///
     /// - Parameters:
     ///   - position: of the events, drawn by this transaction: inside of this statement, it would be the one of the
@@ -183,9 +183,9 @@ enum ImportStatements {
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after, topics)
-            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind, \(literal: reason),
-                \(literal: actor), provider, token_sha256, user_id, 'active'::installation_state, 0, generation,
-                NULL::text[]
+            SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'imported'::event_kind,
+                \(literal: reason), \(literal: actor), provider, token_sha256, user_id, 'active'::installation_state, 0,
+                generation, NULL::text[]
             FROM created
             UNION ALL
             SELECT \(position), state_changed_at, \(app.rawValue), install_id, 'topicsChanged', \(literal: reason),

@@ -31,7 +31,7 @@ public struct InstallationImporter: Sendable {
 
     /// So many that the fixed cost of a transaction does not matter, and so few that a registration does not wait long
     /// for one.
-    public static let installationsPerTransaction = 10_000
+    public static let installationsPerTransaction = 5_000
     /// Sets that are written at the same time, each on its own lane. A second one uses the time that the first leaves
     /// idle; more would slow the service down.
     public static let laneCount = 2

@@ -75,6 +75,8 @@ final class ImportInput: Sendable {
         /// By lane.
         var chunks = [[ImportedInstallation]](repeating: [], count: InstallationImporter.laneCount)
         var counts = Counts()
+        /// To the chunks.
+        var added = 0
         var number: Int64 = 0
         /// Whether loading has failed, so that reading more rows is useless.
         var isFinished = false
@@ -94,7 +96,10 @@ final class ImportInput: Sendable {
 
     private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
         if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
-        let lane = InstallationImporter.lane(of: installation)
+        // The lines of a small file are written in one transaction: their order decides which one of a token is new.
+        let isFirstSet = reading.added < InstallationImporter.installationsPerTransaction
+        let lane = isFirstSet ? 0 : InstallationImporter.lane(of: installation)
+        reading.added += 1
         reading.chunks[lane].append(installation)
         if reading.chunks[lane].count == Self.chunkCount { flush(lane, &reading) }
     }

@@ -77,10 +77,10 @@ struct ImportDetection {
         if let kind = found.first { return kind }
         if let given {
             guard shape == .table, hasRows else { return nil }
+            let columns = given.signatures.map { $0.map(\.text).joined(separator: " and ") }
             throw ImportFailure(
                 "\(part.name) is no export of \(given.system): the first line must be the header with the columns "
-                    + "\(given.signatures.map { $0.map(\.text).joined(separator: " and ") }.joined(separator: ", or "))."
-            )
+                    + columns.joined(separator: ", or ") + ".")
         }
         switch shape {
         case .table:

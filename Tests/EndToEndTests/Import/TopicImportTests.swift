@@ -89,7 +89,10 @@ extension EndToEnd {
 
         @Test(arguments: [
             ("airship.json", ["--environment", "sandbox"], "as-1", "t1+installation t2+installation"),
-            ("azure.xml", ["--environment", "production", "--last-seen", "2026-11-01"], "8b3e1b9e-1", "tag1+installation"),
+            (
+                "azure.xml", ["--environment", "production", "--last-seen", "2026-11-01"], "8b3e1b9e-1",
+                "tag1+installation"
+            ),
             (
                 "parse.ndjson", ["--environment", "production", "--only-app", "com.example.a"], "pi-1",
                 "news+installation"

@@ -44,6 +44,13 @@ struct ForeignReader: Sendable {
     let format: ForeignFormat
     let options: ForeignOptions
     let zones: ForeignTimeZones
+    /// The format's fields by their index: several may have the same name.
+    private let places: [[ForeignFormat.Field]]
+
+    init(format: ForeignFormat, options: ForeignOptions, zones: ForeignTimeZones) {
+        (self.format, self.options, self.zones) = (format, options, zones)
+        places = ImportField.allCases.map { field in format.fields.filter { $0.field == field } }
+    }
 
     /// The prefixes of tokens of Expo's service, which no provider accepts.
     private static let expoPrefixes = ["ExponentPushToken[", "ExpoPushToken["]
@@ -71,7 +78,7 @@ struct ForeignReader: Sendable {
     }
 
     /// The app of a row, if the format has one.
-    func app(of row: ForeignRow) -> String? { format.app.flatMap { value(row, [$0]) } }
+    func app(of row: ForeignRow) -> String? { format.app.flatMap { value(row, $0) } }
 
     /// What the installation gets pushes about, as far as topics are imported.
     func tags(of row: ForeignRow) -> [ForeignTag] {
@@ -83,20 +90,20 @@ struct ForeignReader: Sendable {
     /// What the row adds to a newer one of its token; nil if the format's rows are complete.
     func supplement(of row: ForeignRow) -> RowSupplement? {
         guard let installation = format.installation else { return nil }
-        return RowSupplement(installation: value(row, [installation]), user: userText(row), tags: tags(of: row))
+        return RowSupplement(installation: value(row, installation), user: userText(row), tags: tags(of: row))
     }
 
     /// Why the installation is skipped if it is the newest row of its token.
     func optOut(of row: ForeignRow) -> SkippedKind? { format.optOuts.first { holds($0, row) }?.kind }
 
     private func target(of row: ForeignRow) -> ForeignProvider {
-        guard let text = value(row, [format.provider]) else {
+        guard let text = value(row, format.provider) else {
             return .skipped(value(row, format.token) == nil ? .noToken : .unknownType)
         }
         guard let found = format.providers[text.lowercased()] else { return .skipped(.unknownType) }
         guard found == .apple else { return found }
         let other = format.otherProviders.first { other in
-            value(row, [other.path]).map { other.values.contains($0.lowercased()) } ?? false
+            value(row, other.path).map { other.values.contains($0.lowercased()) } ?? false
         }
         return other.map { .provider($0.provider) } ?? .apple
     }
@@ -151,8 +158,8 @@ struct ForeignReader: Sendable {
         record[.provider] = identity.token.provider.rawValue
         record[.token] = identity.token.text
         record[.userID] = userText(row)
-        if let place = format.coordinates, let latitude = value(row, [place.latitude]),
-            let longitude = value(row, [place.longitude])
+        if let place = format.coordinates, let latitude = value(row, place.latitude),
+            let longitude = value(row, place.longitude)
         {
             record[.location] = "\(latitude) \(longitude)"
         }
@@ -168,13 +175,13 @@ struct ForeignReader: Sendable {
 
     private func userText(_ row: ForeignRow) -> String? {
         guard let user = options.user else { return text(row, .userID) }
-        return value(row, [user]) ?? format.prefixes.lazy.compactMap { value(row, [FieldPath($0 + user.text)]) }.first
+        return value(row, user) ?? format.prefixes.lazy.compactMap { value(row, FieldPath($0 + user.text)) }.first
     }
 
     // MARK: Values
 
     private func text(_ row: ForeignRow, _ field: ImportField) -> String? {
-        for place in format.fields where place.field == field {
+        for place in places[field.rawValue] {
             if let text = text(row, place) { return text }
         }
         return nil
@@ -182,22 +189,27 @@ struct ForeignReader: Sendable {
 
     private func text(_ row: ForeignRow, _ field: ForeignFormat.Field) -> String? {
         for path in field.paths {
-            if let text = value(row, [path]), let read = field.reading.read(text, zones) { return read }
+            if let text = value(row, path), let read = field.reading.read(text, zones) { return read }
         }
         return nil
     }
 
-    /// The first value that is not one of the texts for a missing value.
+    /// The first value that there is.
     private func value(_ row: ForeignRow, _ paths: [FieldPath]) -> String? {
         for path in paths {
-            guard let text = row.text(path), !text.isEmpty else { continue }
-            if format.emptyTexts.isEmpty || !format.emptyTexts.contains(text.lowercased()) { return text }
+            if let text = value(row, path) { return text }
         }
         return nil
+    }
+
+    /// Nil for one of the texts that mean a missing value.
+    private func value(_ row: ForeignRow, _ path: FieldPath) -> String? {
+        guard let text = row.text(path), !text.isEmpty else { return nil }
+        return format.emptyTexts.isEmpty || !format.emptyTexts.contains(text.lowercased()) ? text : nil
     }
 
     private func holds(_ rule: ForeignFormat.Rule, _ row: ForeignRow) -> Bool {
-        value(row, [rule.path]).map(rule.holds) ?? false
+        value(row, rule.path).map(rule.holds) ?? false
     }
 }
 

@@ -16,7 +16,7 @@ struct XMLElements {
 
     /// - Throws: `ImportFaults` if the line is not XML, or has a document type: those can include files.
     init(_ line: ArraySlice<UInt8>) throws(ImportFaults) {
-        guard String(decoding: line, as: UTF8.self).range(of: "<!DOCTYPE", options: .caseInsensitive) == nil else {
+        guard !Self.hasDocumentType(line) else {
             throw ImportFaults([ImportFault(code: "document-type", "A document type is not allowed.")])
         }
         let reader = Reader()
@@ -27,6 +27,16 @@ struct XMLElements {
         guard parser.parse(), reader.isComplete, let root = reader.root else { throw .unfinishedXML }
         texts = reader.texts
         texts[Self.root.text] = root
+    }
+
+    private static let documentType = Array("<!doctype".utf8)
+
+    /// In any case: the bit 0x20 is the case of a letter.
+    private static func hasDocumentType(_ line: ArraySlice<UInt8>) -> Bool {
+        line.indices.contains { start in
+            line[start] == documentType[0]
+                && line[start...].prefix(documentType.count).elementsEqual(documentType) { $0 | 0x20 == $1 | 0x20 }
+        }
     }
 
     private final class Reader: NSObject, XMLParserDelegate {

@@ -1,4 +1,3 @@
-import Foundation
 import PushRegistry
 
 /// Cuts a file with one XML element a line. A text between `<![CDATA[` and `]]>` may have line ends.
@@ -19,12 +18,20 @@ enum XMLLine {
     private static func record(
         _ line: ArraySlice<UInt8>, byteCount: Int, lineCount: Int
     ) -> RecordCutter.Cut<ArraySlice<UInt8>> {
-        let text = String(decoding: line, as: UTF8.self).trimmingSpaces()
-        // Tools put a declaration before the first element.
-        let isDeclaration = text.hasPrefix("<?xml") && text.range(of: "?>")?.upperBound == text.endIndex
+        let text = line.drop(while: isSpace)
         return RecordCutter.Cut(
-            content: text.isEmpty || isDeclaration ? nil : line, byteCount: byteCount, lineCount: lineCount)
+            content: text.isEmpty || isDeclaration(text) ? nil : line, byteCount: byteCount, lineCount: lineCount)
     }
+
+    /// Tools put `<?xml version="1.0"?>` before the first element. Other elements may follow in the same line.
+    private static func isDeclaration(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.starts(with: Array("<?xml".utf8)), let end = text.firstIndex(of: UInt8(ascii: ">")) else {
+            return false
+        }
+        return text[(end + 1)...].allSatisfy(isSpace)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
 
     /// Whether the line ends in such a text.
     private static func isOpen(_ line: ArraySlice<UInt8>) -> Bool {

@@ -26,8 +26,10 @@ extension ForeignFormat {
 extension ForeignRow {
     /// The parts of `arn:aws:sns:REGION:ACCOUNT:endpoint/PLATFORM/APPLICATION/ID`.
     fileprivate static func parts(of arn: String?) -> ForeignRow {
-        let resource = (arn ?? "").split(separator: ":", maxSplits: 5).last.map(String.init) ?? ""
-        let parts = resource.split(separator: "/").map(String.init)
+        guard let resource = (arn ?? "").utf8.split(separator: UInt8(ascii: ":"), maxSplits: 5).last else {
+            return .named([:])
+        }
+        let parts = resource.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         guard parts.count == 4, parts[0] == "endpoint" else { return .named([:]) }
         return .named(["platform": parts[1], "application": parts[2], "id": parts[3]])
     }
