@@ -131,8 +131,10 @@ public struct LockedInstallations: Sendable {
         after.lastSeenAt = time(of: current)
         after.snapshotDigest = registration.snapshotDigest
         after.fingerprint = DeviceFingerprint(registration.snapshot.device)
-        // If the owner was set by a credential without a time, the first credential with a time adds it.
-        if after.owner?.isSame(as: current.owner) != true || current.credentialIssuedAt == nil {
+        // If the owner was set by a credential without a time, the first credential with a time adds it. One with a
+        // session does not: it may be older than a logout, because its session decides (`mayPrecedeLogout`).
+        let isOwner = after.owner?.isSame(as: current.owner) == true
+        if !isOwner || current.credentialIssuedAt == nil && after.owner?.session == nil {
             after.credentialIssuedAt = registration.credentialIssuedAt
         }
         // The choices on the installation end with its owner. Those that this registration brings are the next owner's.

@@ -49,7 +49,7 @@ private struct WaveOptions {
 }
 
 extension JSONWriter {
-    /// `{asOf, total, waves: [{at, count, timeZones: [], clockChanges: []}], withoutTimeZone}`.
+    /// `{asOf, total, waves: [{at, count, timeZones: [], clockChanges?: []}], withoutTimeZone}`.
     fileprivate init(_ schedule: AudienceWaves) {
         self.init(capacity: 4_096)
         object { writer in
@@ -65,9 +65,11 @@ extension JSONWriter {
                         writer.array { writer in
                             for zone in wave.timeZones { zone.map { writer.string($0) } ?? writer.null() }
                         }
-                        writer.name("clockChanges")
-                        writer.array { writer in
-                            for change in wave.clockChanges { writer.clockChange(change) }
+                        if !wave.clockChanges.isEmpty {
+                            writer.name("clockChanges")
+                            writer.array { writer in
+                                for change in wave.clockChanges { writer.clockChange(change) }
+                            }
                         }
                     }
                 }

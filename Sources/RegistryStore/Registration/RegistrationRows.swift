@@ -50,7 +50,6 @@ struct ChangedRow: Sendable {
             .init("is_new_snapshot", "boolean") { !$0.found.hasSnapshot },
             .init("old_cell", "bigint") { $0.found.cell },
             .init("old_expires_at", "timestamptz") { $0.found.sessionExpiresAt?.postgres },
-            .init("issued_at", "timestamptz") { $0.pending.registration.credentialIssuedAt?.postgres },
         ],
         written: [
             .init("p256dh", "text") { $0.pending.registration.keys?.p256dh },

@@ -133,7 +133,6 @@ enum RegistrationStatements {
         ), changed AS (
             UPDATE installation i
             SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
-                credential_issued_at = coalesce(i.credential_issued_at, k.issued_at),
                 snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
                 last_seen_at = greatest(i.last_seen_at, $2),
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
@@ -164,7 +163,6 @@ enum RegistrationStatements {
         """
         UPDATE installation i
         SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
-            credential_issued_at = coalesce(i.credential_issued_at, k.issued_at),
             snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
             last_seen_at = greatest(i.last_seen_at, $2),
             snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END

@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -25,6 +26,29 @@ extension EndToEnd {
             let late = UserJWT.make("alice", session: "s1", age: 2_600_000, life: Self.lateBy)
             #expect(try await app.get("phone", by: late).status == 401)
             #expect(try await app.logOut("phone", by: late).json["status"] == "loggedOut")
+        }
+
+        /// The session decides about the second JWT, so its age is not that of the binding.
+        @Test func olderJWT_doesNotDateTheBinding_thatTheServiceBegan() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            var changed = RegistrationBody.make("changed")
+            changed["device"]["locale"] = "fr_FR"
+            let rotated = RegistrationBody.make("rotated", token: RegistrationBody.token("rotated again"))
+            for (phone, body) in [("same", RegistrationBody.make("same")), ("changed", changed), ("rotated", rotated)] {
+                let old = UserJWT.make("alice", age: 60)
+                #expect(try await app.put(phone, by: old).status == 201)
+                #expect(try await app.logOut(phone, by: old).json["status"] == "loggedOut")
+                #expect(try await app.put(phone, as: "alice", session: "s1").status == 200)
+                let jwt = UserJWT.make("alice", session: "s1", age: 60)
+                let response = try await app.put(phone, body, by: jwt)
+                #expect(response.status == 200, "\(phone): \(response.json)")
+            }
+            let late = try await app.database.column(
+                """
+                SELECT install_id FROM installation
+                WHERE app_id = \(try await app.number()) AND credential_issued_at < now() - interval '30 seconds'
+                """, as: String.self)
+            #expect(late == [])
         }
 
         @Test func lateLogout_neverAffectsTheNextOwner_inAnyOrder() async throws {

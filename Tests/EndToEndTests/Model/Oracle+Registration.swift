@@ -121,7 +121,8 @@ extension Oracle {
         after.state = "active"
         after.replacedBy = nil
         after.seenAt = moment.registrationTime
-        if after.user != present.user || after.session != present.session || present.issuedAt == nil {
+        let isOwner = after.user == present.user && after.session == present.session
+        if !isOwner || present.issuedAt == nil && after.session == nil {
             after.issuedAt = registration.credential.issuedAt
         }
         after.snapshot = registration.snapshot

@@ -122,7 +122,7 @@ const hour = 3_600_000;
  */
 export function schedule(answer, now) {
   const planned = answer.total - answer.withoutTimeZone;
-  const waves = answer.waves.map(({at, count, timeZones, clockChanges}) => ({
+  const waves = answer.waves.map(({at, count, timeZones, clockChanges = []}) => ({
     at, count, share: planned > 0 ? count / planned : 0, isPast: Date.parse(at) <= now,
     zones: timeZones
       .map((name) => ({name, shift: clockChanges.find(({timeZone}) => timeZone === name) ?? null}))
