@@ -4,7 +4,10 @@ import Foundation
 public final class HTTPClient: @unchecked Sendable {
     public let port: UInt16
     private let lock = NSLock()
-    private var idle: [HTTPConnection] = []
+    /// The longest idle one is the first.
+    private var idle: [(connection: HTTPConnection, since: ContinuousClock.Instant)] = []
+    /// Less than the server's idle deadline: a connection that the server is about to close gets no request.
+    private static let idleMax = Duration.seconds(45)
 
     public init(port: UInt16) {
         self.port = port
@@ -17,12 +20,15 @@ public final class HTTPClient: @unchecked Sendable {
     public func response(to request: HTTPRequest) async throws(HTTPClientError) -> HTTPResponse {
         let connection = if let kept = takeIdle() { kept } else { try HTTPConnection(port: port) }
         let response = try await connection.response(to: request)
-        if response["Connection"] != "close" { lock.withLock { idle.append(connection) } }
+        if response["Connection"] != "close" { lock.withLock { idle.append((connection, .now)) } }
         return response
     }
 
     private func takeIdle() -> HTTPConnection? {
-        lock.withLock { idle.popLast() }
+        lock.withLock {
+            idle.removeAll { $0.since.duration(to: .now) > Self.idleMax }
+            return idle.popLast()?.connection
+        }
     }
 
     /// Closes all idle connections, such as those to a stopped server.
