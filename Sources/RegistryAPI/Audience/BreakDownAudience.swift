@@ -33,21 +33,25 @@ struct BreakdownOptions {
 
     /// Nil after a fault.
     init?(_ root: JSONObject) {
-        let fields = Self.fields(root)
+        let fields = root.breakdownFields(among: AudienceField.allCases.filter(\.isDiscrete))
         guard let limit = root.limit(), let fields else { return nil }
         self.fields = fields
         self.limit = limit
     }
+}
 
-    private static func fields(_ root: JSONObject) -> [AudienceField]? {
-        guard let array = root.required("by")?.array(elementsMax: fieldsMax) else { return nil }
+extension JSONObject {
+    /// The member `by`: from one to three different fields.
+    ///
+    /// - Returns: nil if there is no such array. Refuses invalid elements.
+    func breakdownFields(among allowed: [AudienceField]) -> [AudienceField]? {
+        guard let array = required("by")?.array(elementsMax: BreakdownOptions.fieldsMax) else { return nil }
         var fields: [AudienceField] = []
         for element in array {
             guard let name = element.text() else { continue }
-            guard let field = AudienceField(rawValue: name), field.isDiscrete else {
-                let names = AudienceField.allCases.filter(\.isDiscrete).map(\.rawValue)
-                element.refuse(
-                    .unknownField, "`by` does not accept this field. " + NearestName.hint(for: name, among: names))
+            guard let field = AudienceField(rawValue: name), allowed.contains(field) else {
+                let hint = NearestName.hint(for: name, among: allowed.map(\.rawValue))
+                element.refuse(.unknownField, "`by` does not accept this field. " + hint)
                 continue
             }
             if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }

@@ -33,28 +33,11 @@ private struct MessageBreakdownOptions {
         let document = try JSONDocument(body, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
         root.refuseUnknownMembers(besides: ["by", "limit"])
-        let fields = fields(root)
+        let fields = root.breakdownFields(among: allowed)
         let limit = root.limit()
         try document.check()
         guard let fields, let limit else { throw StoreError.failed("a breakdown lacks a value and a fault") }
         return MessageBreakdownOptions(fields: fields, limit: limit)
-    }
-
-    private static func fields(_ root: JSONObject) -> [AudienceField]? {
-        guard let array = root.required("by")?.array(elementsMax: BreakdownOptions.fieldsMax) else { return nil }
-        var fields: [AudienceField] = []
-        for element in array {
-            guard let name = element.text() else { continue }
-            guard let field = AudienceField(rawValue: name), allowed.contains(field) else {
-                let hint = NearestName.hint(for: name, among: allowed.map(\.rawValue))
-                element.refuse(.unknownField, "`by` does not accept this field. " + hint)
-                continue
-            }
-            if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
-            fields.append(field)
-        }
-        if array.isEmpty { array.value.refuse(.required, "At least one field is required.") }
-        return fields
     }
 }
 

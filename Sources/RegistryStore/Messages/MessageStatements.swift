@@ -67,7 +67,7 @@ enum MessageStatements {
     }
 
     private static let recordSegmentsSQL = PreparedSQL(
-        serving: "POST …/audience/export and installations with a message: records the segments that the filter names.",
+        serving: "POST …/audience/export and installations, with a message: records the segments of the filter.",
         """
         UPDATE message
         SET segments = ARRAY(SELECT DISTINCT name FROM unnest(segments || $3::text[]) AS name ORDER BY name LIMIT $4)

@@ -80,7 +80,7 @@ extension ConsoleTests {
                     try await browser.type(" ")
                     try await browser.tab(to: ".actions .primary")
                     try await browser.press(.enter)
-                    let lines = try await Self.download(in: folder).components(separatedBy: "\r\n")
+                    let lines = try await Browser.download(in: folder).components(separatedBy: "\r\n")
                     // A header, the rows, and what follows the last line break.
                     #expect(lines[0].contains("authorizationStatus"), "\(lines[0])")
                     #expect(lines.count == Int(expected) + 2, "\(lines.prefix(4)) … \(lines.suffix(3))")
@@ -95,17 +95,6 @@ extension ConsoleTests {
             try await browser.devTools(
                 "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
             try await body(folder)
-        }
-
-        /// The content of the file when it is complete: until then it has another extension.
-        private static func download(in folder: URL) async throws -> String {
-            var file: URL?
-            try await eventually("the file is complete") {
-                file = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-                    .first { $0.pathExtension == "csv" }
-                return file != nil
-            }
-            return try String(contentsOf: try #require(file), encoding: .utf8)
         }
     }
 }

@@ -25,7 +25,7 @@ extension ConsoleTests {
                 try await browser.fill("Carrier", true)
                 try await browser.expectNoViolations("export")
                 try await browser.click("Download 2 rows")
-                let text = try await Self.download(in: folder)
+                let text = try await Browser.download(in: folder)
                 let lines = text.components(separatedBy: "\r\n")
                 #expect(lines.count == 4 && lines[0].contains("carrier") && lines[0].hasPrefix("id,"))
                 #expect(text.contains(",'=1+1,") && text.contains(",Example,"))
@@ -54,7 +54,7 @@ extension ConsoleTests {
                 try await browser.expectNoViolations("an unknown message")
                 try await browser.fill("Message", "spring")
                 try await browser.click("Download 1 row")
-                let lines = try await Self.download(in: folder).components(separatedBy: "\r\n")
+                let lines = try await Browser.download(in: folder).components(separatedBy: "\r\n")
                 #expect(lines.count == 3 && lines[0].contains("receipt"), "\(lines[0])")
             }
         }
@@ -65,17 +65,6 @@ extension ConsoleTests {
                 #expect(try await browser.run("return document.querySelector('form .primary').disabled") == true)
                 try await browser.expectNoViolations("an empty export")
             }
-        }
-
-        /// The content of the file when it is complete.
-        private static func download(in folder: URL) async throws -> String {
-            var file: URL?
-            try await eventually("the file is complete") {
-                file = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-                    .first { $0.pathExtension == "csv" }
-                return file != nil
-            }
-            return try String(contentsOf: try #require(file), encoding: .utf8)
         }
     }
 }
