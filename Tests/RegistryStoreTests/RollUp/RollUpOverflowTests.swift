@@ -41,25 +41,40 @@ struct RollUpOverflowTests {
 
     @Test(arguments: [false, true]) func texts_areAskedForOnce(drawsNumbers: Bool) async throws {
         try await TestStores.with { stores in
-            func creation(_ locale: String, _ texts: RollUpTexts) async throws -> (RollUpCellCreation, units: Int) {
-                let key = RollUpCells.Key(
-                    app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
-                    zone: "Europe/Berlin", offset: 7200, systemName: "iOS", systemVersion: "26.5")
-                var creation = RollUpCellCreation([key], count: 0, texts: texts, drawsNumbers: drawsNumbers)
-                var (unit, units): ([PostgresStatement]?, Int) = (creation.first, 0)
-                while let statements = unit {
-                    units += 1
-                    unit = try creation.next(try await stores.postgres.execute(statements))
-                }
-                return (creation, units)
-            }
-            let first = try await creation("de", RollUpTexts())
-            let same = try await creation("de", first.0.texts)
-            let other = try await creation("fr", same.0.texts)
+            let first = try await create("de", drawsNumbers: drawsNumbers, in: stores)
+            let same = try await create("de", first.texts, drawsNumbers: drawsNumbers, in: stores)
+            let other = try await create("fr", same.texts, drawsNumbers: drawsNumbers, in: stores)
             #expect([first.units, same.units, other.units] == (drawsNumbers ? [3, 2, 3] : [2, 1, 2]))
-            #expect(same.0.numbers == first.0.numbers && other.0.numbers != first.0.numbers)
+            #expect(same.numbers == first.numbers && other.numbers != first.numbers)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE time_zone_offset <> 0") == 0)
         }
+    }
+
+    /// An upgrade of tzdata may add the zone while the service runs.
+    @Test func unknownZone_isAskedForAgain() async throws {
+        try await TestStores.with { stores in
+            let unknown = try await create("de", zone: "Mars/Olympus", in: stores)
+            _ = try await stores.sql("INSERT INTO known_time_zone VALUES ('Mars/Olympus')")
+            let known = try await create("de", zone: "Mars/Olympus", unknown.texts, in: stores)
+            #expect(known.numbers != unknown.numbers)
+            #expect(try await stores.count("SELECT sum(time_zone_offset) FROM rollup_cell") == 7200)
+        }
+    }
+
+    private func create(
+        _ locale: String, zone: String = "Europe/Berlin", _ texts: RollUpTexts = RollUpTexts(),
+        drawsNumbers: Bool = false, in stores: TestStores
+    ) async throws -> (numbers: [Int64], texts: RollUpTexts, units: Int) {
+        let key = RollUpCells.Key(
+            app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale, zone: zone,
+            offset: 7200, systemName: "iOS", systemVersion: "26.5")
+        var creation = RollUpCellCreation([key], count: 0, texts: texts, drawsNumbers: drawsNumbers)
+        var (unit, units): ([PostgresStatement]?, Int) = (creation.first, 0)
+        while let statements = unit {
+            units += 1
+            unit = try creation.next(try await stores.postgres.execute(statements))
+        }
+        return (creation.numbers, creation.texts, units)
     }
 
     /// `i15` is counted in the overflow cell of its provider and authorization.

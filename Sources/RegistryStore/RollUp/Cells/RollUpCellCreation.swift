@@ -60,7 +60,7 @@ struct RollUpCellCreation {
             phase = .naming
             return first
         case .naming where needsTexts:
-            try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2], of: zones)
+            try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2])
             phase = .creating
             return creating
         case .naming, .creating:
@@ -75,8 +75,8 @@ struct RollUpCellCreation {
 
     private var needsTexts: Bool { !newTexts.isEmpty || !zones.isEmpty }
 
-    /// The zones of which it is not known whether PostgreSQL knows them.
-    private var zones: [String] { Set(keys.map(\.zone)).filter { texts.isKnownZone[$0] == nil }.sorted() }
+    /// The zones that PostgreSQL perhaps does not know.
+    private var zones: [String] { Set(keys.map(\.zone)).subtracting(texts.knownZones).sorted() }
 
     private var naming: [PostgresStatement] {
         let keys = newTexts.map { Version($0)?.arrayLiteral }
@@ -154,7 +154,7 @@ struct RollUpCellCreation {
             spelling = texts.numbers[key.systemVersion] ?? -1
             system = texts.numbers[key.systemName] ?? -1
             version = canonical.isEmpty ? 0 : texts.numbers[canonical] ?? -1
-            offset = texts.isKnownZone[key.zone] == true ? 0 : key.offset
+            offset = texts.knownZones.contains(key.zone) ? 0 : key.offset
         }
     }
 }
@@ -176,26 +176,24 @@ extension RollUpCellCreation {
     }
 }
 
-/// What an app's cells say in numbers: its texts (`rollup_text`), and which of its time zones PostgreSQL knows. Neither
-/// is ever deleted.
+/// The numbers of an app's texts (`rollup_text`), which are never deleted, and the time zones that PostgreSQL knows. It
+/// may learn others: an unknown zone is asked for each time.
 struct RollUpTexts: Sendable {
     fileprivate(set) var numbers: [String: Int64] = [:]
-    fileprivate(set) var isKnownZone: [String: Bool] = [:]
+    fileprivate(set) var knownZones: Set<String> = []
 
     init() {}
 
-    var count: Int { numbers.count + isKnownZone.count }
+    var count: Int { numbers.count + knownZones.count }
 
-    /// - Parameter asked: the zones that PostgreSQL was asked for.
-    fileprivate mutating func read(numbers: PostgresResult, zones: PostgresResult, of asked: [String]) throws {
+    fileprivate mutating func read(numbers: PostgresResult, zones: PostgresResult) throws {
         for row in numbers { self.numbers[try row.decode(0)] = try row.decode(1, as: Int64.self) }
-        for zone in asked { isKnownZone[zone] = false }
-        for row in zones { isKnownZone[try row.decode(0)] = true }
+        for row in zones { knownZones.insert(try row.decode(0)) }
     }
 
     mutating func merge(_ other: RollUpTexts) {
         numbers.merge(other.numbers) { $1 }
-        isKnownZone.merge(other.isKnownZone) { $1 }
+        knownZones.formUnion(other.knownZones)
     }
 }
 
