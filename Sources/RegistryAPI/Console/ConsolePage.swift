@@ -6,7 +6,6 @@ import ConsoleFiles
 import Crypto
 import HTTPServer
 import HTTPTypes
-import Synchronization
 
 /// The files of the console's page.
 ///
@@ -17,18 +16,27 @@ public struct ConsolePage: Sendable {
 
     private let index: CompressedContent
     private let paths: [String]
-    private let contents: PackedContents
+    /// By path. No event loop packs and compresses them, and no start waits for it.
+    private let contents: Task<[String: CompressedContent], any Error>
     /// The name of the folder.
     let digest: String
 
     /// - Throws: if there is no memory for the compression.
     public init(_ files: [ConsoleFile] = ConsoleFile.all) throws {
-        digest = Self.digest(of: files)
+        let digest = Self.digest(of: files)
+        self.digest = digest
         let index = files.first { $0.path == Self.indexPath }?.bytes ?? []
         self.index = try CompressedContent(
             Self.index(index, in: digest), contentType: Self.contentType(Self.indexPath), entityTag: digest)
         paths = files.filter(\.isServed).map(\.path).filter { $0 != Self.indexPath }
-        contents = PackedContents(files, entityTag: digest)
+        contents = Task.detached {
+            var contents: [String: CompressedContent] = [:]
+            for file in try ConsoleFile.packed(files) {
+                contents[file.path] = try CompressedContent(
+                    file.bytes, contentType: Self.contentType(file.path), entityTag: digest)
+            }
+            return contents
+        }
     }
 
     private static func digest(of files: [ConsoleFile]) -> String {
@@ -70,37 +78,11 @@ public struct ConsolePage: Sendable {
         }
         let folder = paths.map { path in
             Route(.get, "\(RegistryService.consolePattern)/\(digest)/\(path)") { request in
-                try contents[path]?.response(to: request, cacheControl: "public, max-age=31536000, immutable")
+                let content = try await contents.value[path]
+                return content?.response(to: request, cacheControl: "public, max-age=31536000, immutable")
                     ?? ServerResponse(.notFound)
             }
         }
         return [page, redirect] + folder
-    }
-}
-
-/// The files as browsers get them. The first request packs and compresses all of them, so that no start waits for it.
-private final class PackedContents: Sendable {
-    private let files: [ConsoleFile]
-    private let entityTag: String
-    private let contents = Mutex<[String: CompressedContent]?>(nil)
-
-    init(_ files: [ConsoleFile], entityTag: String) {
-        self.files = files
-        self.entityTag = entityTag
-    }
-
-    subscript(path: String) -> CompressedContent? {
-        get throws {
-            try contents.withLock { known in
-                if let known { return known[path] }
-                var contents: [String: CompressedContent] = [:]
-                for file in try ConsoleFile.packed(files) {
-                    contents[file.path] = try CompressedContent(
-                        file.bytes, contentType: ConsolePage.contentType(file.path), entityTag: entityTag)
-                }
-                known = contents
-                return contents[path]
-            }
-        }
     }
 }

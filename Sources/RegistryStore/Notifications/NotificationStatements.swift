@@ -31,7 +31,7 @@ enum NotificationStatements {
         JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// Returns up to `$3` installations of each user.
+    /// Returns up to `$3` installations of each user, in the order of their ids.
     static let ofUsers = PreparedSQL(
         serving: "POST …/notifications: reads the installations of the users that a batch addresses.",
         """
@@ -41,6 +41,7 @@ enum NotificationStatements {
             SELECT o.install_id FROM installation_owner o
             WHERE o.app_id = $1 AND o.user_id = k.user_id AND o.left_at IS NULL ORDER BY o.install_id LIMIT $3) AS o
         JOIN installation i ON i.app_id = $1 AND i.install_id = o.install_id AND i.user_id = k.user_id
+        ORDER BY i.install_id
         """)
 
     // MARK: Locks, after those of installations, in the order of ids
