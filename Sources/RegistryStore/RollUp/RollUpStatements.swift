@@ -123,6 +123,10 @@ enum RollUpStatements {
     /// sessions. Returns the number of deltas, the last transaction, and the positions of rows whose counts are now
     /// zero.
     static func fold(_ app: AppNumber, from horizon: Int64, batch: Int64) -> PostgresStatement {
+        PostgresStatement(foldSQL(app, from: horizon, batch: batch)).unprepared()
+    }
+
+    static func foldSQL(_ app: AppNumber, from horizon: Int64, batch: Int64) -> PostgresSQL {
         let definitions: [PostgresSQL] = [
             """
             folded AS (
@@ -152,7 +156,7 @@ enum RollUpStatements {
                 RETURNING ctid, active)
             """,
         ]
-        return statement(
+        return adding(
             app, definitions,
             [
                 "(SELECT count(*) FROM folded)", "(SELECT max(transaction_id) FROM folded)",
@@ -190,7 +194,7 @@ enum RollUpStatements {
                 JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = s.cell)
             """,
         ]
-        return statement(app, definitions, ["(SELECT count(*) FROM swept)"])
+        return PostgresStatement(adding(app, definitions, ["(SELECT count(*) FROM swept)"])).unprepared()
     }
 
     /// - Parameter rows: positions that `fold` and `sweep` returned.
@@ -230,17 +234,15 @@ extension RollUpStatements {
     }
 
     /// Adds `change`, rows of cells with three counts, to all levels.
-    private static func statement(
+    private static func adding(
         _ app: AppNumber, _ definitions: [PostgresSQL], _ results: [PostgresSQL]
-    ) -> PostgresStatement {
+    ) -> PostgresSQL {
         let parts = definitions + RollUpLevel.all.flatMap { add(to: $0, app) }
         let empty = RollUpLevel.all.map(emptyRows)
-        return PostgresStatement(
-            """
+        return """
             WITH \(sql: parts.joined(separator: ", "))
             SELECT \(sql: (results + empty).joined(separator: ", ")) FROM \(sql: state(app))
             """
-        ).unprepared()
     }
 
     /// Definitions that add the sums of the rows of `change` to a level.
@@ -266,17 +268,22 @@ extension RollUpStatements {
         return level.isRanked ? [summed, added, resize(level, app)] : [summed, added]
     }
 
-    /// Counts rows that began or ceased to count a reachable installation.
+    /// Counts rows that began or ceased to count a reachable installation. The rows and their steps are grouped and not
+    /// joined: the planner joins parts of a statement in a nested loop, which took most of the time of a large fold.
     private static func resize(_ level: RollUpLevel, _ app: AppNumber) -> PostgresSQL {
         let key = level.key.joined(separator: ", ")
-        let step: PostgresSQL = """
-            sum((a.reachable > 0)::integer - (a.reachable - s.reachable > 0)::integer)
-            """
+        let step: PostgresSQL = "sum((reachable > 0)::integer - (reachable - step > 0)::integer)"
         return """
             \(sql: name("size", level)) AS (
                 INSERT INTO rollup_size AS r (app_id, level, reachable)
                 SELECT state.app_id, \(level.name), \(sql: step)
-                FROM \(sql: name("sum", level)) s JOIN \(sql: name("added", level)) a USING (\(sql: key))
+                FROM (
+                    SELECT sum_counts(reachable) AS reachable, sum_counts(step) AS step
+                    FROM (
+                        SELECT \(sql: key), reachable, 0::bigint AS step FROM \(sql: name("added", level))
+                        UNION ALL
+                        SELECT \(sql: key), 0, reachable FROM \(sql: name("sum", level))) AS a
+                    GROUP BY \(sql: key)) AS a
                     CROSS JOIN \(sql: state(app))
                 GROUP BY state.app_id HAVING \(sql: step) <> 0
                 ON CONFLICT (app_id, level) DO UPDATE SET reachable = r.reachable + excluded.reachable)

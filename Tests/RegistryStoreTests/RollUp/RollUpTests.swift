@@ -55,6 +55,23 @@ struct RollUpTests {
         }
     }
 
+    @Test func fold_readsEachPartOnce_howeverManyRowsItHas() async throws {
+        try await TestStores.with { stores in
+            for version in 10..<50 {
+                try await stores.register(
+                    "i\(version)", token: "aaaaaaaaaaaaaa\(version)", systemVersion: "\(version)")
+            }
+            let plan = try await PostgresSession.withSession(stores.configuration) { session in
+                let fold = RollUpStatements.foldSQL(stores.app.number, from: 0, batch: 1_000)
+                return try session.execute(PostgresStatement("EXPLAIN (ANALYZE, TIMING off) \(sql: fold)"))
+                    .map { try $0.decode(0, as: String.self) }
+            }
+            let scans = plan.filter { $0.contains("CTE Scan on added_") }
+            #expect(scans.count >= RollUpLevel.all.count)
+            #expect(scans.allSatisfy { $0.contains("loops=1)") }, "\(scans)")
+        }
+    }
+
     @Test func levels_areTheTablesOfTheSchema() async throws {
         try await TestStores.with { stores in
             for level in RollUpLevel.all {

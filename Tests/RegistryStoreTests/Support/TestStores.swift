@@ -71,11 +71,12 @@ struct TestStores: Sendable {
 extension TestStores {
     @discardableResult
     func register(
-        _ installID: String, token: String, as user: String? = nil, session: String? = nil, keychain: String? = nil
+        _ installID: String, token: String, as user: String? = nil, session: String? = nil, keychain: String? = nil,
+        systemVersion: String = "26.5"
     ) async throws -> RegistrationOutcome {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: "26.5", locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
+            systemVersion: systemVersion, locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
         let request = RegistrationRequest(
             token: try Token(token, of: .apns), keys: nil,
             snapshot: Snapshot(settings: NotificationSettings(), device: device))
