@@ -40,7 +40,7 @@ public struct RollUpFolder: Sendable {
         self.limits = limits
     }
 
-    /// Folds until it is cancelled, at most a quarter of the time: in a flood, registrations need the server more than
+    /// Folds until it is cancelled, at most an eighth of the time: in a flood, registrations need the server more than
     /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
         var schedule = RollUpSchedule(deltasMax: limits.deltasMax, ageMax: limits.ageMax)
@@ -64,7 +64,7 @@ public struct RollUpFolder: Sendable {
             } catch {
                 failures.increment()
             }
-            let rest = min(start.duration(to: .now) * 3, limits.restMax)
+            let rest = min(start.duration(to: .now) * 7, limits.restMax)
             try? await postgres.loop.sleep(for: max(limits.interval, rest))
         }
     }
