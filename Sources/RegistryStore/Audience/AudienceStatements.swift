@@ -143,7 +143,9 @@ extension AudienceStatements {
     /// WITH, where there is something to define.
     private func with(_ fields: Set<AudienceField>, and more: [PostgresSQL] = []) -> PostgresSQL {
         var definitions: [PostgresSQL] = []
-        if fields.contains(where: \.needsZones) { definitions.append(ZoneOffsets.definition(at: asOf)) }
+        if fields.contains(where: \.needsZones) {
+            definitions.append(ZoneOffsets.definition(at: asOf, in: source.rollUp))
+        }
         definitions += more
         return definitions.isEmpty ? "" : "WITH \(sql: definitions.joined(separator: ", "))"
     }
