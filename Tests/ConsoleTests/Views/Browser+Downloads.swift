@@ -3,14 +3,16 @@ import RegistryTestSupport
 import Testing
 
 extension Browser {
-    /// The content of the CSV file when it is complete: until then it has another extension.
+    /// The content of the CSV file when it is complete. Until then there is another file, which Chromium renames, and
+    /// perhaps an empty one that reserves the name.
     static func download(in folder: URL) async throws -> String {
-        var file: URL?
+        var text = ""
         try await eventually("the file is complete") {
-            file = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-                .first { $0.pathExtension == "csv" }
-            return file != nil
+            let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            guard files.count == 1, files[0].pathExtension == "csv" else { return false }
+            text = try String(contentsOf: files[0], encoding: .utf8)
+            return !text.isEmpty
         }
-        return try String(contentsOf: try #require(file), encoding: .utf8)
+        return text
     }
 }

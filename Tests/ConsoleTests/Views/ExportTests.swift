@@ -27,7 +27,7 @@ extension ConsoleTests {
                 try await browser.click("Download 2 rows")
                 let text = try await Browser.download(in: folder)
                 let lines = text.components(separatedBy: "\r\n")
-                #expect(lines.count == 4 && lines[0].contains("carrier") && lines[0].hasPrefix("id,"))
+                #expect(lines.count == 4 && lines[0].contains("carrier") && lines[0].hasPrefix("id,"), "\(text)")
                 #expect(text.contains(",'=1+1,") && text.contains(",Example,"))
                 // The page stays where it is.
                 #expect(try await browser.run("return location.hash") == "#/export")
