@@ -70,8 +70,8 @@ enum ZoneOffsets {
 
     /// Materialized, so that it is computed once for each zone and not for each row.
     ///
-    /// - Parameter rollUp: leaves out the zones that none of its cells has: a session reads a file for each zone when it
-    ///   first computes an offset, which takes 0.1 s for all of them. Nil if rows of installations are read.
+    /// - Parameter rollUp: leaves out the zones that none of its cells has. A session reads a file for each zone when
+    ///   it first computes its offset, which takes 0.1 s for all zones. Nil if rows of installations are read.
     static func definition(at asOf: Timestamp, in rollUp: RollUp?) -> PostgresSQL {
         let used: PostgresSQL =
             rollUp.map { rollUp in

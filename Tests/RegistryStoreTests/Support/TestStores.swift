@@ -76,7 +76,8 @@ extension TestStores {
     ) async throws -> RegistrationOutcome {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: systemVersion, locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
+            systemVersion: systemVersion, locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin",
+            timeZoneOffset: 3600)
         let request = RegistrationRequest(
             token: try Token(token, of: .apns), keys: nil,
             snapshot: Snapshot(settings: NotificationSettings(), device: device))
