@@ -51,7 +51,7 @@ def described_requests_are_accepted(ctx, response, case):
         and not is_of_duration(fault)
         and not is_of_payload(fault)
         and not is_of_web_push(fault, case)
-        and not is_of_decoded_path(fault, response)
+        and not is_outside_pattern(fault, response)
     ]
     assert not unexpected, f"The description allows this, the service does not: {unexpected}"
 
@@ -78,8 +78,8 @@ def is_of_web_push(fault, case):
     return fault["code"] == "required" and fault.get("pointer") == "/keys" and provider == "webPush"
 
 
-def is_of_decoded_path(fault, response):
-    """A percent sign with two digits in a path, which Schemathesis has decoded to U+FFFD."""
+def is_outside_pattern(fault, response):
+    """U+FFFD in a path. The pattern of ids excludes it, though Schemathesis takes the request for a valid one."""
     return fault["code"] == "invalid-install-id" and "%EF%BF%BD" in response.request.url
 
 
