@@ -47,6 +47,7 @@ tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate b
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)
 
+bench: DEBIAN_PACKAGES += wrk
 bench: packages ## Measure everything, for more than an hour (FLEET=…: less; QUICK=1: minutes; AGAINST=binary; CITUS=1)
 	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
 	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry-bench

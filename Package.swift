@@ -157,12 +157,13 @@ let package = Package(
             name: "push-registry-bench",
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "Receipts", "RegistryStore", "RegistryTestSupport", "HTTPServer", "StrictJSON", "COpenSSL",
-                argumentParser, httpTypes, logging, subprocess,
+                "Receipts", "RegistryStore", "RegistryTestSupport", "SeededRandom", "HTTPServer", "StrictJSON",
+                "COpenSSL", argumentParser, httpTypes, logging, subprocess,
             ],
-            // A package of its own, which the benchmark writes out and builds when it is asked to.
+            // A package of its own, which the benchmark writes out and builds when it is asked to; and wrk's script.
             resources: [
                 .embedInCode("Engine/Hummingbird/Package.swift.txt"), .embedInCode("Engine/Hummingbird/main.swift.txt"),
+                .embedInCode("Load/wrk.lua"),
             ],
             swiftSettings: strict),
 

@@ -7,7 +7,7 @@ struct RunCommand: BenchmarkCommand {
         discussion: """
             Starts a throw-away PostgreSQL with fsync on, loads a fleet, and measures in turn, round after round, on \
             the same tables: pgbench with one-row prepared statements on 8 connections, and "push-registry serve", the \
-            release binary beside this one, under HTTP load. Prints a table of the medians.
+            release binary beside this one, under load by wrk. Prints a table of the medians.
 
             Rows: unchanged, changed and first registrations; takeover (a new installation registers with the token of \
             another), ownerChange (an installation registers for another user), logout, topics (a PATCH of an \

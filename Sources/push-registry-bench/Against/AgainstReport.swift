@@ -107,7 +107,7 @@ extension AgainstReport {
                 + "\(options.connections) HTTP connections.",
             "CPU is user and system time per request, item or line; PostgreSQL's is measured until it is idle.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
-                + "the load generator shares.",
+                + "wrk, the load generator, shares.",
         ] + odd.sorted()
     }
 }

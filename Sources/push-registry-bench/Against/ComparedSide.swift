@@ -1,5 +1,4 @@
 import EmbeddedPostgres
-import EventLoop
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -16,7 +15,7 @@ struct ComparedSide: Sendable {
     /// The fleet number of the first imported installation, far beyond those of first registrations.
     private static let importedStart = 2_000_000_000
     /// Long enough for the whole fleet to register on a slow machine.
-    private static let fillDeadline = Duration.seconds(1_800)
+    private static let fillSecondsMax = 1_800
 
     fileprivate let name: String
     fileprivate let binary: Binary
@@ -38,24 +37,21 @@ struct ComparedSide: Sendable {
         let postmaster = try await PostgresSession.withSession(superuser) { session in
             try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
         }
-        let key = try server.makeKey(of: fleet.app.id)
+        let key = try await server.makeKey(of: fleet.app.id)
         return ComparedSide(
             name: name, binary: binary, connectionString: cluster.connectionString, superuser: superuser,
             server: server, postgres: ProcessUsage(processID: postmaster), key: key,
-            pools: RowRequests(
-                fleet, key: key, installationsMax: fleet.count, rows: options.rows.compactMap(\.loadRow)),
-            options: options, log: log)
+            pools: RowRequests(fleet, key: key, installationsMax: fleet.count), options: options, log: log)
     }
 
     /// Registers the whole fleet, because some rows need known installations.
     func fill(_ fleet: Fleet) async throws {
         log("registering \(fleet.count) installations with \(name)")
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
-        let requests = RequestPool(fleet.indices.lazy.map { writer.request(fleet[$0]) })
-        let outcome = try await run(RequestSequence(requests, .once), warmUp: .zero, measured: Self.fillDeadline)
-        guard outcome.tally.count == fleet.count, outcome.tally.failures == 0 else {
-            throw BenchmarkFailure(
-                "\(name): only \(outcome.tally.count - outcome.tally.failures) of \(fleet.count) could register")
+        let requests = RequestFile(fleet.indices, .once) { number, _ in writer.request(fleet[number]) }
+        let result = try await wrk.run(requests, expecting: .created, seconds: Self.fillSecondsMax)
+        guard result.expected == fleet.count, result.failures == 0 else {
+            throw BenchmarkFailure("\(name): only \(result.expected) of \(fleet.count) could register")
         }
     }
 
@@ -63,7 +59,7 @@ struct ComparedSide: Sendable {
         try await checkpoint()
         let rounds = options.rounds
         return switch row {
-        case .healthz: try await load(pools.healthz, expecting: .none)
+        case .healthz: try await load(nil, expecting: .noError)
         case .unchanged: try await load(pools.unchanged, expecting: .unchanged)
         case .changed: try await load(pools.changed, expecting: .updated)
         case .first:
@@ -80,37 +76,28 @@ struct ComparedSide: Sendable {
 // MARK: - One measurement
 
 extension ComparedSide {
-    private func load(
-        _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome
-    ) async throws -> Measurement {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let outcome = try await HTTPLoad(sequence, on: loop).run(
-            port: server.port, connections: options.connections, warmUp: AgainstOptions.warmUp,
-            measured: .seconds(options.seconds)
-        ) { try CPUReading(service: server.usage, postgres: postgres) }
-        try await waitUntilIdle()
-        // PostgreSQL's work after the last response belongs to the measurement too; the service does hardly any.
-        let after = CPUReading(service: outcome.after.service, postgres: try postgres.cpuSecondsWithChildren())
-        return Measurement(outcome.result, after - outcome.before, expected: expected)
+    private var wrk: Wrk { Wrk(port: server.port, connections: options.connections) }
+
+    private func load(_ requests: RequestFile?, expecting expected: Wrk.Expectation) async throws -> Measurement {
+        try await wrk.measure(
+            requests, expecting: expected, warmUp: AgainstOptions.warmUp, seconds: options.seconds,
+            before: { try CPUReading(service: server.usage, postgres: postgres) },
+            after: {
+                let service = try server.usage.cpuSeconds()
+                try await waitUntilIdle()
+                // PostgreSQL's work after the last response belongs to the measurement too; the service does hardly
+                // any.
+                return CPUReading(service: service, postgres: try postgres.cpuSecondsWithChildren())
+            })
     }
 
-    private func run(
-        _ sequence: RequestSequence, warmUp: Duration, measured: Duration
-    ) async throws -> HTTPLoad.Result {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        return try await HTTPLoad(sequence, on: loop).run(
-            port: server.port, connections: options.connections, warmUp: warmUp, measured: measured
-        ) {}.result
-    }
-
-    private func loadFeedback(_ calls: [[UInt8]]) async throws -> Measurement {
+    private func loadFeedback(_ calls: RequestFile) async throws -> Measurement {
         let before = try CPUReading(service: server.usage, postgres: postgres)
-        let outcome = try await FeedbackLoad(port: server.port, calls: calls).run()
+        let result = try await Wrk(port: server.port, connections: RowRequests.feedbackConnections).run(
+            calls, expecting: .counts, seconds: RunOptions.feedbackSecondsMax)
         try await waitUntilIdle()
         let after = try CPUReading(service: server.usage, postgres: postgres)
-        return Measurement(outcome, after - before, expected: ["suspect", "unregistered"])
+        return Measurement(result, after - before, expectingItems: ["suspect", "unregistered"])
     }
 
     private func importLines(round: Int, _ fleet: Fleet) async throws -> Measurement {
@@ -154,11 +141,6 @@ extension ComparedSide {
             used = now
         }
     }
-}
-
-extension ComparedRow {
-    /// The row with the same requests; nil if there is none.
-    fileprivate var loadRow: RunRow? { RunRow(rawValue: rawValue) }
 }
 
 extension FleetInstallation {

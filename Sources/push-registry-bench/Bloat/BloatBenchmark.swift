@@ -1,4 +1,3 @@
-import EventLoop
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -8,7 +7,7 @@ import PushRegistry
 struct BloatBenchmark {
     private static let connections = 64
     /// The time limit for registering the fleet once.
-    private static let deadline = Duration.seconds(1_800)
+    private static let secondsMax = 1_800
 
     private let connectionString: String
     private let database: PostgresConfiguration
@@ -47,7 +46,7 @@ struct BloatBenchmark {
         let output = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: output) }
         try await ServerProcess.with(binary, database: connectionString, log: output) { server in
-            let writer = RegistrationWriter(app: fleet.app.id, key: try server.makeKey(of: fleet.app.id))
+            let writer = RegistrationWriter(app: fleet.app.id, key: try await server.makeKey(of: fleet.app.id))
             for time in 1...times {
                 let start = ContinuousClock.now
                 try await register(requests(fleet, writer, time: time), server)
@@ -58,26 +57,22 @@ struct BloatBenchmark {
     }
 
     /// Each installation once, with other settings than the time before; a tenth of them with another authorization.
-    private func requests(_ fleet: Fleet, _ writer: RegistrationWriter, time: Int) -> RequestPool {
-        RequestPool(
-            (0..<count).shuffled().lazy.map { number in
-                let installation = fleet[number]
-                var settings = installation.settings.toggled(time)
-                if number % 10 == time % 10 {
-                    settings.authorizationStatus = settings.authorizationStatus == .denied ? .authorized : .denied
-                }
-                return writer.request(installation, settings: settings)
-            })
+    private func requests(_ fleet: Fleet, _ writer: RegistrationWriter, time: Int) -> RequestFile {
+        RequestFile((0..<count).shuffled(), .once) { number, _ in
+            let installation = fleet[number]
+            var settings = installation.settings.toggled(time)
+            if number % 10 == time % 10 {
+                settings.authorizationStatus = settings.authorizationStatus == .denied ? .authorized : .denied
+            }
+            return writer.request(installation, settings: settings)
+        }
     }
 
-    private func register(_ requests: RequestPool, _ server: ServerProcess) async throws {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let outcome = try await HTTPLoad(RequestSequence(requests, .once), on: loop).run(
-            port: server.port, connections: Self.connections, warmUp: .zero, measured: Self.deadline
-        ) {}
-        guard outcome.result.tally.failures == 0 else {
-            throw BenchmarkFailure("\(outcome.result.tally.failures) registrations failed")
+    private func register(_ requests: RequestFile, _ server: ServerProcess) async throws {
+        let result = try await Wrk(port: server.port, connections: Self.connections).run(
+            requests, expecting: .updated, seconds: Self.secondsMax)
+        guard result.expected == requests.count, result.failures == 0 else {
+            throw BenchmarkFailure("only \(result.expected) of \(requests.count) registrations changed settings")
         }
     }
 

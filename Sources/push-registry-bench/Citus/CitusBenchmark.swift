@@ -62,13 +62,23 @@ struct CitusBenchmark {
         ) { process in
             var postmasters: [ProcessUsage] = []
             for node in nodes { postmasters.append(try await postmaster(of: node)) }
-            let fleets = try options.apps.map { try CitusFleets($0, options) { try process.makeKey(of: $0) } }
+            var fleets: [CitusFleets] = []
+            for apps in options.apps {
+                fleets.append(try await CitusFleets(apps, options) { try await process.makeKey(of: $0) })
+            }
             let side = CitusSide(
                 name: name, server: process, postmasters: postmasters, fleets: fleets, options: options)
             log("registering \(fleets.count) fleets of \(options.count) installations: \(name)")
             try await side.fill()
+            // Without statistics, plans differ from run to run until autovacuum has come by.
+            for node in nodes { try await analyze(node) }
             return try await body(side)
         }
+    }
+
+    private func analyze(_ node: EmbeddedPostgres) async throws {
+        let superuser = try PostgresConfiguration(node.superuserConnectionString)
+        try await PostgresSession.withSession(superuser) { session in _ = try session.execute("ANALYZE") }
     }
 
     private func postmaster(of node: EmbeddedPostgres) async throws -> ProcessUsage {

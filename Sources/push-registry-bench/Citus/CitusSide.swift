@@ -1,4 +1,3 @@
-import EventLoop
 import FleetGenerator
 import Foundation
 import PushRegistry
@@ -13,47 +12,58 @@ struct CitusFleets: Sendable {
     /// More first registrations than a service can handle in a second.
     private static let firstPerSecondMax = 10_000
 
-    private let parts: [(fleet: Fleet, writer: RegistrationWriter)]
+    private typealias Part = (fleet: Fleet, writer: RegistrationWriter)
+
+    private let parts: [Part]
     private let count: Int
     private let seconds: Int
-    fileprivate let unchanged: RequestSequence
-    fileprivate let changed: RequestSequence
+    fileprivate let unchanged: RequestFile
+    fileprivate let changed: RequestFile
 
     static func names(_ apps: Int) -> [String] { (1...apps).map { "com.example.bench-\(apps)-\($0)" } }
 
-    init(_ apps: Int, _ options: CitusOptions, makeKey: (AppID) throws -> String) throws {
+    init(_ apps: Int, _ options: CitusOptions, makeKey: (AppID) async throws -> String) async throws {
         let count = options.count / apps
-        let parts = try Self.names(apps).map { name in
+        var parts: [Part] = []
+        for name in Self.names(apps) {
             let app = App(number: AppNumber(1), id: try AppID(name), policy: .standard)
             let fleet = Fleet(
                 seed: options.seed, app: app, count: count, asOf: .now, lastSeen: .withinSeconds(0),
                 links: try TimeZoneLinks())
-            return (fleet, RegistrationWriter(app: app.id, key: try makeKey(app.id)))
+            parts.append((fleet, RegistrationWriter(app: app.id, key: try await makeKey(app.id))))
         }
         (self.parts, self.count, seconds) = (parts, count, options.seconds)
         // The first half stays unchanged.
-        unchanged = RequestSequence(Self.pool(parts, 0..<count / 2) { [$1.request($0)] }, .random)
-        changed = RequestSequence(
-            Self.pool(parts, count / 2..<count) { installation, writer in
-                [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
-            }, .alternating)
+        unchanged = Self.requests(parts, 0..<count / 2, .cyclic) { installation, writer, _ in
+            writer.request(installation)
+        }
+        changed = Self.requests(parts, count / 2..<count, variants: 2, .cyclic) { installation, writer, variant in
+            writer.request(installation, settings: installation.settings.toggled(1 + variant))
+        }
     }
 
-    fileprivate var all: RequestSequence { RequestSequence(Self.pool(parts, 0..<count) { [$1.request($0)] }, .once) }
+    fileprivate var all: RequestFile { registrations(0..<count) }
 
     /// Installations that no earlier round used.
-    fileprivate func first(round: Int) -> RequestSequence {
+    fileprivate func first(round: Int) -> RequestFile {
         let new = (seconds + 1) * Self.firstPerSecondMax / parts.count
         let start = count + round * new
-        return RequestSequence(Self.pool(parts, start..<start + new) { [$1.request($0)] }, .once)
+        return registrations(start..<start + new)
     }
 
-    private static func pool(
-        _ parts: [(fleet: Fleet, writer: RegistrationWriter)], _ numbers: Range<Int>,
-        _ requests: (FleetInstallation, RegistrationWriter) -> [[UInt8]]
-    ) -> RequestPool {
-        RequestPool(
-            numbers.flatMap { number in parts.flatMap { fleet, writer in requests(fleet[number], writer) } })
+    private func registrations(_ numbers: Range<Int>) -> RequestFile {
+        Self.requests(parts, numbers, .once) { installation, writer, _ in writer.request(installation) }
+    }
+
+    private static func requests(
+        _ parts: [Part], _ numbers: Range<Int>, variants: Int = 1, _ order: RequestFile.Order,
+        _ makeRequest: @escaping @Sendable (FleetInstallation, RegistrationWriter, _ variant: Int) -> [UInt8]
+    ) -> RequestFile {
+        let range = numbers.lowerBound * parts.count..<numbers.upperBound * parts.count
+        return RequestFile(range, variants: variants, order) { index, variant in
+            let part = parts[index % parts.count]
+            return makeRequest(part.fleet[index / parts.count], part.writer, variant)
+        }
     }
 }
 
@@ -61,7 +71,7 @@ struct CitusFleets: Sendable {
 struct CitusSide: Sendable {
     private static let warmUp = Duration.milliseconds(500)
     /// Long enough for a fleet to register on a slow machine.
-    private static let fillDeadline = Duration.seconds(600)
+    private static let fillSecondsMax = 600
 
     let name: String
     let server: ServerProcess
@@ -70,45 +80,34 @@ struct CitusSide: Sendable {
     let fleets: [CitusFleets]
     let options: CitusOptions
 
+    private var wrk: Wrk { Wrk(port: server.port, connections: options.connections) }
+
     /// Registers the fleets.
     func fill() async throws {
         for fleets in fleets {
             let all = fleets.all
-            let loop = EventLoop(name: "load")
-            defer { loop.stop() }
-            let tally = try await HTTPLoad(all, on: loop).runAll(
-                port: server.port, connections: options.connections, atMost: Self.fillDeadline
-            ).tally
-            let missing = all.pool.count - tally.count + tally.failures
-            guard missing == 0 else {
-                throw BenchmarkFailure("\(name): \(missing) of \(all.pool.count) could not register")
+            let result = try await wrk.run(all, expecting: .created, seconds: Self.fillSecondsMax)
+            guard result.expected == all.count, result.failures == 0 else {
+                throw BenchmarkFailure("\(name): \(all.count - result.expected) of \(all.count) could not register")
             }
         }
     }
 
     func measure(_ row: CitusRow, _ index: Int, round: Int) async throws -> Measurement {
-        let (sequence, expected): (RequestSequence, ResponseScanner.Outcome) =
+        let (requests, expected): (RequestFile, Wrk.Expectation) =
             switch row {
             case .unchanged: (fleets[index].unchanged, .unchanged)
             case .changed: (fleets[index].changed, .updated)
             case .first: (fleets[index].first(round: round), .created)
             }
-        let (result, cpu) = try await load(sequence, warmUp: Self.warmUp, measured: .seconds(options.seconds))
-        return Measurement(result, cpu, expected: expected)
+        return try await wrk.measure(
+            requests, expecting: expected, warmUp: Self.warmUp, seconds: options.seconds, before: cpuReading,
+            after: cpuReading)
     }
 
-    private func load(
-        _ sequence: RequestSequence, warmUp: Duration, measured: Duration
-    ) async throws -> (HTTPLoad.Result, CPUReading) {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let outcome = try await HTTPLoad(sequence, on: loop).run(
-            port: server.port, connections: options.connections, warmUp: warmUp, measured: measured
-        ) {
-            CPUReading(
-                service: try server.usage.cpuSeconds(),
-                postgres: try postmasters.reduce(0) { try $0 + $1.cpuSecondsWithChildren() })
-        }
-        return (outcome.result, outcome.after - outcome.before)
+    private func cpuReading() throws -> CPUReading {
+        CPUReading(
+            service: try server.usage.cpuSeconds(),
+            postgres: try postmasters.reduce(0) { try $0 + $1.cpuSecondsWithChildren() })
     }
 }

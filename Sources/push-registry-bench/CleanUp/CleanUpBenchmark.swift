@@ -68,7 +68,7 @@ struct CleanUpBenchmark {
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: log) {
-            let load = try CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.unaffectedTenth }
+            let load = try await CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.unaffectedTenth }
             let alone = try await load.p99 { try await Task.sleep(for: .seconds(Self.aloneSeconds)) }
             let start = ContinuousClock.now
             let beside = try await load.p99 { try await cleanUp() }

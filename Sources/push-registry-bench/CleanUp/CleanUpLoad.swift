@@ -1,46 +1,38 @@
-import EventLoop
 import FleetGenerator
 import PushRegistry
 
-/// Registrations during the clean-up: over a few connections, each of which sends its next request after the last
-/// response. One in twenty changes settings.
+/// Registrations during the clean-up, over a few connections. One in twenty changes settings.
 struct CleanUpLoad {
     static let connections = 8
     private static let warmUp = Duration.seconds(2)
-    /// The number of installations whose requests are created in advance.
-    private static let unchangedMax = 9_000
-    private static let changedMax = 500
+    private static let installationsMax = 10_000
+    /// One in this many changes settings.
+    private static let changedShare = 20
 
-    private let port: UInt16
-    private let pool: RequestPool
+    private let wrk: Wrk
+    private let requests: RequestFile
 
     /// - Parameter isUnaffected: whether the clean-up leaves an installation alone.
-    init(_ fleet: Fleet, _ server: ServerProcess, where isUnaffected: @escaping (InstallID) -> Bool) throws {
-        port = server.port
-        let writer = RegistrationWriter(app: fleet.app.id, key: try server.makeKey(of: fleet.app.id))
+    init(_ fleet: Fleet, _ server: ServerProcess, where isUnaffected: @escaping (InstallID) -> Bool) async throws {
+        wrk = Wrk(port: server.port, connections: Self.connections)
+        let writer = RegistrationWriter(app: fleet.app.id, key: try await server.makeKey(of: fleet.app.id))
         // Without sessions that expire: this benchmark removed the expiry from the rows, so such a request would change
         // them.
-        let unaffected = fleet.indices.lazy.map { fleet[$0] }
-            .filter { isUnaffected($0.installID) && $0.owner?.session?.expiresAt == nil }
-            .prefix(Self.unchangedMax + Self.changedMax)
-        pool = RequestPool(
-            Array(unaffected).enumerated().flatMap { number, installation in
-                number < Self.changedMax
-                    ? [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
-                    : [writer.request(installation)]
-            })
+        let unaffected = fleet.indices.lazy.filter { number in
+            isUnaffected(fleet[number].installID) && fleet[number].owner?.session?.expiresAt == nil
+        }.prefix(Self.installationsMax)
+        requests = RequestFile(unaffected, variants: 2, .cyclic) { number, variant in
+            let settings = fleet[number].settings
+            let isChanged = number % Self.changedShare == 0
+            return writer.request(fleet[number], settings: isChanged ? settings.toggled(1 + variant) : nil)
+        }
     }
 
     /// - Returns: the 99th percentile of the latency while `body` ran, in milliseconds.
     func p99(during body: () async throws -> Void) async throws -> Double {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let load = HTTPLoad(RequestSequence(pool, .random), on: loop)
-        let result = try await load.run(
-            port: port, connections: Self.connections, warmUp: Self.warmUp, during: body)
-        guard result.tally.failures == 0 else {
-            throw BenchmarkFailure("\(result.tally.failures) registrations failed")
-        }
-        return result.tally.percentile(0.99)
+        try await wrk.warmUp(requests, for: Self.warmUp)
+        let result = try await wrk.run(requests, during: body)
+        guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) registrations failed") }
+        return result.p99Milliseconds
     }
 }

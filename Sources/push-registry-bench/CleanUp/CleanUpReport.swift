@@ -37,7 +37,7 @@ struct CleanUpReport: BenchmarkReport {
         let table = FigureTable(title: "a tenth of \(installations) becomes stale", figures: figures).text
         return """
             \(table)
-            Medians of \(job.count) rounds. Registrations use \(connections) connections, and nine of ten of them \
+            Medians of \(job.count) rounds. Registrations use \(connections) connections, and 19 of 20 of them \
             change nothing; during them the clean-up took \(String(format: "%.1f", jobBeside.median ?? 0)) s.
 
             """

@@ -1,4 +1,3 @@
-import EventLoop
 import FleetGenerator
 import Foundation
 import PushRegistry
@@ -15,8 +14,6 @@ struct EngineBenchmark {
     /// Builds Hummingbird's server if it is missing. Without this option it is measured only if it was built earlier.
     let buildsHummingbird: Bool
     let log: @Sendable (String) -> Void
-
-    private let get = RequestPool([Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)])
 
     init(_ options: RunOptions, buildsHummingbird: Bool, log: @escaping @Sendable (String) -> Void) {
         (self.options, self.buildsHummingbird, self.log) = (options, buildsHummingbird, log)
@@ -39,8 +36,8 @@ struct EngineBenchmark {
         }
     }
 
-    private func measure(_ server: EngineServer, _ post: RequestPool, _ report: inout EngineReport) async throws {
-        report.add(try await load(server, get), to: .get, server.side)
+    private func measure(_ server: EngineServer, _ post: RequestFile, _ report: inout EngineReport) async throws {
+        report.add(try await load(server, nil), to: .get, server.side)
         report.add(try await load(server, post), to: .post, server.side)
         report.add(try await NewConnections(server: server).measure(seconds: seconds), to: .connection, server.side)
     }
@@ -59,7 +56,7 @@ struct EngineBenchmark {
         return try await SelfSignedCertificate.with { files in
             let tls = ["engine-server", "--certificate", files.certificate, "--key", files.key, "--port"]
             return try await EngineServer.with(.plain, .own, own) { plain in
-                try await EngineServer.with(.tls, .own, tls, open: { try client.open($0) }) { tls in
+                try await EngineServer.with(.tls, .own, tls, tls: client) { tls in
                     guard let hummingbird else { return try await body([plain, tls]) }
                     return try await EngineServer.with(.hummingbird, hummingbird, []) {
                         try await body([plain, $0, tls])
@@ -71,40 +68,36 @@ struct EngineBenchmark {
 
     private func idle(_ server: EngineServer) async throws -> Double {
         log("engine: \(options.idleConnections) idle connections, \(server.side)")
-        return try await IdleConnections(count: options.idleConnections, open: server.open)
+        return try await IdleConnections(count: options.idleConnections, tls: server.tls)
             .measure(port: server.port, server.usage)
     }
 
-    private func load(_ server: EngineServer, _ pool: RequestPool) async throws -> EngineMeasurement {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let load = HTTPLoad(RequestSequence(pool, .random), on: loop)
-        let outcome = try await load.run(
-            port: server.port, connections: options.connections, open: server.open,
-            warmUp: .seconds(RunOptions.warmUpSeconds), measured: .seconds(seconds)
-        ) { try server.usage.cpuSeconds() }
-        var result = EngineMeasurement(
-            count: outcome.result.tally.count, seconds: outcome.result.seconds,
-            cpuSeconds: outcome.after - outcome.before)
-        result.failures = outcome.result.tally.failures
-        return result
+    /// - Parameter requests: nil for `GET /healthz`.
+    private func load(_ server: EngineServer, _ requests: RequestFile?) async throws -> EngineMeasurement {
+        let wrk = Wrk(port: server.port, connections: options.connections, scheme: server.tls == nil ? "http" : "https")
+        try await wrk.warmUp(requests, for: .seconds(RunOptions.warmUpSeconds))
+        let before = try server.usage.cpuSeconds()
+        let result = try await wrk.run(requests, seconds: seconds)
+        var measurement = EngineMeasurement(
+            count: result.count, seconds: result.seconds, cpuSeconds: try server.usage.cpuSeconds() - before)
+        measurement.failures = result.failures
+        return measurement
     }
 
     /// The registration bodies of the fleet's installations.
-    private func registrations() throws -> RequestPool {
+    private func registrations() throws -> RequestFile {
         let app = App(number: AppNumber(1), id: try AppID("com.example.bench"), policy: .standard)
         let fleet = Fleet(seed: options.seed, app: app, count: Self.bodies, asOf: .now, links: try TimeZoneLinks())
-        return RequestPool(
-            fleet.indices.lazy.map { number in
-                let body = fleet[number].body()
-                return Array(
-                    """
-                    POST /echo HTTP/1.1\r
-                    Host: localhost\r
-                    Content-Type: application/json\r
-                    Content-Length: \(body.count)\r
-                    \r\n
-                    """.utf8) + body
-            })
+        return RequestFile(fleet.indices, .cyclic) { number, _ in
+            let body = fleet[number].body()
+            return Array(
+                """
+                POST /echo HTTP/1.1\r
+                Host: localhost\r
+                Content-Type: application/json\r
+                Content-Length: \(body.count)\r
+                \r\n
+                """.utf8) + body
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import RegistryTestSupport
 
 /// The sides of the engine benchmark.
 enum EngineSide: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
@@ -14,19 +15,19 @@ struct EngineServer: Sendable {
     let side: EngineSide
     let port: UInt16
     let usage: ProcessUsage
-    let open: OpenLoadChannel
+    /// Nil if the server is not encrypted.
+    let tls: TLSClient?
 
     /// Starts the program with the port as its last argument, lends the server once it listens, and stops it.
     static func with<Value: Sendable>(
         _ side: EngineSide, _ binary: Binary, _ arguments: [String],
-        open: @escaping OpenLoadChannel = { PlainChannel(descriptor: $0) },
-        _ body: (EngineServer) async throws -> Value
+        tls: TLSClient? = nil, _ body: (EngineServer) async throws -> Value
     ) async throws -> Value {
-        let port = try Loopback.freePort()
+        let port = try ListeningSocket().port
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-\(side)-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         return try await binary.with(arguments + ["\(port)"], environment: [:], log: log) { processID in
-            let server = EngineServer(side: side, port: port, usage: ProcessUsage(processID: processID), open: open)
+            let server = EngineServer(side: side, port: port, usage: ProcessUsage(processID: processID), tls: tls)
             try await server.waitUntilItListens(log)
             return try await body(server)
         }
@@ -34,11 +35,7 @@ struct EngineServer: Sendable {
 
     private func waitUntilItListens(_ log: URL) async throws {
         let deadline = ContinuousClock.now + Self.readyDeadline
-        while true {
-            if let descriptor = try? Loopback.connect(port: port) {
-                close(descriptor)
-                return
-            }
+        while (try? HTTPConnection(port: port)) == nil {
             guard usage.isRunning, ContinuousClock.now < deadline else {
                 let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
                 throw BenchmarkFailure("the server \(side) did not start: \(output)")

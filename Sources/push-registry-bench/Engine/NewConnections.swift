@@ -3,8 +3,6 @@ import Foundation
 /// Clients that connect, send one GET and close, in a loop, each on its own thread.
 struct NewConnections: Sendable {
     private static let clients = 8
-    private static let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-    private static let responseBytesMax = 4_096
 
     let server: EngineServer
 
@@ -27,12 +25,9 @@ struct NewConnections: Sendable {
     }
 
     private func connect(until end: ContinuousClock.Instant) throws -> Int {
-        var buffer = [UInt8](repeating: 0, count: Self.responseBytesMax)
         var count = 0
         while ContinuousClock.now < end {
-            let channel = try server.open(Loopback.connect(port: server.port))
-            defer { channel.close() }
-            _ = try buffer.withUnsafeMutableBytes { try channel.exchange(Self.request, into: $0) }
+            try ClientConnection(port: server.port, tls: server.tls).get()
             count += 1
         }
         return count

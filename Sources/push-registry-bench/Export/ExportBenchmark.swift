@@ -1,4 +1,3 @@
-import EventLoop
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -10,8 +9,8 @@ import RegistryStore
 struct ExportBenchmark {
     private static let app = "com.example.bench"
     private static let connections = 64
-    /// The most requests that are sent repeatedly.
-    private static let poolMax = 50_000
+    /// The most installations that register repeatedly.
+    private static let poolMax = 25_000
 
     private let connectionString: String
     private let database: PostgresConfiguration
@@ -46,7 +45,7 @@ struct ExportBenchmark {
     private func measure(
         _ fleet: Fleet, _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
     ) async throws -> ExportReport {
-        let key = try server.makeKey(of: fleet.app.id, roles: ["sender", "service"])
+        let key = try await server.makeKey(of: fleet.app.id, roles: ["sender", "service"])
         let client = ExportClient(port: server.port, app: "\(fleet.app.id)", key: key)
         var report = ExportReport(count: count, megabytesBefore: try server.usage.residentMegabytes())
         for _ in 1...rounds {
@@ -137,28 +136,23 @@ extension ExportBenchmark {
 // MARK: - Registrations
 
 extension ExportBenchmark {
-    /// Each installation with one of two settings, at random: half of the registrations change settings.
-    private func mixedRegistrations(_ fleet: Fleet, _ key: String) -> RequestSequence {
+    /// Each installation registers twice with each of two settings: half of the registrations change settings.
+    private func mixedRegistrations(_ fleet: Fleet, _ key: String) -> RequestFile {
         let writer = RegistrationWriter(app: fleet.app.id, key: key)
         let step = max(1, fleet.count / Self.poolMax)
-        let requests = stride(from: 0, to: fleet.count, by: step).flatMap { number in
-            [1, 2].map { writer.request(fleet[number], settings: fleet[number].settings.toggled($0)) }
+        return RequestFile(stride(from: 0, to: fleet.count, by: step), variants: 4, .cyclic) { number, variant in
+            writer.request(fleet[number], settings: fleet[number].settings.toggled(1 + variant / 2))
         }
-        return RequestSequence(RequestPool(requests), .random)
     }
 
     private func register(
-        _ requests: RequestSequence, _ server: ServerProcess, _ seconds: Int
+        _ requests: RequestFile, _ server: ServerProcess, _ seconds: Int
     ) async throws -> ExportReport.Registrations {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let outcome = try await HTTPLoad(requests, on: loop).run(
-            port: server.port, connections: Self.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
-            measured: .seconds(seconds)
-        ) {}
-        let tally = outcome.result.tally
-        guard tally.failures == 0 else { throw BenchmarkFailure("\(tally.failures) registrations failed") }
+        let wrk = Wrk(port: server.port, connections: Self.connections)
+        try await wrk.warmUp(requests, for: .seconds(RunOptions.warmUpSeconds))
+        let result = try await wrk.run(requests, seconds: seconds)
+        guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) registrations failed") }
         return ExportReport.Registrations(
-            perSecond: Double(tally.count) / outcome.result.seconds, p99Milliseconds: tally.percentile(0.99))
+            perSecond: Double(result.count) / result.seconds, p99Milliseconds: result.p99Milliseconds)
     }
 }

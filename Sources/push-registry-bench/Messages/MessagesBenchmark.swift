@@ -6,6 +6,7 @@ import PostgresClient
 import PushRegistry
 import Receipts
 import RegistryStore
+import RegistryTestSupport
 
 /// Sends receipts, and exports with and without them.
 struct MessagesBenchmark {
@@ -51,14 +52,15 @@ struct MessagesBenchmark {
     private func measure(
         _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
     ) async throws -> MessagesReport {
-        let key = try server.makeKey(of: AppID(Self.app), roles: ["sender"])
+        let key = try await server.makeKey(of: AppID(Self.app), roles: ["sender"])
         var report = MessagesReport(count: count)
         for round in 1...rounds {
             let path = "/v1/apps/\(Self.app)/messages/round-\(round)"
-            let put = try Loopback.exchange("PUT", path, port: server.port, key: key, body: "{}")
-            guard put.status == 201 else { throw BenchmarkFailure("no message was created: \(put.body)") }
+            let put = try await server.send("PUT", path, key: key, body: "{}")
+            guard put.status == 201 else { throw BenchmarkFailure("no message was created: \(put.text)") }
             let requests = try await calls("round-\(round)", atMost: seconds * Self.callsPerSecondMax)
             report.first.append(try await send(requests, to: server, seconds))
+            requests.rewind()
             report.again.append(try await send(requests, to: server, seconds))
             log("\(Int(report.first.last?.perSecond ?? 0)), again \(Int(report.again.last?.perSecond ?? 0)) receipts/s")
             let plain = ExportClient(port: server.port, app: Self.app, key: key)
@@ -79,7 +81,7 @@ struct MessagesBenchmark {
     }
 
     /// Calls with the receipts of different installations, in no order.
-    private func calls(_ name: String, atMost calls: Int) async throws -> RequestPool {
+    private func calls(_ name: String, atMost calls: Int) async throws -> RequestFile {
         let (app, message) = try await found(name)
         guard let sealer = ReceiptSealer(message, of: app, ReceiptKeys()) else {
             throw BenchmarkFailure("the app has no signing key")
@@ -93,13 +95,12 @@ struct MessagesBenchmark {
                 """
             ).map { row in (try InstallID(row.decode(0)), try row.decode(1, as: Int64.self)) }
         }
-        return RequestPool(
-            try stride(from: 0, to: rows.count, by: Self.receiptsPerCall).map { start in
-                let items = try rows[start...].prefix(Self.receiptsPerCall).map { installID, cell in
-                    #"{"receipt":"\#(try sealer.seal(installID, in: cell))","event":"delivered"}"#
-                }
-                return Self.request(#"{"receipts":[\#(items.joined(separator: ","))]}"#)
-            })
+        return RequestFile(stride(from: 0, to: rows.count, by: Self.receiptsPerCall), .once) { start, _ in
+            let items = try rows[start...].prefix(Self.receiptsPerCall).map { installID, cell in
+                #"{"receipt":"\#(try sealer.seal(installID, in: cell))","event":"delivered"}"#
+            }
+            return Self.request(#"{"receipts":[\#(items.joined(separator: ","))]}"#)
+        }
     }
 
     private static func request(_ body: String) -> [UInt8] {
@@ -132,18 +133,17 @@ struct MessagesBenchmark {
 
     /// Sends each request once.
     private func send(
-        _ requests: RequestPool, to server: ServerProcess, _ seconds: Int
+        _ requests: RequestFile, to server: ServerProcess, _ seconds: Int
     ) async throws -> MessagesReport.Receipts {
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let outcome = try await HTTPLoad(RequestSequence(requests, .once), on: loop).run(
-            port: server.port, connections: Self.connections, warmUp: .milliseconds(200), measured: .seconds(seconds)
-        ) { try server.usage.cpuSeconds() }
-        let tally = outcome.result.tally
-        guard tally.failures == 0 else { throw BenchmarkFailure("\(tally.failures) calls failed") }
-        let receipts = Double(tally.count * Self.receiptsPerCall)
+        let wrk = Wrk(port: server.port, connections: Self.connections)
+        try await wrk.warmUp(requests, for: .milliseconds(200))
+        let before = try server.usage.cpuSeconds()
+        let result = try await wrk.run(requests, seconds: seconds)
+        let cpuSeconds = try server.usage.cpuSeconds() - before
+        guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) calls failed") }
+        let receipts = Double(result.count * Self.receiptsPerCall)
         return MessagesReport.Receipts(
-            perSecond: receipts / outcome.result.seconds, p99Milliseconds: tally.percentile(0.99),
-            serviceMicroseconds: (outcome.after - outcome.before) / receipts * 1_000_000)
+            perSecond: receipts / result.seconds, p99Milliseconds: result.p99Milliseconds,
+            serviceMicroseconds: cpuSeconds / receipts * 1_000_000)
     }
 }

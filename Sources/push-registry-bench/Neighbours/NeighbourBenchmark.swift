@@ -1,16 +1,17 @@
 import EmbeddedPostgres
-import EventLoop
 import FleetGenerator
 import Foundation
 import PostgresClient
 import PushRegistry
 
 /// Measures registrations alone, then while other clients contend for locks.
-struct NeighbourBenchmark {
+struct NeighbourBenchmark: Sendable {
     private static let connections = 8
     private static let crowdConnections = 1_000
     private static let erasures = 6
     private static let warmUp = Duration.seconds(1)
+    /// How much longer than a measurement rows stay locked: wrk's start and end take part of a second.
+    private static let lockMarginSeconds = 2
     /// The number of installations at the start of the fleet that are contended; all others are the neighbours.
     private static let contendedMax = 1_000
     private static let neighboursMax = 10_000
@@ -46,10 +47,10 @@ struct NeighbourBenchmark {
         return try await ServerProcess.with(
             binary, database: connectionString, log: file, writesAccessLog: writesAccessLog
         ) { server in
-            let workload = Workload(fleet, server, key: try server.makeKey(of: fleet.app.id))
+            let workload = Workload(fleet, server, seconds: seconds, key: try await server.makeKey(of: fleet.app.id))
             var report = NeighbourReport(connections: Self.connections)
             for round in 0..<rounds {
-                report.alone.append(try await workload.neighboursP99 { try await pause() })
+                report.alone.append(try await workload.neighboursP99())
                 for contention in Contention.allCases {
                     let p99 = try await beside(contention, round: round, workload)
                     report.beside[contention, default: []].append(p99)
@@ -60,15 +61,12 @@ struct NeighbourBenchmark {
         }
     }
 
-    private func pause() async throws { try await Task.sleep(for: .seconds(seconds)) }
-
     /// - Returns: the neighbours' 99th percentile in milliseconds.
     private func beside(_ contention: Contention, round: Int, _ workload: Workload) async throws -> Double {
         switch contention {
         case .crowd:
             return try await workload.neighboursP99(
-                beside: workload.registrations(of: workload.owned[0]), connections: Self.crowdConnections
-            ) { try await pause() }
+                beside: workload.registrations(of: workload.owned[0]), connections: Self.crowdConnections)
         case .lockedRow:
             return try await workload.neighboursP99(
                 beside: workload.registrations(of: workload.owned[1]), connections: Self.connections
@@ -82,14 +80,14 @@ struct NeighbourBenchmark {
         }
     }
 
-    /// Locks the installations' rows for the length of a measurement.
+    /// Locks the installations' rows until a measurement that starts now has ended.
     private func lockRows(_ installations: [FleetInstallation]) async throws {
         let ids = installations.map(\.installID.rawValue)
         try await PostgresSession.withSession(database) { session in
             try session.withTransaction {
                 _ = try session.execute(
                     "SELECT FROM installation WHERE install_id = ANY (\(ids)) ORDER BY install_id FOR UPDATE")
-                _ = try session.execute("SELECT FROM pg_sleep(\(Double(seconds)))")
+                _ = try session.execute("SELECT FROM pg_sleep(\(Double(seconds + Self.lockMarginSeconds)))")
             }
         }
     }
@@ -100,50 +98,51 @@ struct NeighbourBenchmark {
         /// The contended installations, each with its own user.
         let owned: [FleetInstallation]
         private let writer: RegistrationWriter
-        private let neighbours: RequestPool
+        private let neighbours: RequestFile
+        private let seconds: Int
 
-        init(_ fleet: Fleet, _ server: ServerProcess, key: String) {
-            self.server = server
+        init(_ fleet: Fleet, _ server: ServerProcess, seconds: Int, key: String) {
+            (self.server, self.seconds) = (server, seconds)
             let writer = RegistrationWriter(app: fleet.app.id, key: key)
             self.writer = writer
             owned = fleet.indices.prefix(contendedMax).map { fleet[$0] }.filter { $0.owner != nil }
-            neighbours = RequestPool(
-                fleet.indices.dropFirst(contendedMax).prefix(neighboursMax).lazy.map { fleet[$0] }
-                    .flatMap { installation in
-                        [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
-                    })
-        }
-
-        func registrations(of installation: FleetInstallation) -> RequestSequence {
-            let requests = [1, 2].map { writer.request(installation, settings: installation.settings.toggled($0)) }
-            return RequestSequence(RequestPool(requests), .alternating)
-        }
-
-        func erasures(of installations: [FleetInstallation]) -> RequestSequence {
-            RequestSequence(RequestPool(installations.compactMap(\.owner).map { writer.erasure(of: $0.userID) }), .once)
-        }
-
-        func neighboursP99(during body: () async throws -> Void) async throws -> Double {
-            let loop = EventLoop(name: "neighbours")
-            defer { loop.stop() }
-            let result = try await HTTPLoad(RequestSequence(neighbours, .alternating), on: loop).run(
-                port: server.port, connections: connections, warmUp: warmUp, during: body)
-            guard result.tally.failures == 0 else {
-                throw BenchmarkFailure("\(result.tally.failures) registrations failed")
+            neighbours = RequestFile(
+                fleet.indices.dropFirst(contendedMax).prefix(neighboursMax), variants: 2, .cyclic
+            ) { number, variant in
+                writer.request(fleet[number], settings: fleet[number].settings.toggled(1 + variant))
             }
-            return result.tally.percentile(0.99)
+        }
+
+        func registrations(of installation: FleetInstallation) -> RequestFile {
+            RequestFile([0], variants: 2, .cyclic) { [writer] _, variant in
+                writer.request(installation, settings: installation.settings.toggled(1 + variant))
+            }
+        }
+
+        func erasures(of installations: [FleetInstallation]) -> RequestFile {
+            let users = installations.compactMap(\.owner?.userID)
+            return RequestFile(users.indices, .once) { [writer] index, _ in writer.erasure(of: users[index]) }
+        }
+
+        func neighboursP99(during body: @escaping @Sendable () async throws -> Void = {}) async throws -> Double {
+            let wrk = Wrk(port: server.port, connections: connections)
+            try await wrk.warmUp(neighbours, for: warmUp)
+            async let contended: Void = body()
+            let result = try await wrk.run(neighbours, seconds: seconds)
+            try await contended
+            guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) registrations failed") }
+            return result.p99Milliseconds
         }
 
         /// The same while other requests are sent, which may be refused.
         func neighboursP99(
-            beside sequence: RequestSequence, connections: Int, during body: () async throws -> Void
+            beside requests: RequestFile, connections: Int,
+            during body: @escaping @Sendable () async throws -> Void = {}
         ) async throws -> Double {
-            let loop = EventLoop(name: "contention")
-            defer { loop.stop() }
             var p99 = 0.0
-            _ = try await HTTPLoad(sequence, on: loop).run(
-                port: server.port, connections: connections, warmUp: .zero
-            ) { p99 = try await neighboursP99(during: body) }
+            _ = try await Wrk(port: server.port, connections: connections).run(requests) {
+                p99 = try await neighboursP99(during: body)
+            }
             return p99
         }
     }

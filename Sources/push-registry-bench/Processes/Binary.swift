@@ -44,9 +44,11 @@ struct Binary: Sendable {
         return outcome.standardOutput
     }
 
-    /// Lends the running program to `body`, with its output in the file `log`, and stops it with SIGTERM.
+    /// Lends the running program to `body`, with its output in the file `log`, and ends it with these
+    /// signals, if the first one does not.
     func with<Value: Sendable>(
-        _ arguments: [String], environment: [String: String], log: URL, _ body: (Int32) async throws -> Value
+        _ arguments: [String], environment: [String: String], log: URL, end signals: [Signal] = [.terminate],
+        _ body: (Int32) async throws -> Value
     ) async throws -> Value {
         let output = try FileDescriptor.open(
             FilePath(log.path), .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
@@ -58,7 +60,8 @@ struct Binary: Sendable {
             do { result = .success(try await body(execution.processIdentifier.value)) } catch {
                 result = .failure(error)
             }
-            await execution.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: Self.endDeadline)])
+            await execution.teardown(
+                using: signals.map { .send(signal: $0, allowedDurationToNextStep: Self.endDeadline) })
             return result
         }
         return try outcome.closureResult.get()

@@ -1,5 +1,6 @@
 import Foundation
 import PushRegistry
+import RegistryTestSupport
 
 /// The product's binary, serving on a port of 127.0.0.1.
 struct ServerProcess: Sendable {
@@ -22,7 +23,7 @@ struct ServerProcess: Sendable {
         _ binary: Binary, database: String, log: URL, writesAccessLog: Bool = true,
         environment more: [String: String] = [:], _ body: (ServerProcess) async throws -> Value
     ) async throws -> Value {
-        let port = try Loopback.freePort()
+        let port = try ListeningSocket().port
         let start = ContinuousClock.now
         return try await binary.with(
             ["serve"], environment: environment(port: port, database: database, writesAccessLog).merging(more) { $1 },
@@ -46,7 +47,7 @@ struct ServerProcess: Sendable {
 
     private static func waitUntilReady(_ usage: ProcessUsage, port: UInt16, log: URL) async throws {
         let deadline = ContinuousClock.now + readyDeadline
-        while (try? Loopback.exchange("GET", "/readyz", port: port).status) != 200 {
+        while (try? await HTTPConnection(port: port).response(to: HTTPRequest("GET", "/readyz")).status) != 200 {
             guard usage.isRunning, ContinuousClock.now < deadline else {
                 let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
                 throw BenchmarkFailure("push-registry serve did not become ready: \(output)")
@@ -58,16 +59,21 @@ struct ServerProcess: Sendable {
 
 extension ServerProcess {
     /// Creates a key of the app.
-    func makeKey(of app: AppID, roles: [String] = ["service"]) throws -> String {
-        struct Created: Decodable { let key: String }
+    func makeKey(of app: AppID, roles: [String] = ["service"]) async throws -> String {
         let names = roles.map { "\"\($0)\"" }.joined(separator: ",")
-        let response = try Loopback.exchange(
-            "POST", "/v1/apps/\(app)/keys", port: port, key: Self.adminKey,
-            body: #"{"name":"benchmark","roles":[\#(names)]}"#)
-        guard response.status == 201 else {
-            throw BenchmarkFailure("no key was created: \(response.status) \(response.body)")
+        let response = try await send(
+            "POST", "/v1/apps/\(app)/keys", key: Self.adminKey, body: #"{"name":"benchmark","roles":[\#(names)]}"#)
+        guard response.status == 201, let key = response.json["key"].string else {
+            throw BenchmarkFailure("no key was created: \(response.status) \(response.text)")
         }
-        return try JSONDecoder().decode(Created.self, from: Data(response.body.utf8)).key
+        return key
+    }
+
+    /// Sends one request on a new connection.
+    func send(_ method: String, _ path: String, key: String, body: String) async throws -> HTTPResponse {
+        let fields = [("Authorization", "Bearer \(key)"), ("Content-Type", "application/json")]
+        return try await HTTPConnection(port: port).response(
+            to: HTTPRequest(method, path, fields: fields, body: Array(body.utf8)))
     }
 }
 

@@ -85,7 +85,7 @@ extension RunReport {
             "The disk makes 8 KB durable in \(Self.number(flushMicroseconds)) µs, which is most of pgbench's wait; "
                 + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
             "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
-                + "both sides and the load generator share.",
+                + "both sides and wrk, the load generator, share.",
             "The other side is pgbench; for takeovers, changes of owner, logouts and posts it is the service itself "
                 + "with changed registrations, for fetches with unchanged ones. Feedback is counted in "
                 + "items, \(RowRequests.feedbackItems) per call.",

@@ -22,21 +22,20 @@ struct Measurement: Codable, Sendable {
         postgresMicroseconds = result.postgresMicroseconds
     }
 
-    init(_ result: HTTPLoad.Result, _ cpu: CPUReading, expected: ResponseScanner.Outcome) {
-        let count = Double(max(result.tally.count, 1))
+    /// Figures per request.
+    init(_ result: Wrk.Result, _ cpu: CPUReading, expectedShare: Double?) {
+        let count = Double(max(result.count, 1))
         perSecond = count / max(result.seconds, 0.001)
-        medianMilliseconds = result.tally.percentile(0.5)
-        p99Milliseconds = result.tally.percentile(0.99)
+        medianMilliseconds = result.medianMilliseconds
+        p99Milliseconds = result.p99Milliseconds
         serviceMicroseconds = cpu.service / count * 1_000_000
         postgresMicroseconds = cpu.postgres / count * 1_000_000
-        failures = result.tally.failures
-        expectedShare = Double(result.tally.outcomes[expected.rawValue]) / count
+        failures = result.failures
+        self.expectedShare = expectedShare
     }
-}
 
-extension Measurement {
-    /// Figures per item.
-    init(_ result: FeedbackLoad.Result, _ cpu: CPUReading, expected: [String]) {
+    /// Figures per item of feedback.
+    init(_ result: Wrk.Result, _ cpu: CPUReading, expectingItems expected: [String]) {
         let items = Double(max(result.counts["received"] ?? 0, 1))
         perSecond = items / max(result.seconds, 0.001)
         serviceMicroseconds = cpu.service / items * 1_000_000

@@ -1,4 +1,3 @@
-import EventLoop
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -21,13 +20,13 @@ struct RowBenchmark {
         var report = RunReport(options: options)
         if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
         try await withServer { server in
-            let key = try server.makeKey(of: fleet.app.id)
+            let key = try await server.makeKey(of: fleet.app.id)
             if options.wants(.topics) {
                 try await binary.run(
                     ["topics", "set", fleet.app.id.rawValue, RowRequests.topic, "--name", "Topic", "--default", "out"],
                     environment: ["PUSH_REGISTRY_DATABASE_URL": database])
             }
-            let pools = RowRequests(fleet, key: key, installationsMax: options.poolMax, rows: options.rows)
+            let pools = RowRequests(fleet, key: key, installationsMax: options.poolMax)
             if options.wants(.idle) {
                 report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
                     .measure(port: server.port, server.usage)
@@ -55,7 +54,7 @@ struct RowBenchmark {
         async throws
     {
         if options.wants(.healthz) {
-            report.add(try await load(server, pools.healthz, expecting: .none), to: .healthz)
+            report.add(try await load(server, nil, expecting: .noError, name: "healthz"), to: .healthz)
         }
         try await measureRegistrations(round, server, pools, &report)
         if options.wants(.takeover) {
@@ -63,7 +62,7 @@ struct RowBenchmark {
             report.add(try await load(server, takeovers, expecting: .created), to: .takeover)
         }
         if options.wants(.ownerChange) {
-            let changes = try pools.ownerChanges(round: round, of: options.rounds)
+            let changes = pools.ownerChanges(round: round, of: options.rounds)
             report.add(try await load(server, changes, expecting: .updated), to: .ownerChange)
         }
         if options.wants(.logout) {
@@ -72,18 +71,20 @@ struct RowBenchmark {
         }
         if options.wants(.topics) {
             let patches = pools.topics(round: round, of: options.rounds)
-            report.add(try await load(server, patches, expecting: .none, name: "topics"), to: .topics)
+            report.add(try await load(server, patches, expecting: .noError, name: "topics"), to: .topics)
         }
         if options.wants(.post) {
-            report.add(try await load(server, pools.posts, expecting: .posted), to: .post)
+            let posts = pools.posts(round: round, of: options.rounds)
+            report.add(try await load(server, posts, expecting: .posted), to: .post)
         }
         if options.wants(.fetch) {
             report.add(try await load(server, pools.fetches, expecting: .nothingMissed), to: .fetch)
         }
         if options.wants(.feedback) || options.wants(.feedbackAgain) {
-            let load = FeedbackLoad(port: server.port, calls: pools.feedback(round: round, of: options.rounds))
-            report.add(try await loadFeedback(server, load, expecting: ["suspect", "unregistered"]), to: .feedback)
-            report.add(try await loadFeedback(server, load, expecting: ["ignored"]), to: .feedbackAgain)
+            let calls = pools.feedback(round: round, of: options.rounds)
+            report.add(try await loadFeedback(server, calls, expecting: ["suspect", "unregistered"]), to: .feedback)
+            calls.rewind()
+            report.add(try await loadFeedback(server, calls, expecting: ["ignored"]), to: .feedbackAgain)
         }
     }
 
@@ -115,32 +116,28 @@ struct RowBenchmark {
     }
 
     private func load(
-        _ server: ServerProcess, _ sequence: RequestSequence, expecting expected: ResponseScanner.Outcome,
-        name: String = "healthz"
+        _ server: ServerProcess, _ requests: RequestFile?, expecting expected: Wrk.Expectation, name: String? = nil
     ) async throws -> Measurement {
         try await checkpoint()
-        let loop = EventLoop(name: "load")
-        defer { loop.stop() }
-        let load = HTTPLoad(sequence, on: loop)
-        let outcome = try await load.run(
-            port: server.port, connections: options.connections, warmUp: .seconds(RunOptions.warmUpSeconds),
-            measured: .seconds(options.seconds)
-        ) { [postgres] in try CPUReading(service: server.usage, postgres: postgres) }
-        let result = Measurement(outcome.result, outcome.after - outcome.before, expected: expected)
-        log("\(expected == .none ? name : "\(expected)"): \(Int(result.perSecond)) a second")
-        return result
+        let readCPU = { try CPUReading(service: server.usage, postgres: postgres) }
+        let measurement = try await Wrk(port: server.port, connections: options.connections).measure(
+            requests, expecting: expected, warmUp: .seconds(RunOptions.warmUpSeconds), seconds: options.seconds,
+            before: readCPU, after: readCPU)
+        log("\(name ?? "\(expected)"): \(Int(measurement.perSecond)) a second")
+        return measurement
     }
 
     private func loadFeedback(
-        _ server: ServerProcess, _ load: FeedbackLoad, expecting words: [String]
+        _ server: ServerProcess, _ calls: RequestFile, expecting words: [String]
     ) async throws -> Measurement {
         try await checkpoint()
+        let wrk = Wrk(port: server.port, connections: RowRequests.feedbackConnections)
         let before = try CPUReading(service: server.usage, postgres: postgres)
-        let outcome = try await load.run()
-        let after = try CPUReading(service: server.usage, postgres: postgres)
-        let result = Measurement(outcome, after - before, expected: words)
-        log("feedback \(words[0]): \(Int(result.perSecond)) items a second")
-        return result
+        let result = try await wrk.run(calls, expecting: .counts, seconds: RunOptions.feedbackSecondsMax)
+        let cpu = try CPUReading(service: server.usage, postgres: postgres) - before
+        let measurement = Measurement(result, cpu, expectingItems: words)
+        log("feedback \(words[0]): \(Int(measurement.perSecond)) items a second")
+        return measurement
     }
 
     /// Both sides start with all pages written, and without roll-up changes from another row.

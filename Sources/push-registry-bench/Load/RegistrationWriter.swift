@@ -2,39 +2,6 @@ import FleetGenerator
 import PushRegistry
 import StrictJSON
 
-/// Requests created in advance, contiguous in memory, so that sending one needs no other work.
-final class RequestPool: Sendable {
-    let bytes: [UInt8]
-    private let ends: [Int]
-
-    init(_ requests: some Sequence<[UInt8]>) {
-        var bytes: [UInt8] = []
-        var ends: [Int] = []
-        for request in requests {
-            bytes += request
-            ends.append(bytes.count)
-        }
-        (self.bytes, self.ends) = (bytes, ends)
-    }
-
-    var count: Int { ends.count }
-
-    func range(_ index: Int) -> Range<Int> {
-        (index == 0 ? 0 : ends[index - 1])..<ends[index]
-    }
-}
-
-/// The order in which the requests of a pool are sent.
-enum RequestOrder {
-    /// At random, repeatedly.
-    case random
-    /// In order, each once.
-    case once
-    /// The pool contains two requests for each installation, next to each other. Chooses an installation at random, and
-    /// alternates between its two.
-    case alternating
-}
-
 /// Creates the requests that the app's back end sends for its users' installations.
 struct RegistrationWriter: Sendable {
     let app: AppID
