@@ -34,6 +34,72 @@ struct StatementTests {
     }
 }
 
+@Suite("INSERT from arrays on a distributed engine")
+struct InsertedValuesTests {
+    private static let insert = PreparedSQL(
+        "INSERT INTO gadget (app, name, size) SELECT $1, k.name, k.size FROM unnest($2::text[], $3::bigint[]) AS k",
+        distributed: "INSERT INTO gadget (app, name, size) SELECT a.app, k.name, k.size FROM app a",
+        values: InsertedValues(
+            "INSERT INTO gadget (app, name, size)", row: "$1, coalesce($2, 'none'), $3::text::bigint",
+            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2))
+
+    private func statement(_ names: [String?], _ sizes: [String]) -> PostgresStatement {
+        PostgresStatement(Self.insert, Int32(7), names, sizes).distributed
+    }
+
+    @Test func fewRows_areValues_withAParameterForEach() {
+        let statement = statement(["a", nil], ["1", "2"])
+        #expect(
+            statement.text == """
+                INSERT INTO gadget (app, name, size) VALUES ($1, coalesce($2, 'none'), $3::text::bigint), \
+                ($1, coalesce($4, 'none'), $5::text::bigint) ON CONFLICT DO NOTHING
+                """)
+        #expect(statement.parameterTypes == [.int4, .text, .text, .text, .text])
+    }
+
+    @Test func eachNumberOfRows_isPreparedForItself_upToALimit() {
+        let preparations = (1...InsertedValues.rowsMax).map { count in
+            statement(Array(repeating: "a", count: count), Array(repeating: "1", count: count)).preparation
+        }
+        #expect(Set(preparations.prefix(InsertedValues.preparedRowsMax)).count == InsertedValues.preparedRowsMax)
+        #expect(!preparations.prefix(InsertedValues.preparedRowsMax).contains(.none))
+        #expect(preparations.dropFirst(InsertedValues.preparedRowsMax).allSatisfy { $0 == .none })
+    }
+
+    @Test(arguments: [0, InsertedValues.rowsMax + 1])
+    func otherRows_areArrays(count: Int) {
+        let statement = statement(Array(repeating: "a", count: count), Array(repeating: "1", count: count))
+        #expect(statement.text == Self.insert.distributedText)
+        #expect(statement.parameterTypes == [.int4, .textArray, .textArray])
+    }
+
+    @Test func arraysOfSeveralLengths_areArrays() {
+        #expect(statement(["a"], ["1", "2"]).text == Self.insert.distributedText)
+    }
+
+    @Test func values_areThoseOfTheArrays_inPostgreSQL() async throws {
+        try await withConnection { connection in
+            let insert = PreparedSQL(
+                "SELECT",
+                values: InsertedValues("INSERT INTO gadget", row: "$1, $2, $3, $4, $5::text[]", scalars: 1, arrays: 4))
+            let time = PostgresTimestamp(microsecondsSince1970: 1_700_000_000_123_456)
+            let bytes: [[UInt8]?] = [[0, 255], nil, []]
+            let statement = PostgresStatement(
+                insert, Int32(7), ["a", "", "ü\"{}"], bytes, [time, time, time], [nil, "{}", #"{"x,y"}"#] as [String?])
+            let results = try await connection.execute([
+                "CREATE TEMPORARY TABLE gadget (a int, b text, c bytea, d timestamptz, e text[])",
+                statement.distributed, "SELECT a, b, c, d, e FROM gadget",
+            ])
+            let rows = results[2]
+            #expect(try rows.map { try $0.decode(0, as: Int32.self) } == [7, 7, 7])
+            #expect(try rows.map { try $0.decode(1, as: String.self) } == ["a", "", "ü\"{}"])
+            #expect(try rows.map { try $0.decode(2, as: [UInt8]?.self) } == bytes)
+            #expect(try rows.map { try $0.decode(3, as: PostgresTimestamp.self) } == [time, time, time])
+            #expect(try rows.map { try $0.decode(4, as: [String]?.self) } == [nil, [], ["x,y"]])
+        }
+    }
+}
+
 @Suite("A connection's prepared statements")
 struct StatementCacheTests {
     private let first: PostgresStatement = "SELECT 1"

@@ -14,6 +14,7 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
     public private(set) var text: String
     private var distributedText: String?
+    private var values: InsertedValues?
     let binds: PostgresBinds
     private(set) var preparation: Preparation
 
@@ -50,6 +51,7 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     init(_ prepared: PreparedSQL, binds: PostgresBinds) {
         text = prepared.text
         distributedText = prepared.distributedText
+        values = prepared.values
         self.binds = binds
         preparation = .byID(prepared.id)
     }
@@ -61,8 +63,15 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         preparation = .none
     }
 
+    init(text: String, binds: PostgresBinds, id: Int) {
+        self.text = text
+        self.binds = binds
+        preparation = .byID(id)
+    }
+
     /// The statement for a distributed engine.
     var distributed: PostgresStatement {
+        if let statement = values?.statement(from: binds) { return statement }
         guard let distributedText else { return self }
         var statement = self
         statement.text = distributedText

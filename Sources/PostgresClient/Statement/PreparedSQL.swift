@@ -8,6 +8,8 @@ public struct PreparedSQL: Sendable {
     public let text: String
     /// Replaces `text` on a distributed engine; nil: there is one text for both.
     public let distributedText: String?
+    /// Replaces both on a distributed engine if the arrays are short.
+    public let values: InsertedValues?
     /// The statement's caller and effect in one line, for a list of all statements. Never sent.
     public let purpose: String?
     let id: Int
@@ -16,12 +18,22 @@ public struct PreparedSQL: Sendable {
     ///   - purpose: the caller of the statement, and its effect.
     ///   - sql: one statement with the placeholders `$1`, `$2`, …; its values are passed at each execution.
     ///   - distributed: the same for a distributed engine, if that needs another text. It takes the same values.
-    public init(serving purpose: String? = nil, _ sql: PostgresSQL, distributed: PostgresSQL? = nil) {
+    ///   - values: the same for a distributed engine and short arrays.
+    public init(
+        serving purpose: String? = nil, _ sql: PostgresSQL, distributed: PostgresSQL? = nil,
+        values: InsertedValues? = nil
+    ) {
         precondition(
             sql.binds.count == 0 && distributed?.binds.count ?? 0 == 0, "prepared SQL takes its values at execution")
         text = sql.text
         distributedText = distributed?.text
+        self.values = values
         self.purpose = purpose
-        id = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
+        id = Self.makeIDs(count: 1)
+    }
+
+    /// - Returns: the first of some successive numbers.
+    static func makeIDs(count: Int) -> Int {
+        created.wrappingAdd(count, ordering: .relaxed).oldValue
     }
 }

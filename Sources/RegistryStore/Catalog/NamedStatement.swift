@@ -1,3 +1,4 @@
+import Foundation
 import PostgresClient
 import PushRegistry
 
@@ -11,6 +12,8 @@ public struct NamedStatement: Sendable {
     public let sql: String
     /// As Citus gets it, if that is another text.
     public let sqlOnCitus: String?
+    /// As Citus gets it for one row. Several have as many groups of values, up to `InsertedValues.rowsMax`.
+    public let sqlOfOneRowOnCitus: String?
     /// The file that declares it, `RegistryStore/RegistrationStatements.swift`.
     public let file: String
     /// Of the placeholders; empty if PostgreSQL infers them.
@@ -18,7 +21,9 @@ public struct NamedStatement: Sendable {
 
     /// - Parameter prepared: with a purpose, in which `…/` stands for `/v1/apps/{app}/`.
     init(_ name: String, _ prepared: PreparedSQL, file: StaticString = #fileID) {
-        self.init(name, prepared.purpose ?? "", prepared.text, onCitus: prepared.distributedText, types: [], file)
+        self.init(
+            name, prepared.purpose ?? "", prepared.text, onCitus: prepared.distributedText,
+            prepared.values?.textOfOneRow, types: [], file)
     }
 
     /// A statement that is composed when it is executed.
@@ -29,13 +34,14 @@ public struct NamedStatement: Sendable {
     }
 
     private init(
-        _ name: String, _ purpose: String, _ sql: String, onCitus sqlOnCitus: String? = nil, types: [PostgresType],
-        _ file: StaticString
+        _ name: String, _ purpose: String, _ sql: String, onCitus sqlOnCitus: String? = nil,
+        _ sqlOfOneRowOnCitus: String? = nil, types: [PostgresType], _ file: StaticString
     ) {
         self.name = name
         self.purpose = purpose.replacing("…/", with: "/v1/apps/{app}/")
         self.sql = String(sql.drop(while: \.isWhitespace))
         self.sqlOnCitus = sqlOnCitus.map { String($0.drop(while: \.isWhitespace)) }
+        self.sqlOfOneRowOnCitus = sqlOfOneRowOnCitus.map { $0.trimmingCharacters(in: .whitespaces) }
         self.file = file.description
         self.types = types
     }

@@ -37,6 +37,20 @@ package struct ColumnList: Sendable {
         sql(columns.map { "\($0.name) = k.\($0.name)" })
     }
 
+    /// A parameter for each column of one row, from `$first` on, in the columns' own types.
+    func placeholders(from first: Int) -> PostgresSQL {
+        sql(columns.indices.map { placeholder(of: $0, from: first) })
+    }
+
+    /// The parameter of a column among those of `placeholders`.
+    func placeholder(of name: String, from first: Int) -> PostgresSQL {
+        sql(columns.indices.filter { columns[$0].name == name }.map { placeholder(of: $0, from: first) })
+    }
+
+    private func placeholder(of index: Int, from first: Int) -> String {
+        "$\(first + index)" + ((columns[index].cast ?? columns[index].elementCast).map { "::" + $0 } ?? "")
+    }
+
     /// A FROM item: the arrays as rows named `k`, in the columns' own types.
     ///
     /// Elements are cast here and not where they are used: Citus refuses a cast of a column in an UPDATE.

@@ -31,8 +31,11 @@ struct AppSource {
 
 extension PreparedSQL {
     /// An INSERT of rows of the app `$1`, with a text for each kind of database.
-    init(serving purpose: String, from sql: (AppSource) -> PostgresSQL) {
+    ///
+    /// - Parameter values: the same for Citus and few rows.
+    init(serving purpose: String, values: InsertedValues? = nil, from sql: (AppSource) -> PostgresSQL) {
         self.init(
-            serving: purpose, sql(AppSource(isDistributed: false)), distributed: sql(AppSource(isDistributed: true)))
+            serving: purpose, sql(AppSource(isDistributed: false)), distributed: sql(AppSource(isDistributed: true)),
+            values: values)
     }
 }

@@ -115,7 +115,13 @@ enum EventStatements {
 
     private static let appendOnCitus = PreparedSQL(
         serving: "Every call that changes a binding, on Citus (R12): writes events.",
-        insertNumbered(TokenEvent.batch.list.names, TokenEvent.batch.list.values, of: TokenEvent.batch.list))
+        insertNumbered(TokenEvent.batch.list.names, TokenEvent.batch.list.values, of: TokenEvent.batch.list),
+        values: InsertedValues(
+            """
+            INSERT INTO token_event (app_id, position, id, \(sql: TokenEvent.batch.list.names)) OVERRIDING SYSTEM VALUE
+            """,
+            row: "$1, $2, \(sql: (ColumnList.id + TokenEvent.batch.list).placeholders(from: 3))", scalars: 2,
+            arrays: TokenEvent.batch.list.count + 1))
 
     /// An INSERT of events on Citus. `$1` is the app, `$2` the position, `$3` are the ids.
     ///

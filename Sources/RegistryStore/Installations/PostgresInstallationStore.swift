@@ -8,10 +8,30 @@ public struct PostgresInstallationStore: InstallationStore {
 
     private let resources: LoopResources
     private let registrations: RegistrationCoalescer
+    /// One of them takes all registrations of an app.
+    private let coalescers: [RegistrationCoalescer]
 
     public init(_ resources: LoopResources) {
+        let registrations = RegistrationCoalescer(resources)
+        self.init(resources, registrations, [registrations])
+    }
+
+    private init(
+        _ resources: LoopResources, _ registrations: RegistrationCoalescer, _ coalescers: [RegistrationCoalescer]
+    ) {
         self.resources = resources
-        registrations = RegistrationCoalescer(resources)
+        self.registrations = registrations
+        self.coalescers = coalescers
+    }
+
+    /// The stores of all event loops of a process.
+    ///
+    /// On Citus, the loops share the apps. Most of a batch's price there is that of its statements, so that one loop
+    /// with large batches is cheaper than several with small ones.
+    public static func stores(on loops: [LoopResources]) -> [PostgresInstallationStore] {
+        guard loops.allSatisfy(\.postgres.isDistributed) else { return loops.map { PostgresInstallationStore($0) } }
+        let coalescers = loops.map { RegistrationCoalescer($0) }
+        return zip(loops, coalescers).map { PostgresInstallationStore($0, $1, coalescers) }
     }
 
     /// Sends queued registrations until it is cancelled.
@@ -22,7 +42,8 @@ public struct PostgresInstallationStore: InstallationStore {
     public func register(
         _ registration: Registration, ifDirectoryIs version: Int64?
     ) async throws -> RegistrationOutcome {
-        try await registrations.register(registration, ifDirectoryIs: version)
+        let coalescer = coalescers[Int(registration.key.app.rawValue) % coalescers.count]
+        return try await coalescer.register(registration, ifDirectoryIs: version)
     }
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {

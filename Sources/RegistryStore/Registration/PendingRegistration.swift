@@ -47,7 +47,7 @@ enum RegistrationFinding: Sendable {
     /// The row has not changed since its last registration, and has this registration's token, user and session. The
     /// registration changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
-    /// The installation did not exist at this time, and no installation had claimed the token.
+    /// The installation did not exist at this time. On plain PostgreSQL, no installation had claimed the token.
     case absent(at: Timestamp)
     /// The row has the registration's token, but another user or session, or other choices about topics: the rules
     /// decide under its lock.

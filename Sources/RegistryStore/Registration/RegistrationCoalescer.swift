@@ -69,7 +69,7 @@ struct RegistrationWriter: Sendable {
             let results = try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
                 let locked = LockedRegistrations(
                     left.map { batch[$0] }, cells: left.map { numbers[$0] }, clock: clock, patience: patience,
-                    isFirstAttempt: isFirstAttempt)
+                    isFirstAttempt: isFirstAttempt, isDistributed: postgres.isDistributed)
                 isFirstAttempt = false
                 return try await locked.write(transaction)
             }

@@ -34,7 +34,7 @@ struct RegistrationGuards {
     var locks: [PostgresStatement] {
         let digests = users.map(\.sha256)
         var statements = [
-            PostgresStatement(GuardStatements.addUsers, app.rawValue, digests),
+            GuardStatements.add(digests, in: app),
             PostgresStatement(GuardStatements.shareUsers, app.rawValue, digests),
         ]
         guard !sessions.isEmpty else { return statements }

@@ -50,8 +50,7 @@ struct RegistrationLookUp: Sendable {
             rows.map { (try $0.decode(0, as: String.self), $0) }, uniquingKeysWith: { first, _ in first })
         return try batch.map { pending in
             guard pending.directoryVersion ?? version == version else { return .failure(DirectoryChanged()) }
-            // All registrations but changes of a found row are decided under locks.
-            guard let row = found[pending.key.rawValue] else { return .success(.other) }
+            guard let row = found[pending.key.rawValue] else { return .success(.absent(at: now)) }
             return .success(try finding(of: pending, in: row, at: now))
         }
     }

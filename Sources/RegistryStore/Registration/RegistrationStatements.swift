@@ -56,7 +56,10 @@ enum RegistrationStatements {
 
     /// `$2` and `$3` are the providers and digests.
     static let addHolders = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1, R4): adds a row for each token, which every claimant locks."
+        serving: "PUT …/installations/{installId} (R1, R4): adds a row for each token, which every claimant locks.",
+        values: InsertedValues(
+            "INSERT INTO token_holder (app_id, provider, token_sha256)", row: "$1, $2::provider, $3",
+            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2)
     ) { source in
         """
         INSERT INTO token_holder (app_id, provider, token_sha256)
@@ -306,7 +309,15 @@ enum RegistrationStatements {
 
     /// `$2` is the time.
     static let insert = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1): creates installations under the locks of their tokens."
+        serving: "PUT …/installations/{installId} (R1): creates installations under the locks of their tokens.",
+        values: InsertedValues(
+            "INSERT INTO installation (app_id, created_at, revision, snapshot_at, \(sql: InsertedRow.written.names))",
+            row: """
+                $1, \(sql: InsertedRow.columns.placeholder(of: "registered_at", from: 3)), \
+                \(sql: InsertedRow.columns.placeholder(of: "generation", from: 3)), $2, \
+                \(sql: InsertedRow.columns.placeholders(from: 3))
+                """,
+            scalars: 2, arrays: InsertedRow.columns.count)
     ) { source in
         """
         INSERT INTO installation (app_id, created_at, revision, snapshot_at, \(sql: InsertedRow.written.names))

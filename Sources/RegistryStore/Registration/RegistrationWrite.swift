@@ -44,6 +44,8 @@ struct RegistrationWrite {
             moveToken(from: before, to: after)
             owners.add(from: before, to: after)
         }
+        // Rows are locked in the order of their keys.
+        inserted.sort { $0.installation.key.installID.rawValue < $1.installation.key.installID.rawValue }
     }
 
     private mutating func count(_ before: Installation?, in oldCell: Int64?, _ after: Installation, in cell: Int64) {

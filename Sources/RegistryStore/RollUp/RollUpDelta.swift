@@ -93,7 +93,10 @@ struct RollUpDelta: Sendable {
     }
 
     private static let append = PreparedSQL(
-        serving: "Every call that changes installations under locks (R13): writes deltas of counts."
+        serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
+        values: InsertedValues(
+            "INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)",
+            row: "$1, \(sql: AppSource(isDistributed: true).transactionID), $2, $3, $4, $5, $6", scalars: 1, arrays: 5)
     ) { source in
         let rows: PostgresSQL = """
             unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])

@@ -17,9 +17,19 @@ enum GuardStatements {
 
     // MARK: Beginning a binding: PUT …/installations/{id}
 
+    /// Adds the users' rows in the order in which they are locked.
+    ///
+    /// - Parameter digests: of the users.
+    static func add(_ digests: [[UInt8]], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(addUsers, app.rawValue, digests.sorted { $0.lexicographicallyPrecedes($1) })
+    }
+
     /// Waits for a transaction that adds the same row.
-    static let addUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row."
+    private static let addUsers = PreparedSQL(
+        serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row.",
+        values: InsertedValues(
+            "INSERT INTO user_guard (app_id, user_sha256, added_at)", row: "$1, $2, statement_timestamp()",
+            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 1)
     ) { source in
         """
         INSERT INTO user_guard (app_id, user_sha256, added_at)

@@ -58,7 +58,7 @@ enum TopicChoiceStatements {
 
     // MARK: A user's choices, under the user's lock
 
-    /// Runs after `GuardStatements.addUsers`. Registrations of these users wait. Returns the index of each user in
+    /// Runs after `GuardStatements.add`. Registrations of these users wait. Returns the index of each user in
     /// `$2`.
     static let lockUsers = PreparedSQL(
         serving: "PATCH …/users/{userId}/topics: locks users exclusively.",

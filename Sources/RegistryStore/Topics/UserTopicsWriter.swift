@@ -39,7 +39,7 @@ struct UserTopicsWriter: Sendable {
         let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
         let results = try await transaction.execute(
             setUp + [
-                PostgresStatement(GuardStatements.addUsers, app.rawValue, digests),
+                GuardStatements.add(digests, in: app),
                 PostgresStatement(TopicChoiceStatements.lockUsers, app.rawValue, digests),
                 lock(batch.map(\.userID), after: "", in: app),
                 PostgresStatement(RegistrationStatements.now),

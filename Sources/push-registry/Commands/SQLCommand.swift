@@ -64,6 +64,8 @@ private struct TopicListing: Encodable {
         let sql: String
         /// If it is another text.
         let sqlOnCitus: String?
+        /// Of an INSERT that names few rows as VALUES there.
+        let sqlOfOneRowOnCitus: String?
         /// With `--plan`.
         let plan: [String]?
     }
@@ -78,7 +80,8 @@ private struct TopicListing: Encodable {
         statements = topic.statements.enumerated().map { index, statement in
             Statement(
                 name: "\(topic.name).\(statement.name)", serves: statement.purpose, file: statement.file,
-                sql: statement.sql, sqlOnCitus: statement.sqlOnCitus, plan: plans?[index].lines)
+                sql: statement.sql, sqlOnCitus: statement.sqlOnCitus,
+                sqlOfOneRowOnCitus: statement.sqlOfOneRowOnCitus, plan: plans?[index].lines)
         }
     }
 
@@ -92,7 +95,10 @@ private struct TopicListing: Encodable {
 extension TopicListing.Statement {
     var text: String {
         let comments = ["-- \(name)", "-- \(serves)"]
-        let onCitus = sqlOnCitus.map { ["On Citus:"] + $0.split(separator: "\n").map { "    \($0)" } } ?? []
+        let texts = [("On Citus:", sqlOnCitus), ("On Citus, for one row (and so on for several):", sqlOfOneRowOnCitus)]
+        let onCitus = texts.flatMap { title, sql in
+            sql.map { [title] + $0.split(separator: "\n").map { "    \($0)" } } ?? []
+        }
         let planned = (plan ?? []).map { "    \($0)" }
         let notes = (onCitus + planned).map { "-- \($0)" }
         return (comments + ["\(sql);"] + notes).joined(separator: "\n") + "\n"

@@ -94,17 +94,22 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let audienceConfiguration = try database.audienceConfiguration(audiences)
         let clock = RegistryClock()
         self.clock = clock
-        parts = loops.map { loop in
-            let postgres = PostgresClient(
-                sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
-                name: loop.name, logger: logger)
-            let resources = LoopResources(postgres: postgres, clock: clock)
+        let resources = loops.map { loop in
+            LoopResources(
+                postgres: PostgresClient(
+                    sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
+                    name: loop.name, logger: logger),
+                clock: clock)
+        }
+        let installations = PostgresInstallationStore.stores(on: resources)
+        parts = zip(resources, installations).map { resources, installations in
+            let (loop, postgres) = (resources.loop, resources.postgres)
             let audiencePostgres = PostgresClient(
                 audienceConfiguration, on: loop, limits: audiences.limits.pool, name: "\(loop.name)-audiences",
                 logger: logger)
             return LoopParts(
-                loop: loop, postgres: postgres, installations: PostgresInstallationStore(resources),
-                users: PostgresUserStore(resources), notifications: PostgresNotificationStore(resources),
+                loop: loop, postgres: postgres, installations: installations, users: PostgresUserStore(resources),
+                notifications: PostgresNotificationStore(resources),
                 topics: PostgresTopicStore(resources), feedback: PostgresFeedbackStore(resources),
                 events: PostgresEventStore(resources), messages: PostgresMessageStore(resources),
                 directory: PostgresAppDirectory(postgres: postgres),

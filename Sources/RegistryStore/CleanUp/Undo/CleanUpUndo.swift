@@ -170,7 +170,7 @@ private struct CleanUpUndo {
         let (providers, digests) = (tokens.map(\.provider), tokens.compactMap(\.tokenSHA256))
         var statements: [PostgresStatement] = []
         if !users.isEmpty {
-            statements.append(PostgresStatement(GuardStatements.addUsers, app, users))
+            statements.append(GuardStatements.add(users, in: AppNumber(app)))
             statements.append(PostgresStatement(GuardStatements.shareUsers, app, users))
         }
         if !sessions.isEmpty { statements.append(PostgresStatement(GuardStatements.shareSessions, app, sessions)) }
