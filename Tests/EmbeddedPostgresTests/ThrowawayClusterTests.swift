@@ -69,6 +69,27 @@ struct ThrowawayClusterTests {
         }
     }
 
+    @Test func restart_succeeds_howeverManyClientsConnectDuringTheKill() async throws {
+        try await ThrowawayCluster.with(logger: silent) { server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 1...8 {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            // While it counts, a session does not notice that its server has ended.
+                            _ = try? await server.query("SELECT count(*) FROM generate_series(1, 300000)")
+                        }
+                    }
+                }
+                for _ in 1...10 {
+                    await server.kill()
+                    try await server.restart()
+                }
+                group.cancelAll()
+            }
+            try await server.expect("SELECT 42", is: "42")
+        }
+    }
+
     @Test func loopback_refusesSuperuser_whenItIsOpen() async throws {
         try await ThrowawayCluster.with(listensOnLoopback: true, logger: silent) { server in
             let loopback = try #require(server.loopbackConnectionString)

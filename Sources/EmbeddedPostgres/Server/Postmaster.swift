@@ -92,13 +92,18 @@ struct Postmaster: Sendable {
     /// themselves: while one of them lives, the folder's next server refuses to start.
     func kill() async {
         guard let processID else { return }
+        // Otherwise it could start a child between the reading of the list and the signal.
+        Glibc.kill(processID, SIGSTOP)
+        _ = await becomesTrue(within: Self.orphanDeadline) { !ProcessTable.isRunning(processID) }
         let children = ProcessTable.children(of: processID)
         Glibc.kill(processID, SIGKILL)
-        let ended = await becomesTrue(within: Self.orphanDeadline) {
-            !([processID] + children).contains(where: ProcessTable.isAlive)
-        }
-        guard !ended else { return }
+        if await haveEnded([processID] + children) { return }
         for child in children where ProcessTable.isAlive(child) { Glibc.kill(child, SIGKILL) }
+        _ = await haveEnded(children)
+    }
+
+    private func haveEnded(_ processIDs: [pid_t]) async -> Bool {
+        await becomesTrue(within: Self.orphanDeadline) { !processIDs.contains(where: ProcessTable.isAlive) }
     }
 
     /// Sends a signal to the server process and its children: first the server, which then starts no other child.

@@ -9,6 +9,11 @@ enum ProcessTable {
         return state != "Z" && state != "X"
     }
 
+    /// Whether the process is neither stopped by SIGSTOP nor at its end.
+    static func isRunning(_ processID: pid_t) -> Bool {
+        isAlive(processID) && fields(processID)?.first != "T"
+    }
+
     static func children(of parent: pid_t) -> [pid_t] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { pid_t($0) }.filter { fields($0)?.dropFirst().first == "\(parent)" }
