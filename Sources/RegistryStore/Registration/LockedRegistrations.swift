@@ -11,22 +11,15 @@ struct LockedRegistrations {
     let patience: LockPatience
     /// Those that may move a token (R3, R4) or replace another installation (R5).
     let movers: [PendingRegistration]
-    /// Whether all of them create an installation with a new token, and none can replace another one. Then there is
-    /// nothing to read or lock: the transaction adds the tokens, and each row that it adds is its own until it ends.
-    let areNew: Bool
 
-    /// - Parameters:
-    ///   - isFirstAttempt: whether to trust the look-up about the installations and the holders of their tokens. The
-    ///     next attempt does not trust it.
-    ///   - isDistributed: whether installations that the look-up did not find are probably new. Elsewhere
-    ///     `OptimisticRegistrations` has tried to create them.
+    /// - Parameter isFirstAttempt: whether to trust the look-up about the holders of the registrations' tokens. The
+    ///   next attempt does not trust it.
     init(
         _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
-        isFirstAttempt: Bool, isDistributed: Bool
+        isFirstAttempt: Bool
     ) {
         (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
         movers = batch.filter { if case .holder = $0.finding { !isFirstAttempt } else { true } }
-        areNew = isFirstAttempt && isDistributed && batch.allSatisfy(\.isNew)
     }
 
     private var app: AppNumber { batch[0].app }
@@ -36,37 +29,22 @@ struct LockedRegistrations {
         let guards = RegistrationGuards(batch)
         let locks = LockTimeout.statements(patience) + (guards?.locks ?? [])
         let tokens = tokenLocks
-        let installations = areNew ? [] : [installationLock]
-        let reads = [PostgresStatement(RegistrationStatements.now)] + (guards.map { [$0.logouts] } ?? [])
-        let results = try await transaction.execute(locks + tokens + installations + reads)
-        let guardResults = Array(results[..<locks.count].suffix(guards?.locks.count ?? 0))
-        let rest = Array(results.suffix(reads.count))
-        let tombstones = try guards?.decode(locks: guardResults, logouts: rest[1]) ?? Tombstones()
-        let present = try areNew ? [] : results[locks.count + tokens.count].map { try InstallationColumns.decode($0) }
-        if areNew {
-            guard results[locks.count].affectedRows == Set(batch.map(\.registration.address)).count else {
-                throw LostRace()
-            }
-        } else {
-            try checkHolders(tokens.isEmpty ? nil : results[locks.count + 1], of: present)
-        }
-        let moment = try Moment(rest[0], clock)
-        var locked = LockedInstallations(
+        let reads =
+            [installationLock, PostgresStatement(RegistrationStatements.now)] + (guards.map { [$0.logouts] } ?? [])
+        let results = try await transaction.execute(locks + tokens + reads)
+        let guardResults = Array(results[..<locks.count].suffix(guards.map { $0.locks.count - 1 } ?? 0))
+        let rest = Array(results[(locks.count + tokens.count)...])
+        let tombstones =
+            try guards?.decode(locks: guardResults, usersAreNew: false, logouts: rest[2]) ?? Tombstones()
+        let present = try rest[0].map { try InstallationColumns.decode($0) }
+        try checkHolders(tokens.isEmpty ? nil : results[locks.count + 1], of: present)
+        let moment = try Moment(rest[1], clock)
+        let locked = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
             userChoices: try await userChoices(
-                try guards?.userChoices(locks: guardResults) ?? [:], present, transaction),
+                try guards?.userChoices(locks: guardResults, usersAreNew: false) ?? [:], present, transaction),
             now: moment.time)
-        let outcomes = batch.map { pending in
-            Result { () throws(RegistrationRefusal) in
-                try locked.register(pending.registration)
-            }
-            .mapError { $0 as any Error }
-        }
-        let write = RegistrationWrite(batch, cells: cells, present, locked, at: moment)
-        try await transaction.commit(after: write.statements, recording: write.records, then: write.checks)
-        EventMeters.count(locked.events)
-        EventMeters.count(locked.topicsEvents)
-        return outcomes
+        return try await RegistrationWrite.commit(batch, cells: cells, present, locked, at: moment, transaction)
     }
 
     /// The choices of all users that matter. An installation that loses its token loses its own choices, and then
@@ -85,12 +63,10 @@ struct LockedRegistrations {
     private var tokenLocks: [PostgresStatement] {
         guard !movers.isEmpty else { return [] }
         // Rows are locked in the order of their keys.
-        let tokens = movers.map(\.registration.address).sorted { $0.precedes($1) }
+        let tokens = TokenAddress.inLockOrder(movers.map(\.registration.address))
         let (providers, digests) = (tokens.map(\.provider.rawValue), tokens.map(\.sha256))
-        let add = PostgresStatement(RegistrationStatements.addHolders, app.rawValue, providers, digests)
-        guard !areNew else { return [add] }
         return [
-            add,
+            PostgresStatement(RegistrationStatements.addHolders, app.rawValue, providers, digests),
             PostgresStatement(
                 RegistrationStatements.lockHolders, app.rawValue, providers, digests, movers.map(\.key.rawValue)),
         ]
@@ -124,21 +100,6 @@ struct LockedRegistrations {
             let isLocked = locked.contains(claimed) && (held.map { locked.contains($0) } ?? true)
             guard isLocked || held == claimed else { throw LostRace() }
         }
-    }
-}
-
-extension PendingRegistration {
-    /// Whether it probably creates an installation and concerns no other one.
-    fileprivate var isNew: Bool {
-        if case .absent = finding { registration.snapshot.device.keychainID == nil } else { false }
-    }
-}
-
-extension TokenAddress {
-    /// The order of the table `token_holder`. The names of providers ascend as the values of the enum do.
-    fileprivate func precedes(_ other: TokenAddress) -> Bool {
-        guard provider == other.provider else { return provider.rawValue < other.provider.rawValue }
-        return sha256.lexicographicallyPrecedes(other.sha256)
     }
 }
 

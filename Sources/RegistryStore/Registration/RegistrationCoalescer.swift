@@ -60,7 +60,7 @@ struct RegistrationWriter: Sendable {
         let numbers = try await cells.numbers(of: batch.map(\.registration), postgres)
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
         if case .batch = patience {
-            outcomes = try await writeOptimistically(batch, numbers).mapValues { .success($0) }
+            outcomes = try await writeOptimistically(batch, numbers)
         }
         let left = batch.indices.filter { outcomes[$0] == nil }
         if !left.isEmpty {
@@ -69,7 +69,7 @@ struct RegistrationWriter: Sendable {
             let results = try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
                 let locked = LockedRegistrations(
                     left.map { batch[$0] }, cells: left.map { numbers[$0] }, clock: clock, patience: patience,
-                    isFirstAttempt: isFirstAttempt, isDistributed: postgres.isDistributed)
+                    isFirstAttempt: isFirstAttempt)
                 isFirstAttempt = false
                 return try await locked.write(transaction)
             }
@@ -78,15 +78,31 @@ struct RegistrationWriter: Sendable {
         return batch.indices.compactMap { outcomes[$0] }
     }
 
-    /// Nothing is written where one of them lost a race.
+    /// - Returns: results by their index in the batch.
     private func writeOptimistically(
         _ batch: [PendingRegistration], _ numbers: [Int64]
-    ) async throws -> [Int: RegistrationOutcome] {
-        do {
-            // A statement whose parts use each other's rows fails on Citus while any node is away.
-            if postgres.isDistributed { return try await ChangesOnCitus(batch, cells: numbers).write(postgres) }
+    ) async throws -> [Int: Result<RegistrationOutcome, any Error>] {
+        guard postgres.isDistributed else {
             let optimistic = OptimisticRegistrations(batch, cells: numbers)
-            return optimistic.isEmpty ? [:] : try await optimistic.write(postgres)
+            guard !optimistic.isEmpty else { return [:] }
+            return try await unlessRaceIsLost { try await optimistic.write(postgres).mapValues { .success($0) } }
+        }
+        // A statement whose parts use each other's rows fails on Citus while any node is away.
+        let changed: [Int: Result<RegistrationOutcome, any Error>] = try await unlessRaceIsLost {
+            try await ChangesOnCitus(batch, cells: numbers).write(postgres).mapValues { .success($0) }
+        }
+        let created = try await unlessRaceIsLost {
+            try await NewRegistrations(batch, cells: numbers, clock: clock).write(postgres)
+        }
+        return changed.merging(created) { $1 }
+    }
+
+    /// - Returns: nothing if a race was lost; then nothing was written.
+    private func unlessRaceIsLost(
+        _ write: () async throws -> [Int: Result<RegistrationOutcome, any Error>]
+    ) async throws -> [Int: Result<RegistrationOutcome, any Error>] {
+        do {
+            return try await write()
         } catch let error where error.isLostRace {
             return [:]
         }

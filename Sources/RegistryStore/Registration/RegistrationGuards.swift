@@ -31,12 +31,23 @@ struct RegistrationGuards {
     }
 
     /// Adds and locks the rows, users first. Runs before tokens and installations are locked.
-    var locks: [PostgresStatement] {
-        let digests = users.map(\.sha256)
-        var statements = [
-            GuardStatements.add(digests, in: app),
-            PostgresStatement(GuardStatements.shareUsers, app.rawValue, digests),
-        ]
+    var locks: [PostgresStatement] { [addUsers] + locksOfAdded(usersAreNew: false) }
+
+    /// Adds the users' rows.
+    var addUsers: PostgresStatement { GuardStatements.add(users.map(\.sha256), in: app) }
+
+    /// Whether none of the users had a row. Then others cannot see the rows until the transaction ends, and they need
+    /// no lock.
+    ///
+    /// - Parameter added: the result of `addUsers`.
+    func areUsersNew(_ added: PostgresResult) -> Bool { added.affectedRows == users.count }
+
+    /// Runs after `addUsers`.
+    func locksOfAdded(usersAreNew: Bool) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        if !usersAreNew {
+            statements.append(PostgresStatement(GuardStatements.shareUsers, app.rawValue, users.map(\.sha256)))
+        }
         guard !sessions.isEmpty else { return statements }
         let ids = sessions.map(\.id.rawValue)
         statements.append(
@@ -53,19 +64,21 @@ struct RegistrationGuards {
     }
 
     /// - Parameters:
-    ///   - locks: the results of `locks`.
+    ///   - locks: the results of `locksOfAdded`.
     ///   - logouts: the result of `logouts`.
     /// - Throws: `LostRace` if the night job removed a row between adding and locking it.
-    func decode(locks: [PostgresResult], logouts: PostgresResult) throws -> Tombstones {
-        guard locks[1].count == users.count, sessions.isEmpty || locks[3].count == sessions.count else {
-            throw LostRace()
-        }
+    func decode(locks: [PostgresResult], usersAreNew: Bool, logouts: PostgresResult) throws -> Tombstones {
+        let userRows = usersAreNew ? nil : locks[0]
+        let sessionRows = sessions.isEmpty ? nil : locks[locks.count - 1]
+        guard userRows.map({ $0.count == users.count }) ?? true,
+            sessionRows.map({ $0.count == sessions.count }) ?? true
+        else { throw LostRace() }
         var tombstones = Tombstones()
-        for row in locks[1] {
+        for row in userRows.map(Array.init) ?? [] {
             let user = Tombstones.User(app: app, userID: users[try row.position].id)
             tombstones.users[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
         }
-        if !sessions.isEmpty { try decodeSessions(locks[3], into: &tombstones) }
+        if let sessionRows { try decodeSessions(sessionRows, into: &tombstones) }
         for row in logouts {
             let binding = bindings[try row.position].on
             let logout = Tombstones.OnInstallation(
@@ -75,12 +88,13 @@ struct RegistrationGuards {
         return tombstones
     }
 
-    /// The users' choices about topics, which are locked with the users.
+    /// The users' choices about topics, which are locked with the users. A new user has none.
     ///
-    /// - Parameter locks: the results of `locks`.
-    func userChoices(locks: [PostgresResult]) throws -> [UserID: TopicChoices] {
-        var choices: [UserID: TopicChoices] = [:]
-        for row in locks[1] {
+    /// - Parameter locks: the results of `locksOfAdded`.
+    func userChoices(locks: [PostgresResult], usersAreNew: Bool) throws -> [UserID: TopicChoices] {
+        var choices = Dictionary(uniqueKeysWithValues: users.map { ($0.id, TopicChoices()) })
+        guard !usersAreNew else { return choices }
+        for row in locks[0] {
             choices[users[try row.position].id] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
         }
         return choices

@@ -6,7 +6,7 @@ import PushRegistry
 enum RegistrationStatements {
     static let named = [
         NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
-        NamedStatement("lookUpOnCitus", lookUpOnCitus),
+        NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("knownKeychains", knownKeychains),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
         NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
@@ -53,6 +53,16 @@ enum RegistrationStatements {
         "SELECT clock_timestamp(), \(sql: EventStatements.position)")
 
     // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
+
+    /// Those of the keychain ids `$2` that an installation has.
+    static let knownKeychains = PreparedSQL(
+        serving: "PUT …/installations/{installId} on Citus (R5): finds devices of which an installation exists.",
+        """
+        SELECT k.keychain_id
+        FROM unnest($2::text[]) AS k (keychain_id)
+        CROSS JOIN LATERAL (
+            SELECT FROM installation WHERE app_id = $1 AND keychain_id = k.keychain_id LIMIT 1) AS i
+        """)
 
     /// `$2` and `$3` are the providers and digests.
     static let addHolders = PreparedSQL(

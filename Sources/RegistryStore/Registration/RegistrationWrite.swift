@@ -19,12 +19,33 @@ struct RegistrationWrite {
     private var owners = OwnerChanges()
     private var delta = RollUpDelta()
 
+    /// Lets the rules decide about a batch, writes what they changed, and commits.
+    ///
     /// - Parameters:
     ///   - cells: of each registration of the batch.
     ///   - present: the installations as they were locked.
-    init(
+    ///   - held: the holders of the batch's tokens as this transaction has added them.
+    static func commit(
         _ batch: [PendingRegistration], cells: [Int64], _ present: [StoredInstallation], _ locked: LockedInstallations,
-        at moment: Moment
+        holding held: [TokenAddress: InstallID] = [:], at moment: Moment, _ transaction: PostgresTransaction
+    ) async throws -> [Result<RegistrationOutcome, any Error>] {
+        var locked = locked
+        let outcomes = batch.map { pending in
+            Result { () throws(RegistrationRefusal) in
+                try locked.register(pending.registration)
+            }
+            .mapError { $0 as any Error }
+        }
+        let write = RegistrationWrite(batch, cells: cells, present, locked, holding: held, at: moment)
+        try await transaction.commit(after: write.statements, recording: write.records, then: write.checks)
+        EventMeters.count(locked.events)
+        EventMeters.count(locked.topicsEvents)
+        return outcomes
+    }
+
+    private init(
+        _ batch: [PendingRegistration], cells: [Int64], _ present: [StoredInstallation], _ locked: LockedInstallations,
+        holding held: [TokenAddress: InstallID], at moment: Moment
     ) {
         app = batch[0].app
         self.moment = moment
@@ -43,6 +64,14 @@ struct RegistrationWrite {
             if let before, before.epoch != after.epoch { restarted.append(after.key.installID) }
             moveToken(from: before, to: after)
             owners.add(from: before, to: after)
+        }
+        for (token, holder) in held {
+            if holders[token] == .some(holder) {
+                holders[token] = nil
+            } else if holders[token] == nil {
+                // The registration was refused.
+                holders[token] = .some(nil)
+            }
         }
         // Rows are locked in the order of their keys.
         inserted.sort { $0.installation.key.installID.rawValue < $1.installation.key.installID.rawValue }

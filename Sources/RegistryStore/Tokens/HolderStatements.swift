@@ -5,8 +5,34 @@ import PushRegistry
 /// of installations.
 enum HolderStatements {
     static let named = [
-        NamedStatement("move", moveSQL), NamedStatement("lock", lockSQL),
+        NamedStatement("add", addSQL), NamedStatement("move", moveSQL), NamedStatement("lock", lockSQL),
     ]
+
+    /// Adds tokens that have no row, with their holders. Waits for a transaction that adds the same row.
+    static func add(_ holders: [TokenAddress: InstallID], in app: AppNumber) -> PostgresStatement {
+        let tokens = TokenAddress.inLockOrder(holders.keys)
+        return PostgresStatement(
+            addSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256),
+            tokens.map { holders[$0]?.rawValue })
+    }
+
+    private static let addSQL = PreparedSQL(
+        serving: "PUT …/installations/{installId} on Citus (R1): adds the tokens of new installations.",
+        values: InsertedValues(
+            "INSERT INTO token_holder (app_id, provider, token_sha256, install_id)", row: "$1, $2::provider, $3, $4",
+            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
+    ) { source in
+        let tokens: PostgresSQL = """
+            unnest($2::text[]::provider[], $3::bytea[], $4::text[]) AS k (provider, token_sha256, install_id)
+            """
+        return """
+            INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
+            SELECT \(sql: source.app), k.provider, k.token_sha256, k.install_id
+            FROM \(sql: source.beside(tokens))
+            ORDER BY k.provider, k.token_sha256
+            ON CONFLICT DO NOTHING
+            """
+    }
 
     /// - Parameter holders: the new holder of each token; nil for none.
     static func move(_ holders: [(TokenAddress, InstallID?)], in app: AppNumber) -> PostgresStatement {
@@ -43,4 +69,15 @@ enum HolderStatements {
             SELECT provider, token_sha256 FROM token_holder
             WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 FOR UPDATE) AS h
         """)
+}
+
+extension TokenAddress {
+    /// In the order of the table's keys, in which every transaction locks rows. The names of providers ascend as the
+    /// values of the enum do.
+    static func inLockOrder(_ tokens: some Sequence<TokenAddress>) -> [TokenAddress] {
+        tokens.sorted { first, second in
+            guard first.provider == second.provider else { return first.provider.rawValue < second.provider.rawValue }
+            return first.sha256.lexicographicallyPrecedes(second.sha256)
+        }
+    }
 }

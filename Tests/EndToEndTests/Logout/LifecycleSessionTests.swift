@@ -16,6 +16,27 @@ extension EndToEnd {
             }
         }
 
+        @Test func refusedInstallation_holdsNoToken() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            #expect(try await app.endSession("ended").json["loggedOut"] == 0)
+            for (session, status) in [("ended", 409), ("other", 201)] {
+                let credential = UserJWT.make("alice", session: session)
+                let statuses = try await race(4) { number in
+                    let name = "phone-\(session)-\(number)"
+                    let body = RegistrationBody.make(name, token: RegistrationBody.token("refused-\(number)"))
+                    return try await app.put(name, body, by: credential).status
+                }
+                #expect(statuses.allSatisfy { $0 == status }, "\(statuses)")
+                let dangling = try await app.database.count(
+                    """
+                    SELECT count(*) FROM token_holder h JOIN app ON app.id = h.app_id
+                    LEFT JOIN installation i ON i.app_id = h.app_id AND i.install_id = h.install_id
+                    WHERE identifier = \(app.id) AND h.install_id IS NOT NULL AND i.install_id IS NULL
+                    """)
+                #expect(dangling == 0)
+            }
+        }
+
         /// In either order: the end removes the owner, or the registration is refused.
         @Test func registration_neverSurvivesTheEndOfItsSession_whenBothRace() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
