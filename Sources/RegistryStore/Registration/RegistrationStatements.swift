@@ -52,8 +52,6 @@ enum RegistrationStatements {
         serving: "Every call that changes a binding (R12): reads the time and the position of its events.",
         "SELECT clock_timestamp(), \(sql: EventStatements.position)")
 
-    // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
-
     /// Those of the keychain ids `$2` that an installation has.
     static let knownKeychains = PreparedSQL(
         serving: "PUT …/installations/{installId} on Citus (R5): finds devices of which an installation exists.",
@@ -63,6 +61,8 @@ enum RegistrationStatements {
         CROSS JOIN LATERAL (
             SELECT FROM installation WHERE app_id = $1 AND keychain_id = k.keychain_id LIMIT 1) AS i
         """)
+
+    // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
 
     /// `$2` and `$3` are the providers and digests.
     static let addHolders = PreparedSQL(

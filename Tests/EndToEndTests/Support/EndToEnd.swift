@@ -9,59 +9,62 @@ enum EndToEnd {}
 /// Lends one registry to all tests of a suite.
 struct SharedRegistry: SuiteTrait, TestScoping {
     @TaskLocal static var current: Registry?
+    /// Of the tests of the registry. A registry takes one of few clusters: if its tests waited for tests of another
+    /// registry, which wait for a cluster of their own, both would wait forever.
+    @TaskLocal fileprivate static var turns = TestTurns()
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        if CitusCluster.isWanted {
-            try await withDistributedRegistry { registry, _ in
-                try await Self.$current.withValue(registry) { try await function() }
-            }
-        } else {
-            try await withRegistry { registry in
-                try await Self.$current.withValue(registry) { try await function() }
+        try await Self.$turns.withValue(TestTurns()) {
+            if CitusCluster.isWanted {
+                try await withDistributedRegistry { registry, _ in
+                    try await Self.$current.withValue(registry) { try await function() }
+                }
+            } else {
+                try await withRegistry { registry in
+                    try await Self.$current.withValue(registry) { try await function() }
+                }
             }
         }
     }
 }
 
-/// Limits the concurrent tests of a suite: with 24 at once, a service on two slow cores was so busy that changes of one
-/// installation by 64 clients waited more than ten seconds, and were refused.
+/// Limits the concurrent tests of a shared registry: with 24 at once, a service on two slow cores was so busy that
+/// changes of one installation by 64 clients waited more than ten seconds, and were refused.
 struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
-    private static let semaphore = Semaphore(6)
-
     let isRecursive = true
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        await Self.semaphore.wait()
+        let turns = SharedRegistry.turns
+        await turns.begin()
         do {
             try await function()
         } catch {
-            await Self.semaphore.signal()
+            await turns.end()
             throw error
         }
-        await Self.semaphore.signal()
+        await turns.end()
+    }
+}
+
+/// A semaphore.
+private actor TestTurns {
+    private var free = 6
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func begin() async {
+        guard free == 0 else {
+            free -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
     }
 
-    private actor Semaphore {
-        private var free: Int
-        private var waiting: [CheckedContinuation<Void, Never>] = []
-
-        init(_ count: Int) { free = count }
-
-        func wait() async {
-            guard free == 0 else {
-                free -= 1
-                return
-            }
-            await withCheckedContinuation { waiting.append($0) }
-        }
-
-        func signal() {
-            if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
-        }
+    func end() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
     }
 }
 
