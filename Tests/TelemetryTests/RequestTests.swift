@@ -109,10 +109,13 @@ struct AccessLogTests {
     }
 
     @Test func failures_areCounted_whenThereAreTooMany() {
-        let log = log()
-        for _ in 0..<(2 * AccessLog.failuresPerSecondMax + 100) { log.didFinish(.make(status: 404)) }
-        // The requests may fall into two seconds; each has its own limit.
-        #expect((AccessLog.failuresPerSecondMax...2 * AccessLog.failuresPerSecondMax + 1).contains(sink.lines().count))
+        let (log, now) = (log(), LogTime.now)
+        for _ in 0..<(AccessLog.failuresPerSecondMax + 100) { log.didFinish(.make(status: 404), at: now) }
+        #expect(sink.lines().count == AccessLog.failuresPerSecondMax)
+        let later = LogTime(seconds: now.seconds + 1, milliseconds: 0)
+        log.didFinish(.make(status: 404), at: later)
+        let lines = sink.lines()
+        #expect(lines.count == 2 && lines[0].contains(#""count":100"#), "\(lines)")
     }
 
     /// The fast path must write the same line as the handler.

@@ -50,7 +50,10 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
 
     public func didFinish(_ request: FinishedRequest) {
         guard isEnabled else { return }
-        let now = LogTime.now
+        didFinish(request, at: .now)
+    }
+
+    func didFinish(_ request: FinishedRequest, at now: LogTime) {
         lock.withLock {
             guard isLogged(request, now) else { return }
             write(request, now)

@@ -33,7 +33,7 @@ struct StalledClientTests {
     }
 
     @Test func wholeResponseArrives_whenItsClientReadsSlowly() async throws {
-        let server = try TestServer { $0.timeouts.write = .milliseconds(500) }
+        let server = try TestServer()
         try await blocking {
             let client = try server.client(receiveBufferBytes: 16_384)
             try client.send("GET /rows HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\n\r\n")

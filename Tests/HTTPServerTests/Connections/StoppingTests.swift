@@ -7,17 +7,29 @@ import Testing
 @Suite("Stopping drops no request", .timeLimit(.minutes(1)))
 struct StoppingTests {
     @Test func requestInFlightGetsItsResponse_whenTheServerStops() async throws {
-        let server = try TestServer()
-        let response = try await blocking {
-            let client = try server.client()
-            try client.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\n")
-            #expect(server.events.wait(for: "slow"))
+        let server = try TestServer(
+            { $0.timeouts.idleDrain = .milliseconds(50) },
+            routes: { loop, events in
+                [
+                    Route(.get, "/gate") { _ in
+                        events.add("waiting")
+                        while events.count("open") == 0 { try await loop.sleep(for: .milliseconds(5)) }
+                        return .text("through")
+                    }
+                ]
+            })
+        try await blocking {
+            let (client, idle) = (try server.client(), try server.client())
+            try client.send("GET /gate HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "waiting"))
             server.cancel()
-            defer { #expect(throws: TestClient.Failure.ended) { try client.response() } }
-            return try client.response()
+            #expect(try idle.rest() == "", "the loop knows of the stop")
+            server.events.add("open")
+            let response = try client.response()
+            #expect(response.body == "through")
+            #expect(response.fields["connection"] == "close")
+            #expect(throws: TestClient.Failure.ended) { try client.response() }
         }
-        #expect(response.body == "slow")
-        #expect(response.fields["connection"] == "close")
         await server.waitForEnd()
     }
 

@@ -110,8 +110,8 @@ final class TestClient: @unchecked Sendable {
             throw Failure.malformed("chunk size")
         }
         let chunk = try takeBytes(size + 2)
-        guard chunk.suffix(2) == [13, 10] else { throw Failure.malformed("chunk") }
-        return chunk.dropLast(2)
+        guard chunk[size...] == [13, 10] else { throw Failure.malformed("chunk") }
+        return Array(chunk[..<size])
     }
 
     /// Everything up to the end of the connection.

@@ -81,10 +81,10 @@ extension TestServer {
                 ServerResponse(
                     .ok,
                     body: .stream { writer in
-                        let row = Array(String(repeating: "r", count: 39).utf8) + [10]
-                        for number in 0..<100_000 {
+                        let row = Array(String(repeating: "r", count: 399).utf8) + [10]
+                        for number in 0..<10_000 {
                             try await writer.write(row)
-                            if number % 1_000 == 0 { events.add("rows") }
+                            if number % 100 == 0 { events.add("rows") }
                         }
                     })
             },
