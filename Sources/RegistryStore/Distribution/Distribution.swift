@@ -24,10 +24,12 @@ public struct Distribution: Sendable {
         /// The tables that are not distributed yet.
         public let tables: [String]
         public let referenceTables: [String]
+        /// The nodes that still compile statements.
+        public let compilingNodes: [String]
         /// Sessions of services, which must end first.
         public let sessions: Int
 
-        public var isDone: Bool { tables.isEmpty && referenceTables.isEmpty }
+        public var isDone: Bool { tables.isEmpty && referenceTables.isEmpty && compilingNodes.isEmpty }
     }
 
     private static let servicesDeadline = Duration.seconds(3)
@@ -64,6 +66,9 @@ public struct Distribution: Sendable {
             version: try row.decode(0), nodes: nodes.map(\.text), shards: shards,
             tables: tables.filter { !present.contains($0) },
             referenceTables: referenceTables.filter { !present.contains($0) },
+            compilingNodes: try Self.nodes(
+                session.execute(PostgresStatement(DistributionStatements.compilingNodes))
+            ).map(\.text),
             sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0))
     }
 
@@ -72,7 +77,8 @@ public struct Distribution: Sendable {
     /// - Parameter progress: called before each table.
     public func distribute(_ plan: Plan, progress: @escaping @Sendable (_ table: String) -> Void) async throws {
         try await PostgresSession.withSession(configuration) { session in
-            try Self.waitForServices(session)
+            if !plan.compilingNodes.isEmpty { try Self.stopCompiling(session) }
+            if !plan.tables.isEmpty { try Self.waitForServices(session) }
             for table in plan.referenceTables {
                 progress(table)
                 _ = try session.execute(DistributionStatements.refer(table))
@@ -106,10 +112,17 @@ public struct Distribution: Sendable {
         }
     }
 
+    private static func stopCompiling(_ session: PostgresSession) throws {
+        let row = try session.execute(PostgresStatement(DistributionStatements.stopCompiling))[0]
+        guard try row.decode(0) else { throw DistributionError.jitStays(reason: try row.decode(1)) }
+    }
+
     private static func nodes(_ session: PostgresSession) throws -> [DistributionStatements.Node] {
-        try session.execute(DistributionStatements.nodes).map { row in
-            DistributionStatements.Node(name: try row.decode(0), port: try row.decode(1))
-        }
+        try nodes(session.execute(DistributionStatements.nodes))
+    }
+
+    private static func nodes(_ rows: PostgresResult) throws -> [DistributionStatements.Node] {
+        try rows.map { DistributionStatements.Node(name: try $0.decode(0), port: try $0.decode(1)) }
     }
 }
 
@@ -177,6 +190,7 @@ public enum DistributionError: Error, Sendable, CustomStringConvertible {
     case notDistributed
     case servicesRun(Int)
     case unknownNode(String, known: [String])
+    case jitStays(reason: String)
 
     public var description: String {
         switch self {
@@ -189,6 +203,8 @@ public enum DistributionError: Error, Sendable, CustomStringConvertible {
             "services are connected (\(sessions) sessions). Stop them first: their sessions are set up for one node"
         case .unknownNode(let node, let known):
             "there is no node \(node). The nodes are \(known.joined(separator: ", "))"
+        case .jitStays(let reason):
+            "jit could not be turned off (\(reason)). Execute ALTER DATABASE … SET jit = off as the database's owner"
         }
     }
 }

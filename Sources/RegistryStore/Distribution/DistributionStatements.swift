@@ -11,7 +11,8 @@ enum DistributionStatements {
             isDistributed),
         NamedStatement("tables", serving: "distribute: lists the tables that are distributed.", tables),
         NamedStatement("nodes", serving: "distribute, apps move: lists the nodes that have shards.", nodes),
-        NamedStatement("sessions", sessions),
+        NamedStatement("sessions", sessions), NamedStatement("compilingNodes", compilingNodes),
+        NamedStatement("stopCompiling", stopCompiling),
         NamedStatement(
             "distribute", serving: "distribute: distributes a table by app.",
             distribute("installation", shards: 32, beside: nil)),
@@ -55,6 +56,26 @@ enum DistributionStatements {
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'push-registry%'
+        """)
+
+    /// Returns the name and the port of each node whose sessions compile statements that seem expensive (JIT).
+    ///
+    /// A session's `jit = off` does not reach the nodes. There the estimates of tables without statistics are so high
+    /// that a node compiled a statement of `verify` for a second, and executed it in milliseconds.
+    static let compilingNodes = PreparedSQL(
+        serving: "distribute: lists the nodes that compile statements.",
+        """
+        SELECT n.nodename, n.nodeport::integer
+        FROM run_command_on_all_nodes('SHOW jit') AS r JOIN pg_dist_node n USING (nodeid)
+        WHERE r.success AND r.result = 'on' ORDER BY 1, 2
+        """)
+
+    /// The coordinator passes the command on to every node. Returns whether it was executed, and the message.
+    static let stopCompiling = PreparedSQL(
+        serving: "distribute: stops the compilation of statements, in new sessions of every node.",
+        """
+        SELECT success, result
+        FROM run_command_on_coordinator(format('ALTER DATABASE %I SET jit = off', current_database()))
         """)
 
     /// - Parameter other: a table whose shards lie on the same nodes; nil for the first table.

@@ -45,13 +45,15 @@ struct DistributeCommand: AsyncParsableCommand {
         let plan = try await distribution.plan(shards: shards)
         if dryRun || plan.isDone { return try show(plan) }
         try await distribution.distribute(plan) { [json] table in if !json { print("distributing \(table)") } }
-        if json { try printJSON(Listing(plan, isDone: true)) } else { print("done: start the services again") }
+        if json { return try printJSON(Listing(plan, isDone: true)) }
+        print(plan.tables.isEmpty ? "done" : "done: start the services again")
     }
 
     private func show(_ plan: Distribution.Plan) throws {
         if json { return try printJSON(Listing(plan, isDone: plan.isDone)) }
         print("Citus \(plan.version), nodes for shards: \(plan.nodes.joined(separator: ", "))")
         guard !plan.isDone else { return print("all tables are distributed") }
+        for node in plan.compilingNodes { print("would turn off jit in the database on \(node)") }
         for table in plan.referenceTables { print("would copy \(table) to every node") }
         for table in plan.tables { print("would distribute \(table) over \(plan.shards) shards") }
         if plan.sessions > 0 { print("services are connected (\(plan.sessions) sessions): stop them first") }
@@ -63,6 +65,7 @@ struct DistributeCommand: AsyncParsableCommand {
         let shards: Int
         let tables: [String]
         let referenceTables: [String]
+        let compilingNodes: [String]
         let isDone: Bool
 
         init(_ plan: Distribution.Plan, isDone: Bool) {
@@ -71,6 +74,7 @@ struct DistributeCommand: AsyncParsableCommand {
             shards = plan.shards
             tables = plan.tables
             referenceTables = plan.referenceTables
+            compilingNodes = plan.compilingNodes
             self.isDone = isDone
         }
     }

@@ -20,6 +20,7 @@ extension EndToEnd {
                 ])
             let again = try await command("distribute", "--dry-run", "--json", on: .shared)
             #expect(again["isDone"] == true && again["nodes"].array.count >= 2)
+            #expect(again["compilingNodes"] == [], "jit is off on every node")
         }
 
         /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
