@@ -80,6 +80,9 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
         return batch
     }
 
+    /// Whether the app's next batch would have as many items as a batch may have.
+    func hasFullBatch(of app: AppNumber) -> Bool { ready[app].map { $0.count >= batchMax } ?? false }
+
     /// Another batch of the app may be taken.
     mutating func finishBatch(of app: AppNumber) {
         guard busy.remove(app) != nil, ready[app] != nil else { return }

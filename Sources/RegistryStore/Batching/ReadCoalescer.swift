@@ -105,9 +105,10 @@ actor ReadCoalescer<Read: BatchedRead> {
         }
     }
 
-    /// On Citus, each app has round trips of its own, one at a time: apps of other nodes do not wait for a node that
-    /// hangs or is away.
+    /// On Citus, each app has round trips of its own, one at a time and with a short rest after each: apps of other nodes
+    /// do not wait for a node that hangs or is away.
     private func completeApart(_ batch: Batch) async {
+        let start = loop.now
         do {
             let findings = try await resources.serving(batch.app) {
                 try await read([batch], timeout: Self.timeoutOnCitus)
@@ -118,6 +119,7 @@ actor ReadCoalescer<Read: BatchedRead> {
             let others = error.isOfHangingNode ? arrivals.removeAll(of: batch.app) : []
             refuse(batch.items + others, error)
         }
+        await loop.rest(after: loop.now - start)
         arrivals.finish(batch.app)
         resume()
     }

@@ -34,9 +34,11 @@ enum LockPatience {
 /// Sends writes to PostgreSQL in batches: all that arrive during a transaction share a later one. Each event loop has
 /// one coalescer for each kind of write.
 ///
-/// There is no timer: an idle loop writes at once. If a transaction takes longer than `patience`, it probably waits for
-/// a lock, and a second one starts at the same time. A write that waits for another transaction's lock is set aside: it
-/// waits in a separate transaction, and the other writes of the batch do not wait for it.
+/// An idle loop writes at once. If a transaction takes longer than `patience`, it probably waits for a lock, and a
+/// second one starts at the same time. A write that waits for another transaction's lock is set aside: it waits in a
+/// separate transaction, and the other writes of the batch do not wait for it.
+///
+/// On Citus, an app has one transaction at a time, and a short rest after each (`EventLoop.rest(after:)`).
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
     /// Writes a batch of one app and returns each write's result. An error concerns the whole batch.
@@ -164,14 +166,17 @@ actor WriteCoalescer<Write: BatchedWrite> {
 extension WriteCoalescer {
     private func carry(_ batch: FairQueue<Write.Key, Item>.Batch) async {
         meters.wrote(batch.items.count)
+        let start = loop.now
         let blocked = await write(batch.items.map(\.item))
         transactionCount -= 1
-        queue.finishBatch(of: batch.app)
         let aside = Set(blocked.map(\.write.key))
         queue.finish(batch.items.lazy.map(\.key).filter { !aside.contains($0) }, of: batch.app)
         resume()
         await withDiscardingTaskGroup { group in
             for item in blocked { group.addTask(executorPreference: self.loop) { await self.writeAside(item) } }
+            if isDistributed, !queue.hasFullBatch(of: batch.app) { await loop.rest(after: loop.now - start) }
+            queue.finishBatch(of: batch.app)
+            resume()
         }
     }
 

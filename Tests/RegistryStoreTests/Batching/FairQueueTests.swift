@@ -83,6 +83,16 @@ struct FairQueueTests {
         #expect(next?.items.map(\.item) == [4])
     }
 
+    @Test func fullBatch_isReported_ofItsAppAlone() {
+        var queue = queue()
+        for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        for number in 0..<8 { _ = queue.append(number, key: "flood", of: two, deadline: late) }
+        #expect(!queue.hasFullBatch(of: one))
+        _ = queue.append(3, key: "3", of: one, deadline: late)
+        #expect(queue.hasFullBatch(of: one))
+        #expect(!queue.hasFullBatch(of: two), "one key, so one item a batch")
+    }
+
     @Test func removeAll_handsOutWhatWaits_keysUnderWayIncluded() {
         var queue = queue()
         for number in 0..<3 { _ = queue.append(number, key: "a", of: one, deadline: late) }
