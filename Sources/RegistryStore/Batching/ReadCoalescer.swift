@@ -105,8 +105,8 @@ actor ReadCoalescer<Read: BatchedRead> {
         }
     }
 
-    /// On Citus, each app has round trips of its own, one at a time and with a short rest after each: apps of other nodes
-    /// do not wait for a node that hangs or is away.
+    /// On Citus, each app has round trips of its own, one at a time and with a short rest after each: apps of other
+    /// nodes do not wait for a node that hangs or is away.
     private func completeApart(_ batch: Batch) async {
         let start = loop.now
         do {
