@@ -78,7 +78,7 @@ public struct Distribution: Sendable {
     public func distribute(_ plan: Plan, progress: @escaping @Sendable (_ table: String) -> Void) async throws {
         try await PostgresSession.withSession(configuration) { session in
             if !plan.compilingNodes.isEmpty { try Self.stopCompiling(session) }
-            if !plan.tables.isEmpty { try Self.waitForServices(session) }
+            if !plan.tables.isEmpty || !plan.referenceTables.isEmpty { try Self.waitForServices(session) }
             for table in plan.referenceTables {
                 progress(table)
                 _ = try session.execute(DistributionStatements.refer(table))
