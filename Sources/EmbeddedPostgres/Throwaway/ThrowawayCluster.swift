@@ -64,10 +64,10 @@ public enum ThrowawayCluster {
     }
 
     private static func withPermit<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
-        await ClusterSemaphore.shared.wait()
+        await TestSemaphore.clusters.wait()
         let result: Result<Value, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        await ClusterSemaphore.shared.signal()
+        await TestSemaphore.clusters.signal()
         return try result.get()
     }
 

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import RegistryTestSupport
 import Testing
 
@@ -11,12 +12,15 @@ struct SharedRegistry: SuiteTrait, TestScoping {
     @TaskLocal static var current: Registry?
     /// Of the tests of the registry. A registry takes one of few clusters: if its tests waited for tests of another
     /// registry, which wait for a cluster of their own, both would wait forever.
-    @TaskLocal fileprivate static var turns = TestTurns()
+    @TaskLocal fileprivate static var turns = makeTurns()
+
+    /// A statement takes longer on Citus.
+    private static func makeTurns() -> TestSemaphore { TestSemaphore(count: CitusCluster.isWanted ? 4 : 6) }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await Self.$turns.withValue(TestTurns()) {
+        try await Self.$turns.withValue(Self.makeTurns()) {
             if CitusCluster.isWanted {
                 try await withDistributedRegistry { registry, _ in
                     try await Self.$current.withValue(registry) { try await function() }
@@ -39,33 +43,14 @@ struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
         let turns = SharedRegistry.turns
-        await turns.begin()
+        await turns.wait()
         do {
             try await function()
         } catch {
-            await turns.end()
+            await turns.signal()
             throw error
         }
-        await turns.end()
-    }
-}
-
-/// A semaphore.
-private actor TestTurns {
-    // A statement takes longer on Citus.
-    private var free = CitusCluster.isWanted ? 4 : 6
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func begin() async {
-        guard free == 0 else {
-            free -= 1
-            return
-        }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func end() {
-        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+        await turns.signal()
     }
 }
 
