@@ -38,13 +38,19 @@ struct NewRegistrations {
             let guards = RegistrationGuards(rows.map(\.pending))
             let keychainIDs = rows.compactMap(\.keychainID)
             let found = try await transaction.execute(
-                [PostgresStatement(RegistrationStatements.knownKeychains, app.rawValue, keychainIDs)]
+                [PostgresStatement(RegistrationStatements.knownKeychain, app.rawValue, keychainIDs)]
                     + (guards.map { [$0.addUsers] } ?? []))
-            let known = try Set(found[0].map { try $0.decode(0, as: String.self) })
+            let known = found[0].isEmpty ? [] : try await self.known(keychainIDs, transaction)
             let usersAreNew = guards?.areUsersNew(found[1]) ?? true
             let alone = rows.filter { row in row.keychainID.map { !known.contains($0) } ?? true }
             return alone.isEmpty ? [:] : try await write(alone, usersAreNew: usersAreNew, transaction)
         }
+    }
+
+    private func known(_ keychainIDs: [String], _ transaction: PostgresTransaction) async throws -> Set<String> {
+        let rows = try await transaction.execute(
+            [PostgresStatement(RegistrationStatements.knownKeychains, app.rawValue, keychainIDs)])[0]
+        return try Set(rows.map { try $0.decode(0, as: String.self) })
     }
 
     private func write(

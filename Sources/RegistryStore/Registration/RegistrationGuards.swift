@@ -26,7 +26,10 @@ struct RegistrationGuards {
         guard let first = batch.first, !users.isEmpty else { return nil }
         app = first.app
         self.users = users.map { ($0, $1) }
-        self.sessions = sessions.map { ($0, $1) }
+        // Rows are added in the order in which they are locked.
+        self.sessions = sessions.map { ($0, $1) }.sorted {
+            $0.0.rawValue.utf8.lexicographicallyPrecedes($1.0.rawValue.utf8)
+        }
         self.bindings = bindings.map { ($0, $1) }
     }
 
@@ -50,8 +53,8 @@ struct RegistrationGuards {
         }
         guard !sessions.isEmpty else { return statements }
         let ids = sessions.map(\.id.rawValue)
-        statements.append(
-            PostgresStatement(GuardStatements.addSessions, app.rawValue, ids, sessions.map(\.userSHA256)))
+        let add = usersAreNew ? GuardStatements.addSessionsOfNewUsers : GuardStatements.addSessions
+        statements.append(PostgresStatement(add, app.rawValue, ids, sessions.map(\.userSHA256)))
         statements.append(PostgresStatement(GuardStatements.shareSessions, app.rawValue, ids))
         return statements
     }

@@ -6,7 +6,8 @@ import PushRegistry
 enum RegistrationStatements {
     static let named = [
         NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
-        NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("knownKeychains", knownKeychains),
+        NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("knownKeychain", knownKeychain),
+        NamedStatement("knownKeychains", knownKeychains),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
         NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
@@ -51,6 +52,12 @@ enum RegistrationStatements {
     static let now = PreparedSQL(
         serving: "Every call that changes a binding (R12): reads the time and the position of its events.",
         "SELECT clock_timestamp(), \(sql: EventStatements.position)")
+
+    /// One of the keychain ids `$2` that an installation has. Citus plans a statement of one table once for a session,
+    /// and a join at each execution.
+    static let knownKeychain = PreparedSQL(
+        serving: "PUT …/installations/{installId} on Citus (R5): finds a device of which an installation exists.",
+        "SELECT keychain_id FROM installation WHERE app_id = $1 AND keychain_id = ANY ($2) LIMIT 1")
 
     /// Those of the keychain ids `$2` that an installation has.
     static let knownKeychains = PreparedSQL(
@@ -344,7 +351,7 @@ enum RegistrationStatements {
     /// statement reads the event before, which may be of the earlier installation. If its position or generation is
     /// higher, the statement divides by zero, which rolls the transaction back (`isLostRace`). The two bounds of the
     /// time limit the scan to two months; the order makes it read two rows by key, whatever the planner's statistics
-    /// are.
+    /// are. On Citus, where a statement of one table is planned once for a session, it reads all events of that time.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
@@ -361,7 +368,16 @@ enum RegistrationStatements {
                 OFFSET 0) AS last
             WHERE last.positions[1] < last.positions[2] OR last.generations[1] < last.generations[2]
         ) THEN 0 ELSE 1 END
-        """)
+        """,
+        distributed: """
+            SELECT 1 / CASE WHEN (array_agg(position ORDER BY id DESC))[1] < (array_agg(position ORDER BY id DESC))[2]
+                OR (array_agg(generation_after ORDER BY id DESC))[1] < (array_agg(generation_after ORDER BY id DESC))[2]
+                THEN 0 ELSE 1 END
+            FROM token_event
+            WHERE app_id = $1 AND install_id = ANY ($2)
+                AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
+            GROUP BY install_id
+            """)
 
     static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)

@@ -16,6 +16,9 @@ public struct RollUpFolder: Sendable {
         public var deltasMax = 5_000
         /// How long fewer deltas wait for a fold.
         public var ageMax = Duration.seconds(3)
+        /// The same on Citus, where a fold costs half a second whatever the number of its deltas is: most of it is for
+        /// planning.
+        public var ageOnCitusMax = Duration.seconds(30)
         /// The longest rest after folding.
         public var restMax = Duration.seconds(5)
         /// The most deltas of one transaction.
@@ -43,7 +46,8 @@ public struct RollUpFolder: Sendable {
     /// Folds until it is cancelled, at most an eighth of the time: in a flood, registrations need the server more than
     /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
-        var schedule = RollUpSchedule(deltasMax: limits.deltasMax, ageMax: limits.ageMax)
+        var schedule = RollUpSchedule(
+            deltasMax: limits.deltasMax, ageMax: postgres.isDistributed ? limits.ageOnCitusMax : limits.ageMax)
         let outages = AppOutageLog()
         var isPrepared = false
         var removed = 0

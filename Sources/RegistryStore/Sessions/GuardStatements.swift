@@ -7,7 +7,8 @@ import PushRegistry
 enum GuardStatements {
     static let named = [
         NamedStatement("addUsers", addUsers), NamedStatement("shareUsers", shareUsers),
-        NamedStatement("addSessions", addSessions), NamedStatement("shareSessions", shareSessions),
+        NamedStatement("addSessions", addSessions), NamedStatement("addSessionsOfNewUsers", addSessionsOfNewUsers),
+        NamedStatement("shareSessions", shareSessions),
         NamedStatement("installationLogouts", installationLogouts), NamedStatement("endSession", endSession),
         NamedStatement("refuseUser", refuseUser), NamedStatement("lockUser", lockUser),
         NamedStatement("endExceptedSession", endExceptedSession), NamedStatement("keepSession", keepSession),
@@ -78,6 +79,23 @@ enum GuardStatements {
             ON CONFLICT DO NOTHING
             """)
 
+    /// As `addSessions`, for users whose rows this transaction has added: they were never logged out. In the order of
+    /// ids, in which sessions are locked.
+    static let addSessionsOfNewUsers = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R7): adds sessions of users that had no row.",
+        values: InsertedValues(
+            "INSERT INTO session (app_id, session_id, user_sha256, seen_at)", row: "$1, $2, $3, statement_timestamp()",
+            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2)
+    ) { source in
+        """
+        INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+        SELECT \(sql: source.app), k.session_id, k.user_sha256, \(sql: source.time)
+        FROM \(sql: source.beside("unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)"))
+        ORDER BY k.session_id COLLATE "C"
+        ON CONFLICT DO NOTHING
+        """
+    }
+
     /// Returns the index of each session in `$2`.
     static let shareSessions = PreparedSQL(
         serving: "PUT …/installations/{installId}, cleanup undo (R7): locks sessions in share mode.",
@@ -95,7 +113,8 @@ enum GuardStatements {
             WHERE app_id = $1 AND session_id = ANY ($2) ORDER BY session_id FOR SHARE
             """)
 
-    /// Runs after the installations are locked.
+    /// Runs after the installations are locked. No id is twice in `$2`. Citus plans a statement of one table once for a
+    /// session, and a join at each execution.
     static let installationLogouts = PreparedSQL(
         serving: "PUT …/installations/{installId} (R6, R7): reads the logouts of single installations.",
         """
@@ -107,7 +126,14 @@ enum GuardStatements {
             WHERE app_id = $1 AND install_id = k.install_id AND user_sha256 = k.user_sha256
                 AND session_id IN ('', coalesce(k.session_id, ''))
             OFFSET 0) AS l
-        """)
+        """,
+        distributed: """
+            SELECT array_position($2::text[], install_id)::bigint, session_id <> '', logged_out_at
+            FROM installation_logout
+            WHERE app_id = $1 AND install_id = ANY ($2)
+                AND user_sha256 = ($3::bytea[])[array_position($2::text[], install_id)]
+                AND session_id IN ('', coalesce(($4::text[])[array_position($2::text[], install_id)], ''))
+            """)
 
     // MARK: Ending bindings
 

@@ -60,6 +60,31 @@ extension EndToEnd {
             #expect(!plans.output.contains("pull to coordinator") && !plans.output.contains("no plan"))
         }
 
+        /// Citus plans a join or an INSERT … SELECT at each execution, which costs more than the execution.
+        @Test(
+            arguments: [
+                "registration.lookUpOnCitus", "registration.knownKeychain", "registration.checkOrder",
+                "guards.shareUsers", "guards.shareSessions", "guards.installationLogouts",
+            ])
+        func statementOfOneTable_isPlannedOnceForASession(name: String) async throws {
+            let list = try await RegistryCommand.run(["sql", name, "--json"])
+            let statements = try JSON(parsing: Array(list.output.utf8)).array.flatMap { $0["statements"].array }
+            let statement = try #require(statements.first { $0["name"].string == name })
+            let sql = try #require(statement["sqlOnCitus"].string ?? statement["sql"].string)
+            let count = sql.matches(of: #/\$(\d+)/#).compactMap { Int($0.output.1) }.max() ?? 0
+            let values = (["1"] + Array(repeating: "NULL", count: count - 1)).joined(separator: ", ")
+            let plans = try await Registry.shared.database.withTransaction { transaction in
+                for text in ["PREPARE planned AS \(sql)"] + Array(repeating: "EXECUTE planned (\(values))", count: 7) {
+                    _ = try await transaction.execute(PostgresStatement(PostgresSQL(trusted: text)).unprepared())
+                }
+                let plans: Int64 = try await transaction.execute(
+                    "SELECT generic_plans FROM pg_prepared_statements WHERE name = 'planned'")[0].decode(0)
+                _ = try await transaction.execute("DEALLOCATE planned")
+                return plans
+            }
+            #expect(plans == 2, "Five executions have plans of their own.")
+        }
+
         /// Positions and deltas are compared with transactions of the coordinator.
         @Test func deltasAndEvents_nameTransactionsOfTheCoordinator() async throws {
             let app = try await RegistryApp.make()

@@ -25,14 +25,14 @@ struct RollUpOverflowTests {
         }
     }
 
-    @Test func newCombinations_shareACell_beyondTheLimit() async throws {
+    @Test(arguments: [false, true]) func newCombinations_shareACell_beyondTheLimit(drawsNumbers: Bool) async throws {
         try await TestStores.with { stores in
             let keys = ["x1", "x2"].map { locale in
                 RollUpCells.Key(
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
-            var creation = RollUpCellCreation(keys, count: RollUpCells.cellsOfAppMax)
+            var creation = RollUpCellCreation(keys, count: RollUpCells.cellsOfAppMax, drawsNumbers: drawsNumbers)
             try await creation.run(on: stores.postgres)
             #expect(Set(creation.numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
@@ -44,9 +44,30 @@ struct RollUpOverflowTests {
             let first = try await create("de", drawsNumbers: drawsNumbers, in: stores)
             let same = try await create("de", first.texts, drawsNumbers: drawsNumbers, in: stores)
             let other = try await create("fr", same.texts, drawsNumbers: drawsNumbers, in: stores)
-            #expect([first.units, same.units, other.units] == (drawsNumbers ? [3, 2, 3] : [2, 1, 2]))
+            #expect([first.units, same.units, other.units] == (drawsNumbers ? [3, 3, 3] : [2, 1, 2]))
             #expect(same.numbers == first.numbers && other.numbers != first.numbers)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE time_zone_offset <> 0") == 0)
+        }
+    }
+
+    /// Of the first two, which differ in an offset that does not count, the third exists, and the fourth is new.
+    @Test(arguments: [false, true]) func numbers_areThoseOfTheKeys(drawsNumbers: Bool) async throws {
+        try await TestStores.with { stores in
+            let known = try await create("fr", drawsNumbers: drawsNumbers, in: stores)
+            let keys = [("de", Int32(0)), ("de", 3600), ("fr", 0), ("ab", 0)].map { locale, offset in
+                RollUpCells.Key(
+                    app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
+                    zone: "Europe/Berlin", offset: offset, systemName: "iOS", systemVersion: "26.5")
+            }
+            var creation = RollUpCellCreation(keys, count: 1, texts: known.texts, drawsNumbers: drawsNumbers)
+            try await creation.run(on: stores.postgres)
+            let locales = try await stores.postgres.execute(
+                """
+                SELECT t.text FROM unnest(\(creation.numbers)::bigint[]) WITH ORDINALITY AS n (number, position)
+                JOIN rollup_cell c USING (number) JOIN rollup_text t ON t.number = c.locale_number ORDER BY n.position
+                """)
+            #expect(try locales.map { try $0.decode(0, as: String.self) } == ["de", "de", "fr", "ab"])
+            #expect(creation.numbers[0] == creation.numbers[1] && creation.numbers[2] == known.numbers[0])
         }
     }
 

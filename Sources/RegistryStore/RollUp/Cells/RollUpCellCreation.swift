@@ -2,12 +2,14 @@ import PostgresClient
 import PushRegistry
 
 /// Finds the numbers of an app's cells, and creates those that are missing. A value that returns the statements to
-/// send, as `RollUpFold` does: at most one unit for texts and one for cells, and on Citus one before them.
+/// send, as `RollUpFold` does: at most one unit for texts and one for cells. On Citus there is one before them, and one
+/// after them if some of the cells existed.
 struct RollUpCellCreation {
     private enum Phase {
         case drawing
         case naming
         case creating
+        case finding
         case finished
     }
 
@@ -38,7 +40,7 @@ struct RollUpCellCreation {
         app = keys[0].app.rawValue
         versions = keys.map { Version($0.systemVersion)?.canonicalText ?? "" }
         newTexts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions)
-            .filter { texts.numbers[$0] == nil }.sorted()
+            .filter { texts.numbers[$0] == nil }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         phase = drawsNumbers ? .drawing : .naming
     }
 
@@ -48,7 +50,7 @@ struct RollUpCellCreation {
         case .drawing:
             [PostgresStatement(RollUpCellStatements.draw, Int64(mayAdd ? newTexts.count : 0), Int64(keys.count))]
         case .naming where needsTexts: naming
-        case .naming, .creating, .finished: creating
+        case .naming, .creating, .finding, .finished: creating
         }
     }
 
@@ -64,6 +66,18 @@ struct RollUpCellCreation {
             phase = .creating
             return creating
         case .naming, .creating:
+            if let drawn {
+                guard mayAdd, results[results.count - 1].count == keys.count else {
+                    phase = .finding
+                    return [find]
+                }
+                numbers = drawn.cells
+            } else {
+                numbers = try found(results)
+            }
+            phase = .finished
+            return nil
+        case .finding:
             numbers = try found(results)
             phase = .finished
             return nil
@@ -95,14 +109,18 @@ struct RollUpCellCreation {
     // MARK: Cells
 
     private var creating: [PostgresStatement] {
-        let rows = zip(keys, versions).map { key, version in Row(key, version, texts) }
-        let added = mayAdd ? rows : Array(Set(rows.map(\.overflow)))
-        var add = statement(RollUpCellStatements.addCells, added)
-        if let drawn {
-            add = statement(RollUpCellStatements.addCellsOnCitus, added, Array(drawn.cells.prefix(added.count)))
-        }
-        return [add, statement(RollUpCellStatements.find, rows)]
+        let rows = rows
+        guard let drawn else { return [statement(RollUpCellStatements.addCells, mayAdd ? rows : overflow), find] }
+        let cells = zip(mayAdd ? rows : overflow, drawn.cells).sorted { $0.0 < $1.0 }
+        return [statement(RollUpCellStatements.addCellsOnCitus, cells.map(\.0), cells.map(\.1))]
     }
+
+    private var find: PostgresStatement { statement(RollUpCellStatements.find, rows) }
+
+    /// Of the keys, in their order.
+    private var rows: [Row] { zip(keys, versions).map { key, version in Row(key, version, texts) } }
+
+    private var overflow: [Row] { Array(Set(rows.map(\.overflow))) }
 
     private func found(_ results: [PostgresResult]) throws -> [Int64] {
         var numbers = [Int64](repeating: 0, count: keys.count)
@@ -131,13 +149,24 @@ struct RollUpCellCreation {
         }
     }
 
-    /// A row of `rollup_cell`.
-    private struct Row: Hashable {
+    /// A row of `rollup_cell`. Its order is that of the rows of an INSERT, so that two services cannot deadlock.
+    private struct Row: Hashable, Comparable {
         let provider: Provider
         let authorization: AuthorizationStatus
         let isAssumed: Bool
         var (locale, zone, spelling, system, version) = (Int64(0), Int64(0), Int64(0), Int64(0), Int64(0))
         var offset: Int32 = 0
+
+        static func < (one: Row, other: Row) -> Bool { one.order.lexicographicallyPrecedes(other.order) }
+
+        /// Of the columns, as PostgreSQL sorts them: an enumeration by its declaration.
+        private var order: [Int64] {
+            [
+                Int64(Provider.allCases.firstIndex(of: provider) ?? 0),
+                Int64(AuthorizationStatus.allCases.firstIndex(of: authorization) ?? 0),
+                locale, zone, spelling, system, Int64(offset), version, isAssumed ? 1 : 0,
+            ]
+        }
 
         /// The cell that counts all combinations of this provider and authorization that have no cell.
         var overflow: Row { Row(provider: provider, authorization: authorization, isAssumed: isAssumed) }

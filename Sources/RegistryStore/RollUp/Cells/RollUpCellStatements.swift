@@ -74,25 +74,36 @@ enum RollUpCellStatements {
 
     static let addTextsOnCitus = PreparedSQL(
         serving: "PUT …/installations/{installId}, on Citus (R13): adds texts of new cells.",
+        values: InsertedValues(
+            "INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE",
+            row: "$1, $4, $2, $3::bigint[]", then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
+    ) { citus in
         """
         INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE
         SELECT \(sql: citus.app), k.number, k.text, k.key::bigint[]
         FROM \(sql: citus.beside("unnest($2::text[], $3::text[], $4::bigint[]) AS k (text, key, number)"))
         ORDER BY k.text COLLATE "C"
         ON CONFLICT DO NOTHING
-        """)
+        """
+    }
 
+    /// Returns the numbers of the cells that it adds.
     static let addCellsOnCitus = PreparedSQL(
         serving: "PUT …/installations/{installId}, on Citus (R13): adds cells.",
+        values: InsertedValues(
+            "INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE",
+            row: "$1, $11, $2::provider, $3::authorization_status, $4, $5, $6, $7, $8, $9, $10",
+            then: "ON CONFLICT DO NOTHING RETURNING number", scalars: 1, arrays: 10)
+    ) { citus in
         """
         INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE
         SELECT \(sql: citus.app), k.number, \(sql: columns)
         FROM \(sql: citus.beside("unnest(\(sql: arrays), $11::bigint[]) AS k (\(sql: columns), number)"))
         ORDER BY \(sql: columns)
         ON CONFLICT DO NOTHING
-        """)
-
-    private static let citus = AppSource(isDistributed: true)
+        RETURNING number
+        """
+    }
 
     // MARK: Parts
 
