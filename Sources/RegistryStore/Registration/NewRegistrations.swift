@@ -40,14 +40,16 @@ struct NewRegistrations {
             let found = try await transaction.execute(
                 [PostgresStatement(RegistrationStatements.knownKeychain, app.rawValue, keychainIDs)]
                     + (guards.map { [$0.addUsers] } ?? []))
-            let known = found[0].isEmpty ? [] : try await self.known(keychainIDs, transaction)
+            let known = found[0].isEmpty ? [] : try await knownKeychains(among: keychainIDs, transaction)
             let usersAreNew = guards?.areUsersNew(found[1]) ?? true
             let alone = rows.filter { row in row.keychainID.map { !known.contains($0) } ?? true }
             return alone.isEmpty ? [:] : try await write(alone, usersAreNew: usersAreNew, transaction)
         }
     }
 
-    private func known(_ keychainIDs: [String], _ transaction: PostgresTransaction) async throws -> Set<String> {
+    private func knownKeychains(
+        among keychainIDs: [String], _ transaction: PostgresTransaction
+    ) async throws -> Set<String> {
         let rows = try await transaction.execute(
             [PostgresStatement(RegistrationStatements.knownKeychains, app.rawValue, keychainIDs)])[0]
         return try Set(rows.map { try $0.decode(0, as: String.self) })

@@ -77,11 +77,11 @@ enum RollUpCellStatements {
         values: InsertedValues(
             "INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE",
             row: "$1, $4, $2, $3::bigint[]", then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
-    ) { citus in
+    ) { source in
         """
         INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE
-        SELECT \(sql: citus.app), k.number, k.text, k.key::bigint[]
-        FROM \(sql: citus.beside("unnest($2::text[], $3::text[], $4::bigint[]) AS k (text, key, number)"))
+        SELECT \(sql: source.app), k.number, k.text, k.key::bigint[]
+        FROM \(sql: source.beside("unnest($2::text[], $3::text[], $4::bigint[]) AS k (text, key, number)"))
         ORDER BY k.text COLLATE "C"
         ON CONFLICT DO NOTHING
         """
@@ -94,11 +94,11 @@ enum RollUpCellStatements {
             "INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE",
             row: "$1, $11, $2::provider, $3::authorization_status, $4, $5, $6, $7, $8, $9, $10",
             then: "ON CONFLICT DO NOTHING RETURNING number", scalars: 1, arrays: 10)
-    ) { citus in
+    ) { source in
         """
         INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE
-        SELECT \(sql: citus.app), k.number, \(sql: columns)
-        FROM \(sql: citus.beside("unnest(\(sql: arrays), $11::bigint[]) AS k (\(sql: columns), number)"))
+        SELECT \(sql: source.app), k.number, \(sql: columns)
+        FROM \(sql: source.beside("unnest(\(sql: arrays), $11::bigint[]) AS k (\(sql: columns), number)"))
         ORDER BY \(sql: columns)
         ON CONFLICT DO NOTHING
         RETURNING number

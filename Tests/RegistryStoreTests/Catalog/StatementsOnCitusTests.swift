@@ -1,0 +1,73 @@
+import PostgresClient
+import Testing
+
+@testable import RegistryStore
+
+@Suite("A statement with another text for Citus means the same there")
+struct StatementsOnCitusTests {
+    /// Positions and generations of an installation's events, and whether the last one is below the one before.
+    @Test(arguments: [
+        ([(5, 1)], false), ([(5, 1), (6, 2)], false), ([(5, 1), (5, 1)], false), ([(6, 1), (5, 2)], true),
+        ([(5, 2), (6, 1)], true), ([(9, 9), (5, 1), (6, 2)], false), ([(5, 1), (6, 2), (4, 3)], true),
+    ])
+    func order_isChecked(events: [(position: Int64, generation: Int64)], isLost: Bool) async throws {
+        try await TestStores.with { stores in
+            for event in events {
+                try await add(event.position, event.generation, of: "phone", in: stores)
+                try await add(7, 7, of: "other", in: stores)
+            }
+            for text in try texts(of: RegistrationStatements.checkOrder) {
+                #expect(try await rows(of: text, "1, '{other,phone}', now()", in: stores) == (isLost ? nil : []))
+            }
+        }
+    }
+
+    private func add(_ position: Int64, _ generation: Int64, of phone: String, in stores: TestStores) async throws {
+        _ = try await stores.sql(
+            """
+            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
+                generation_before, generation_after)
+            VALUES (\(position), now(), 1, \(phone), 'registered', 'firstRegistration', 'test', 'apns', 'active', 0,
+                \(generation))
+            """)
+    }
+
+    @Test func logouts_areThoseOfTheBindings() async throws {
+        try await TestStores.with { stores in
+            _ = try await stores.sql(
+                """
+                INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
+                SELECT app, install, user_digest(name), session, '2026-01-01'
+                FROM unnest('{1,2}'::integer[]) AS app, unnest('{a,b,c,d}'::text[]) AS install,
+                    unnest('{alice,bob}'::text[]) AS name, unnest('{"",s1,s2}'::text[]) AS session
+                WHERE install <> 'd'
+                """)
+            let values = """
+                1, '{b,d,c}', ARRAY[user_digest('bob'), user_digest('bob'), user_digest('alice')], '{s2,s2,NULL}'
+                """
+            for text in try texts(of: GuardStatements.installationLogouts) {
+                #expect(try await rows(of: text, values, in: stores) == ["1 false", "1 true", "3 false"])
+            }
+        }
+    }
+
+    private func texts(of statement: PreparedSQL) throws -> [String] {
+        [statement.text, try #require(statement.distributedText)]
+    }
+
+    /// The first two columns of the rows, sorted, if there are two; nil if the statement divides by zero.
+    private func rows(of text: String, _ values: String, in stores: TestStores) async throws -> [String]? {
+        try await PostgresSession.withSession(stores.configuration) { session in
+            try session.run(script: "PREPARE other AS \(text)")
+            do {
+                let rows = try session.execute(
+                    PostgresStatement(PostgresSQL(trusted: "EXECUTE other (\(values))")).unprepared())
+                guard rows.columnNames.count > 1 else { return [] }
+                return try rows.map { "\(try $0.decode(0, as: Int64.self)) \(try $0.decode(1, as: Bool.self))" }
+                    .sorted()
+            } catch let error as PostgresError where error.isLostRace {
+                return nil
+            }
+        }
+    }
+}
