@@ -34,7 +34,7 @@ struct DurabilityTests {
                     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                     WHERE pid <> pg_backend_pid() AND application_name = 'push-registry'
                     """)
-                try await eventually("registrations succeed again", within: .seconds(2)) {
+                try await eventually("registrations succeed again") {
                     let status = try await app.put("phone", as: "user-\(round)").status
                     #expect([200, 201, 503].contains(status))
                     return status < 300

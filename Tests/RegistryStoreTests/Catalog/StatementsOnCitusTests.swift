@@ -5,12 +5,23 @@ import Testing
 
 @Suite("A statement with another text for Citus means the same there")
 struct StatementsOnCitusTests {
-    /// Positions and generations of an installation's events, and whether the last one is below the one before.
-    @Test(arguments: [
-        ([(5, 1)], false), ([(5, 1), (6, 2)], false), ([(5, 1), (5, 1)], false), ([(6, 1), (5, 2)], true),
-        ([(5, 2), (6, 1)], true), ([(9, 9), (5, 1), (6, 2)], false), ([(5, 1), (6, 2), (4, 3)], true),
-    ])
-    func order_isChecked(events: [(position: Int64, generation: Int64)], isLost: Bool) async throws {
+    /// Positions and generations of an installation's events.
+    typealias Events = [(position: Int64, generation: Int64)]
+
+    private static let ascending: [Events] = [
+        [(5, 1)], [(5, 1), (6, 2)], [(5, 1), (5, 1)], [(9, 9), (5, 1), (6, 2)],
+    ]
+    private static let falling: [Events] = [[(6, 1), (5, 2)], [(5, 2), (6, 1)], [(5, 1), (6, 2), (4, 3)]]
+
+    @Test(arguments: ascending) func order_isRight(events: Events) async throws {
+        try await expectOrder(of: events, isLost: false)
+    }
+
+    @Test(arguments: falling) func lastEvent_isBelowTheOneBefore(events: Events) async throws {
+        try await expectOrder(of: events, isLost: true)
+    }
+
+    private func expectOrder(of events: Events, isLost: Bool) async throws {
         try await TestStores.with { stores in
             for event in events {
                 try await add(event.position, event.generation, of: "phone", in: stores)
