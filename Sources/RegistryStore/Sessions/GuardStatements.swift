@@ -61,40 +61,34 @@ enum GuardStatements {
     /// Runs after the users are locked: a session that is added after a user's logout has a later `seen_at`. On Citus,
     /// where the statement reads no table of the coordinator, the user's row says so.
     static let addSessions = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.",
-        """
+        serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.", newSessions,
+        distributed: newSessionsOnCitus)
+
+    /// As `addSessions`, for users whose rows this transaction has added: they were never logged out.
+    static let addSessionsOfNewUsers = PreparedSQL(
+        serving: "PUT …/installations/{installId}, on Citus (R7): adds sessions of users that had no row.", newSessions,
+        distributed: newSessionsOnCitus,
+        values: InsertedValues(
+            "INSERT INTO session (app_id, session_id, user_sha256, seen_at)", row: "$1, $2, $3, statement_timestamp()",
+            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2))
+
+    private static let newSessions: PostgresSQL = """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
         SELECT $1, k.session_id, k.user_sha256, \(sql: RegistryClockStatements.now)
         FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
         ORDER BY k.session_id COLLATE "C"
         ON CONFLICT DO NOTHING
-        """,
-        distributed: """
-            INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-            SELECT u.app_id, k.session_id, k.user_sha256,
-                greatest(statement_timestamp(), u.refused_before + interval '1 microsecond')
-            FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
-            JOIN user_guard u ON u.app_id = $1 AND u.user_sha256 = k.user_sha256
-            ORDER BY k.session_id COLLATE "C"
-            ON CONFLICT DO NOTHING
-            """)
-
-    /// As `addSessions`, for users whose rows this transaction has added: they were never logged out. In the order of
-    /// ids, in which sessions are locked.
-    static let addSessionsOfNewUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R7): adds sessions of users that had no row.",
-        values: InsertedValues(
-            "INSERT INTO session (app_id, session_id, user_sha256, seen_at)", row: "$1, $2, $3, statement_timestamp()",
-            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2)
-    ) { source in
         """
+
+    private static let newSessionsOnCitus: PostgresSQL = """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT \(sql: source.app), k.session_id, k.user_sha256, \(sql: source.time)
-        FROM \(sql: source.beside("unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)"))
+        SELECT u.app_id, k.session_id, k.user_sha256,
+            greatest(statement_timestamp(), u.refused_before + interval '1 microsecond')
+        FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
+        JOIN user_guard u ON u.app_id = $1 AND u.user_sha256 = k.user_sha256
         ORDER BY k.session_id COLLATE "C"
         ON CONFLICT DO NOTHING
         """
-    }
 
     /// Returns the index of each session in `$2`.
     static let shareSessions = PreparedSQL(

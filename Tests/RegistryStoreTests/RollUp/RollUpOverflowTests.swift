@@ -50,7 +50,7 @@ struct RollUpOverflowTests {
         }
     }
 
-    /// Of the first two, which differ in an offset that does not count, the third exists, and the fourth is new.
+    /// The first two differ in an offset that does not count, the third has a cell, and the fourth has none.
     @Test(arguments: [false, true]) func numbers_areThoseOfTheKeys(drawsNumbers: Bool) async throws {
         try await TestStores.with { stores in
             let known = try await create("fr", drawsNumbers: drawsNumbers, in: stores)

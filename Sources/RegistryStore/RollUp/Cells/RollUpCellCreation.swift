@@ -65,8 +65,8 @@ struct RollUpCellCreation {
             try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2])
             phase = .creating
             return creating
-        case .naming, .creating:
-            if let drawn {
+        case .naming, .creating, .finding:
+            if let drawn, phase != .finding {
                 guard mayAdd, results[results.count - 1].count == keys.count else {
                     phase = .finding
                     return [find]
@@ -75,10 +75,6 @@ struct RollUpCellCreation {
             } else {
                 numbers = try found(results)
             }
-            phase = .finished
-            return nil
-        case .finding:
-            numbers = try found(results)
             phase = .finished
             return nil
         case .finished: return nil
