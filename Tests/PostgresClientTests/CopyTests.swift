@@ -57,8 +57,10 @@ struct CopyTests {
         }
     }
 
-    @Test func values_areExact_withAnySessionSettings() async throws {
-        let settings = ["datestyle": "SQL, DMY", "extra_float_digits": "-10", "timezone": "Asia/Kolkata"]
+    /// PostgreSQL ignores the case of a setting's name: the caller's value replaces the default one in any case.
+    @Test(arguments: ["datestyle", "DateStyle", "DATESTYLE"])
+    func values_areExact_withAnySessionSettings(name: String) async throws {
+        let settings = [name: "SQL, DMY", "extra_float_digits": "-10", "timezone": "Asia/Kolkata"]
         try await withConnection(settings: settings) { connection in
             let time = PostgresTimestamp(microsecondsSince1970: 1_233_664_290_123_456)
             let found = try await texts(

@@ -4,10 +4,11 @@ public struct PostgresConfiguration: Sendable {
     /// that the client of a running query is gone: this client cancels a query by closing the connection.
     ///
     /// This client and its callers rely on the others, whatever the role or the database sets: isolation READ
-    /// COMMITTED, literals without backslash escapes, and durable commits.
+    /// COMMITTED, literals without backslash escapes, durable commits, and times in ISO 8601.
     public static let defaultSettings = [
-        "client_connection_check_interval": "1000", "default_transaction_isolation": "read committed",
-        "standard_conforming_strings": "on", "synchronous_commit": "on",
+        "client_connection_check_interval": "1000", "datestyle": "ISO",
+        "default_transaction_isolation": "read committed", "standard_conforming_strings": "on",
+        "synchronous_commit": "on",
     ]
 
     let connectionString: ConnectionString
@@ -20,7 +21,7 @@ public struct PostgresConfiguration: Sendable {
     ///   - connectionString: libpq's, as keywords or URI, with one host or several (`target_session_attrs`). Defaults
     ///     are added for missing parts: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's
     ///     name.
-    ///   - settings: run-time parameters of the session, as for `SET`.
+    ///   - settings: run-time parameters of the session, as for `SET`; names in any case.
     ///   - transactionSettings: `SET LOCAL` statements, for a distributed engine.
     /// - Throws: `invalidConfiguration` if libpq cannot parse the string.
     public init(
@@ -29,6 +30,6 @@ public struct PostgresConfiguration: Sendable {
     ) throws(PostgresError) {
         self.connectionString = try ConnectionString(connectionString, applicationName: applicationName)
         self.transactionSettings = transactionSettings
-        self.settings = Self.defaultSettings.merging(settings) { _, set in set }
+        self.settings = settings.reduce(into: Self.defaultSettings) { $0[$1.key.lowercased()] = $1.value }
     }
 }
