@@ -86,8 +86,8 @@ function refusal(response, text, path) {
 }
 
 /**
- * Asks a question whose answer is only worth something while it is the newest: waits until the input rests, aborts what
- * is in flight, and never delivers an older answer after a newer question.
+ * Sends a request whose response only matters while it is the newest: waits until the input rests, aborts what
+ * is in flight, and never delivers an older response after a newer request.
  */
 export class Latest {
   #timer = null;
@@ -99,7 +99,7 @@ export class Latest {
 
   /**
    * @param request `(signal) => promise`
-   * @param receive called with the answer, if no newer question was asked.
+   * @param receive called with the response, if no newer request was sent.
    * @param fail called with the error, likewise.
    */
   ask(request, receive, fail, {now = false} = {}) {
@@ -107,8 +107,8 @@ export class Latest {
     const controller = (this.#controller = new AbortController());
     const start = async () => {
       try {
-        const answer = await request(controller.signal);
-        if (!controller.signal.aborted) receive(answer);
+        const response = await request(controller.signal);
+        if (!controller.signal.aborted) receive(response);
       } catch (error) {
         if (!controller.signal.aborted) fail(error);
       }
@@ -117,7 +117,7 @@ export class Latest {
     else this.#timer = setTimeout(start, this.restMilliseconds);
   }
 
-  /** Forgets the question. Nothing is delivered any more. */
+  /** Forgets the request. Nothing is delivered any more. */
   cancel() {
     clearTimeout(this.#timer);
     this.#controller?.abort();

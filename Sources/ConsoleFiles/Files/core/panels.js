@@ -12,7 +12,7 @@ export function emptyPanel(title, text, ...actions) {
   return panel('empty', title, text, actions);
 }
 
-/** Appears only if the answer takes long, so that a fast one does not flicker. */
+/** Appears only if the response takes long, so that a fast one does not flicker. */
 export function loadingPanel() {
   return h('div', {class: 'panel loading', role: 'status'}, h('span', {class: 'sr-only'}, t('panel.loading')));
 }

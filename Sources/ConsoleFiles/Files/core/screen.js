@@ -44,18 +44,18 @@ export class Screen extends HTMLElement {
   }
 
   /**
-   * Shows in `place` a loading panel, then what `render` makes of the answer, or the panel of the failure with a
+   * Shows in `place` a loading panel, then what `render` makes of the response, or the panel of the failure with a
    * button that tries again.
    *
    * @param request `(signal) => promise`
-   * @param render `(answer) => nodes`
+   * @param render `(response) => nodes`
    */
   async load(place, request, render) {
     place.setAttribute('aria-busy', 'true');
     replace(place, loadingPanel());
     try {
-      const answer = await request(this.signal);
-      if (!this.signal.aborted) replace(place, render(answer));
+      const response = await request(this.signal);
+      if (!this.signal.aborted) replace(place, render(response));
     } catch (error) {
       if (this.signal.aborted) return;
       replace(place, failurePanel(error, () => this.load(place, request, render)));

@@ -11,7 +11,7 @@ const sentencesMax = 24;
 /**
  * Counts a complete tree: reachable first, then active and all, then what each sentence keeps.
  *
- * @param report `{counted(include, answer), kept(id, count)}`; `answer` is `{count, asOf, notes}`.
+ * @param report `{counted(include, response), kept(id, count)}`; `response` is `{count, asOf, notes}`.
  */
 export async function countTree(tree, signal, report) {
   const filter = filterOf(tree);
@@ -37,7 +37,7 @@ export async function countEverything(signal) {
 
 async function count(filter, include, signal) {
   const {data} = await call('POST', audiencePath(session.app, 'count'), {body: {filter, include}, signal});
-  // An answer that has arrived already cannot be aborted, and must not be reported either.
+  // A response that has arrived already cannot be aborted, and must not be reported either.
   signal.throwIfAborted();
   return data;
 }

@@ -53,9 +53,9 @@ async function put(wanted, filter, etag) {
   const body = wanted.description ? {filter, description: wanted.description} : {filter};
   const options = etag ? {ifMatch: etag} : {ifNoneMatch: '*'};
   try {
-    const answer = await call('PUT', appPath(session.app, 'segments', wanted.name), {body, ...options});
+    const response = await call('PUT', appPath(session.app, 'segments', wanted.name), {body, ...options});
     toast(t('segments.saved', {name: wanted.name}));
-    return {...wanted, etag: answer.etag};
+    return {...wanted, etag: response.etag};
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 412) throw error;
     const stored = await segmentNamed(wanted.name);

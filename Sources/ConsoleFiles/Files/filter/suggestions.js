@@ -4,10 +4,10 @@ import {audiencePath, call} from '../core/client.js';
 import {session} from '../core/session.js';
 import {choicesOf, isDiscrete, kindOf} from './fields.js';
 
-/** The answers of the last minute, by app and question. */
-const answers = new Map();
+/** The responses of the last minute, by app and request. */
+const responses = new Map();
 const keptMilliseconds = 60_000;
-const answersMax = 100;
+const responsesMax = 100;
 
 /**
  * @param context the filter that holds beside the row.
@@ -23,14 +23,14 @@ export async function suggestions(field, context, include) {
 }
 
 function breakdown(field, filter, include) {
-  const question = JSON.stringify([session.app, session.name, field, filter, include]);
-  const kept = answers.get(question);
+  const request = JSON.stringify([session.app, session.name, field, filter, include]);
+  const kept = responses.get(request);
   if (kept && Date.now() - kept.at < keptMilliseconds) return kept.groups;
-  if (answers.size >= answersMax) answers.delete(answers.keys().next().value);
+  if (responses.size >= responsesMax) responses.delete(responses.keys().next().value);
   const body = {filter, include, by: [field], limit: 1000};
   const groups = call('POST', audiencePath(session.app, 'breakdown'), {body}).then(({data}) => data.groups);
-  groups.catch(() => answers.delete(question));
-  answers.set(question, {at: Date.now(), groups});
+  groups.catch(() => responses.delete(request));
+  responses.set(request, {at: Date.now(), groups});
   return groups;
 }
 

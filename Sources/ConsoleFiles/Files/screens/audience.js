@@ -209,7 +209,7 @@ class AudienceScreen extends Screen {
   async #ask(tree, places, signal) {
     const culprits = new Set();
     await countTree(tree, signal, {
-      counted: (include, answer) => this.#showCount(include, answer, places),
+      counted: (include, response) => this.#showCount(include, response, places),
       kept: (id, count, isTop) => {
         // Half a word selects nobody: whoever still chooses a value made no mistake.
         const isChoosing = this.querySelector('[aria-expanded=true]') !== null;
@@ -223,20 +223,20 @@ class AudienceScreen extends Screen {
     this.#showShare();
   }
 
-  #showCount(include, answer, places) {
+  #showCount(include, response, places) {
     if (include !== 'reachable') {
-      replace(this.counts[include], number(answer.count));
+      replace(this.counts[include], number(response.count));
       // Everybody, whatever the state, is the whole app.
-      if (include === 'all' && currentAudience.isEverybody) this.#total = {...answer, at: Date.now()};
+      if (include === 'all' && currentAudience.isEverybody) this.#total = {...response, at: Date.now()};
       if (include === 'all') this.#showShare();
       return;
     }
-    this.reachable = answer.count;
-    replace(this.big, number(answer.count));
-    replace(this.asOf, t('audience.asOf', {time: timeOfDay(answer.asOf)}));
+    this.reachable = response.count;
+    replace(this.big, number(response.count));
+    replace(this.asOf, t('audience.asOf', {time: timeOfDay(response.asOf)}));
     this.figures.classList.remove('stale');
     this.builder.clearMarks();
-    for (const note of answer.notes ?? []) this.builder.markNote(this.#node(note, places), faultText(note));
+    for (const note of response.notes ?? []) this.builder.markNote(this.#node(note, places), faultText(note));
     this.#showShare();
   }
 

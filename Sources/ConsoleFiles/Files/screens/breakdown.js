@@ -55,28 +55,28 @@ class BreakdownScreen extends Screen {
     this.load(
       this.result,
       async (signal) => (await call('POST', audiencePath(session.app, 'breakdown'), {body, signal})).data,
-      (answer) => (fields === chosen ? this.#show(fields, answer) : []));
+      (response) => (fields === chosen ? this.#show(fields, response) : []));
   }
 
-  #show(fields, answer) {
-    if (answer.groups.length === 0) return emptyPanel(t('breakdown.empty'), t('breakdown.emptyText'));
+  #show(fields, response) {
+    if (response.groups.length === 0) return emptyPanel(t('breakdown.empty'), t('breakdown.emptyText'));
     return [
       h('p', {class: 'row'},
-        h('b', {}, t('breakdown.total', {n: answer.total})),
-        h('span', {class: 'hint'}, t('audience.asOf', {time: timeOfDay(answer.asOf)})),
-        answer.overlapping ? h('span', {class: 'hint'}, t('breakdown.overlapping')) : null,
-        h('span', {class: 'spacer'}), this.#actions(fields, answer)),
-      h('div', {class: 'card picture'}, this.#picture(fields, answer)),
-      h('details', {class: 'card'}, h('summary', {}, t('breakdown.table')), this.#table(fields, answer)),
+        h('b', {}, t('breakdown.total', {n: response.total})),
+        h('span', {class: 'hint'}, t('audience.asOf', {time: timeOfDay(response.asOf)})),
+        response.overlapping ? h('span', {class: 'hint'}, t('breakdown.overlapping')) : null,
+        h('span', {class: 'spacer'}), this.#actions(fields, response)),
+      h('div', {class: 'card picture'}, this.#picture(fields, response)),
+      h('details', {class: 'card'}, h('summary', {}, t('breakdown.table')), this.#table(fields, response)),
     ];
   }
 
-  #picture(fields, answer) {
+  #picture(fields, response) {
     const add = (values) => this.#add(fields, values);
     switch (fields.length) {
-      case 1: return this.#bars(fields[0], answer);
-      case 2: return pivot(fields, answer.groups, {total: answer.total, add, rest: answer.rest});
-      default: return pivots(fields, answer.groups, {total: answer.total, add, rest: answer.rest});
+      case 1: return this.#bars(fields[0], response);
+      case 2: return pivot(fields, response.groups, {total: response.total, add, rest: response.rest});
+      default: return pivots(fields, response.groups, {total: response.total, add, rest: response.rest});
     }
   }
 
@@ -109,12 +109,12 @@ class BreakdownScreen extends Screen {
     this.#ask();
   }
 
-  #actions(fields, answer) {
+  #actions(fields, response) {
     const name = `breakdown-${fields.join('-')}`;
     const header = [...fields, 'count', 'share'];
-    const rows = () => answer.groups.map((group) =>
-      [...fields.map((field) => group[field]), group.count, Number((group.count / answer.total).toFixed(6))]);
-    return pictureActions(name, header, rows, () => barsPicture(fields, answer));
+    const rows = () => response.groups.map((group) =>
+      [...fields.map((field) => group[field]), group.count, Number((group.count / response.total).toFixed(6))]);
+    return pictureActions(name, header, rows, () => barsPicture(fields, response));
   }
 
   #table(fields, {groups, rest, total}) {

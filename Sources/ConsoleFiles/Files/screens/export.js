@@ -101,7 +101,7 @@ class ExportScreen extends Screen {
     this.#button.textContent = t('export.download', {n: this.#rows});
   }
 
-  /** Asks for the message and the count first, so that a fault is shown here and not as the answer to the download. */
+  /** Asks for the message and the count first, so that a fault is shown here and not instead of the download. */
   async #export() {
     const body = currentAudience.body({format: this.#format, fields: this.#chosen()});
     if (this.#format === 'csv') body.spreadsheetSafe = this.#safe.checked;

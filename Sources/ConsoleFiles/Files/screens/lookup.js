@@ -90,10 +90,10 @@ async function user(screen, id, signal) {
 
 /** The token goes in the body, never in the URL, once for each provider that could have issued it. */
 async function token(screen, token, signal) {
-  const answers = await Promise.all(providersOf(token).map(async (provider) => ({
+  const responses = await Promise.all(providersOf(token).map(async (provider) => ({
     provider, ...await known(call('POST', path('tokens', 'history'), {body: {token, provider}, signal}), 400),
   })));
-  const found = answers.filter(({events}) => events?.length > 0);
+  const found = responses.filter(({events}) => events?.length > 0);
   return Promise.all(found.map(async (history) => tokenView(screen, history, await digestOf(token, history.provider))));
 }
 

@@ -70,7 +70,7 @@ function groups(screen, message) {
   const breakdown = path(message.message, 'breakdown');
   const show = (by) => screen.load(
     place, async (signal) => (await call('POST', breakdown, {body: {by: [by], limit: 50}, signal})).data,
-    (answer) => groupTable(by, answer, message.message));
+    (response) => groupTable(by, response, message.message));
   show('provider');
   const fields = ['provider', 'locale', 'osVersion', 'timeZone', 'authorizationStatus'];
   const by = choice(fields.map((name) => [name, fieldName(name)]), 'provider', show);
@@ -78,9 +78,9 @@ function groups(screen, message) {
     t('messages.groups'), h('p', {class: 'row'}, h('label', {class: 'nowrap'}, t('breakdown.by0'), by)), place);
 }
 
-function groupTable(by, answer, name) {
-  const {rest} = answer;
-  const rows = answer.groups.map((group) => ({...group, label: valueLabel(by, group[by])}));
+function groupTable(by, response, name) {
+  const {rest} = response;
+  const rows = response.groups.map((group) => ({...group, label: valueLabel(by, group[by])}));
   if (rest.groups > 0) rows.push({...rest, label: t('messages.rest', {n: rest.groups})});
   const rate = (title, part, whole) => ({
     title: t(title), numeric: true, cell: (row) => (row[whole] > 0 ? percent(share(row[part], row[whole])) : '–'),
@@ -94,7 +94,7 @@ function groupTable(by, answer, name) {
       ...ends.map(countColumn),
     ]}),
     h('p', {class: 'actions spaced'}, csvButton(`${name}-${by}`, [by, ...steps, ...ends], () => rows.map(
-      (row) => [row[by] ?? '', ...[...steps, ...ends].map((step) => row[step])])), asOf(answer.asOf)),
+      (row) => [row[by] ?? '', ...[...steps, ...ends].map((step) => row[step])])), asOf(response.asOf)),
   ];
 }
 
@@ -112,12 +112,12 @@ function smallFunnel(row) {
 function overTime(screen, message) {
   const timeline = `${path(message.message, 'timeline')}?interval=${intervalOf(message, Date.now())}`;
   const columns = ['delivered', 'opened', 'dismissed'];
-  return section(t('messages.overTime'), loaded(screen, timeline, (answer) => {
-    const {buckets} = answer;
+  return section(t('messages.overTime'), loaded(screen, timeline, (response) => {
+    const {buckets} = response;
     const isEmpty = buckets.every((bucket) => columns.every((name) => bucket[name] === 0));
     return isEmpty ? emptyPanel(t('messages.noReceipts')) : [
       h('p', {class: 'row'}, h('span', {class: 'key soft'}), countName('delivered'), h('span', {class: 'key'}),
-        countName('opened'), asOf(answer.asOf)),
+        countName('opened'), asOf(response.asOf)),
       picture(buckets),
       h('details', {class: 'spaced'}, h('summary', {}, t('audience.numbers')),
         table({caption: t('messages.overTime'), captionHidden: true, rows: buckets, columns: [

@@ -93,9 +93,9 @@ function rates(screen) {
 }
 
 /**
- * The change per second between two answers of `/console/v1/rates`.
+ * The change per second between two responses of `/console/v1/rates`.
  *
- * @returns `{'requests.2xx': rate}`; null if the answers are of two processes, or if no time has passed.
+ * @returns `{'requests.2xx': rate}`; null if the responses are of two processes, or if no time has passed.
  */
 export function ratesBetween(before, after) {
   const seconds = (Date.parse(after.at) - Date.parse(before.at)) / 1000;

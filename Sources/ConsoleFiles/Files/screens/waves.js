@@ -41,7 +41,7 @@ class WavesScreen extends Screen {
       async (signal) => (await call('POST', audiencePath(session.app, 'waves'), {
         body: currentAudience.body({localTime: time, date}), signal,
       })).data,
-      (answer) => this.#show(plan(answer, date)),
+      (response) => this.#show(plan(response, date)),
       (error) => this.#show(failurePanel(error, () => this.#ask({now: true}))), {now});
   }
 
@@ -52,16 +52,16 @@ class WavesScreen extends Screen {
   }
 }
 
-function plan(answer, date) {
-  if (answer.total === 0) return emptyPanel(t('waves.empty'));
+function plan(response, date) {
+  if (response.total === 0) return emptyPanel(t('waves.empty'));
   const now = Date.now();
-  const {waves, ...notes} = schedule(answer, now);
+  const {waves, ...notes} = schedule(response, now);
   return [
     section(
       t('waves.plan'),
-      h('p', {}, h('span', {class: 'number small'}, number(answer.total)), ' ', t('waves.summary', {n: waves.length}),
-        ' ', asOf(answer.asOf)),
-      noteTexts(answer, notes).map((text) => h('p', {class: 'note'}, text)),
+      h('p', {}, h('span', {class: 'number small'}, number(response.total)), ' ', t('waves.summary', {n: waves.length}),
+        ' ', asOf(response.asOf)),
+      noteTexts(response, notes).map((text) => h('p', {class: 'note'}, text)),
       waves.length > 0 && picture(waves, now)),
     waves.length > 0 && [waveTable(waves), h('p', {class: 'actions spaced'}, csvButton(
       `waves-${date}`, ['at', 'count', 'timeZones'],
@@ -69,13 +69,13 @@ function plan(answer, date) {
   ];
 }
 
-function noteTexts(answer, {past, skipped, repeated}) {
+function noteTexts(response, {past, skipped, repeated}) {
   const names = (zones) => list(zones.map((zone) => zone.name).slice(0, 2 * zonesShown));
   return [
     past > 0 && t('waves.pastNote', {n: past}),
     skipped.length > 0 && t('waves.skippedNote', {zones: names(skipped), time: skipped[0].shift.localTime}),
     repeated.length > 0 && t('waves.repeatedNote', {zones: names(repeated)}),
-    answer.withoutTimeZone > 0 && t('waves.withoutNote', {n: answer.withoutTimeZone}),
+    response.withoutTimeZone > 0 && t('waves.withoutNote', {n: response.withoutTimeZone}),
   ].filter(Boolean);
 }
 
@@ -120,9 +120,9 @@ const hour = 3_600_000;
  *   jump over the time (the wave is at the time given there), or `{change: 'repeated'}` if the time occurs twice (the
  *   wave is the first one).
  */
-export function schedule(answer, now) {
-  const planned = answer.total - answer.withoutTimeZone;
-  const waves = answer.waves.map(({at, count, timeZones, clockChanges = []}) => ({
+export function schedule(response, now) {
+  const planned = response.total - response.withoutTimeZone;
+  const waves = response.waves.map(({at, count, timeZones, clockChanges = []}) => ({
     at, count, share: planned > 0 ? count / planned : 0, isPast: Date.parse(at) <= now,
     zones: timeZones
       .map((name) => ({name, shift: clockChanges.find(({timeZone}) => timeZone === name) ?? null}))
