@@ -1,6 +1,6 @@
 # `make run` and `make test` need a Swift 6.3 toolchain and Debian or a system like it, and nothing else.
 
-SWIFT ?= swift
+export SWIFT ?= swift
 RELEASE = .build/release/push-registry
 # The standard library is linked in, as in the container: calls into it cost less.
 RELEASE_FLAGS = -c release --static-swift-stdlib
@@ -17,11 +17,16 @@ run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key 
 build: packages ## Build the optimised binary
 	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
 
+# Long tests, which run alone: thousands of calls one after another, and hundreds at once. Those of the calendar move
+# PostgreSQL's clock by libfaketime.
+ALONE = CalendarTests|ManyRacesTests|MassExpiryTests
+
 # Only tests of the console need a browser. They run alone: beside the races of other tests it takes all cores.
-test: DEBIAN_PACKAGES += chromium chromium-driver
+test: DEBIAN_PACKAGES += chromium chromium-driver libfaketime
 test: packages .build/axe ## Run all tests, on throw-away PostgreSQL clusters and in Chromium
-	$(SWIFT) test --skip '^ConsoleTests\.'
-	$(SWIFT) test --skip-build --filter '^ConsoleTests\.'
+	.ci/tests --skip '^ConsoleTests\.|$(ALONE)'
+	.ci/tests --skip-build --filter '$(ALONE)'
+	.ci/tests --skip-build --filter '^ConsoleTests\.'
 
 AXE = axe-playwright-python==0.1.8
 .build/axe: # axe-core, from PyPI, for tests of the console
@@ -32,17 +37,17 @@ AXE = axe-playwright-python==0.1.8
 # Lifecycle, audiences, the feed, notifications, races, the night job and the console's calls.
 CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|$\
 	HistoryTests|FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceSample|$\
-	AudienceList|ExportStream|Segment|CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribution|WorkerFailure|$\
+	AudienceList|ExportStream|Segment|CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribut|WorkerFailure|$\
 	Topic|Message|Receipt|Notification|$\
 	EndToEndTests.*(SessionTests|SignIn|ConsoleExport|ConsoleOperations)
 
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
 	@test -f "$$(pg_config --pkglibdir)/citus.so" \
 		|| { echo "SKIPPED: tests on Citus (the extension is not installed)"; exit 0; } \
-		&& PUSH_REGISTRY_TEST_CITUS=1 $(SWIFT) test --filter '$(CITUS_TESTS)'
+		&& PUSH_REGISTRY_TEST_CITUS=1 .ci/tests --filter '$(CITUS_TESTS)'
 
 tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build
-	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests|TelemetryTests'
+	.ci/tests --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests|TelemetryTests'
 
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)
@@ -80,4 +85,4 @@ packages: # Install missing Debian packages; only this needs root
 	@command -v $(SWIFT) >/dev/null || { echo "Swift 6.3 is missing: see https://www.swift.org/install/linux/"; exit 1; }
 
 clean: ## Remove all builds
-	rm -rf .build .build-hummingbird
+	rm -rf .build .build-*
