@@ -91,8 +91,8 @@ let package = Package(
         module(
             "RegistryAPI",
             [
-                "ByteText", "ConsoleFiles", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument", "Receipts",
-                "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
+                "ByteText", "ConsoleFiles", "EventLoop", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument",
+                "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
             ]),
         // C embeds files, because the compiler needs minutes for array literals of Swift of their size.
         .target(name: "COpenAPIDocument"),
@@ -130,13 +130,10 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "PostgresClient", "PushRegistry",
-                "Receipts",
-                "RegistryAPI",
-                "RegistryStore", "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry",
-                argumentParser, coreMetrics, crypto, logging,
-                serviceLifecycle,
-                unixSignals,
+                "ByteText", "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "PostgresClient",
+                "PushRegistry", "Receipts", "RegistryAPI", "RegistryStore", "EmbeddedPostgres", "HTTPFetch",
+                "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, crypto, logging,
+                serviceLifecycle, unixSignals,
             ],
             swiftSettings: strict),
 

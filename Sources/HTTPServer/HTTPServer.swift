@@ -52,8 +52,9 @@ public final class HTTPServer: Sendable {
         // Cancelling this task drains. It must not cancel the handlers, so they are children of another task.
         let serving = Task {
             await withDiscardingTaskGroup { group in
-                for (server, sockets) in zip(servers, takeSockets()) {
-                    group.addTask(executorPreference: server.loop) { await server.run(sockets) }
+                for (index, sockets) in takeSockets().enumerated() {
+                    let (server, next) = (servers[index], servers[(index + 1) % servers.count])
+                    group.addTask(executorPreference: server.loop) { await server.run(sockets, next: next) }
                 }
             }
         }

@@ -17,8 +17,9 @@ public struct HTTPServerConfiguration: Sendable {
     /// The limits of a request's head.
     public var wireLimits = WireLimits()
 
-    /// The most connections at once, over all loops. At the limit a new connection replaces the longest idle one; if
-    /// none is idle, it waits in the kernel's queue. An idle connection costs 6 to 8 KB.
+    /// The most connections at once, over all loops. At the limit a new connection replaces the longest idle one of its
+    /// loop, or else of another loop; if none is idle, it waits in the kernel's queue. An idle connection costs 6 to
+    /// 8 KB.
     public var connectionsMax = 20_000
 
     /// The most connections of one IPv4 address or one IPv6 /64; further ones are closed at once. Off by default: many
@@ -29,7 +30,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// holds `heldBytesFree` is not read, and gets a 503 after `Timeouts.memory`.
     public var heldBytesMax = 64 * 1024 * 1024
 
-    /// The bytes that each connection may hold even then: most requests are smaller.
+    /// The bytes that each connection may hold even then: most requests are smaller. A response with a larger body
+    /// becomes a 503.
     public var heldBytesFree = 4 * 1024
 
     /// The average rate at which a client must read its response, measured over each `Timeouts.write`; a slower client

@@ -1,6 +1,7 @@
 import HTTPTypes
-import HTTPWire
 import Testing
+
+@testable import HTTPWire
 
 /// One request from the parser's events, with its body reassembled.
 struct ParsedRequest: Equatable {
@@ -31,6 +32,18 @@ struct ParsedRequest: Equatable {
     }
 
     var bodyText: String { String(decoding: body, as: UTF8.self) }
+}
+
+extension RequestHead {
+    /// All fields, in order.
+    var fields: HTTPFields {
+        var fields = HTTPFields()
+        for line in storage.lines {
+            guard let name = HTTPField.Name(String(decoding: slice(line.name), as: UTF8.self)) else { continue }
+            fields.append(HTTPField(name: name, lenientValue: slice(line.value)))
+        }
+        return fields
+    }
 }
 
 /// All events of a parser for some bytes.

@@ -1,3 +1,4 @@
+import EventLoop
 import Synchronization
 
 /// Compresses a producer's output on its way to the client, off the connection's loop.

@@ -3,9 +3,9 @@ import HTTPWire
 extension ConnectionState {
     /// An action that the driver must perform.
     enum Action {
-        /// Read from the transport once, and report the result: `received`, `readWouldBlock`, `inputEnded` or
-        /// `transportFailed`.
-        case read
+        /// Read at most `bytesMax` bytes from the transport once, and report the result: `received`, `readWouldBlock`,
+        /// `inputEnded` or `transportFailed`.
+        case read(bytesMax: Int)
         /// Send `output`, as much as the transport accepts, and report it: `sent` or `transportFailed`.
         case send
         /// Find the route of the request, and report it: `begin`.

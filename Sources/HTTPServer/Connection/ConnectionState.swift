@@ -18,7 +18,8 @@ import HTTPWire
 ///   read. Admission leads back to *receiving*; a refusal is the response and leads to *finishing*.
 /// - **responding**: the handler runs. Timeouts: `handler` (503), `halfClosed` once the client has stopped sending. Up
 ///   to `unreadBytesMax` are read ahead. The response leads to *receiving* or *finishing*, the head of a streamed
-///   response to *streaming*.
+///   response to *streaming*. While the loop's memory is exhausted, a body of more than `heldBytesFree` is not sent:
+///   the response is a 503 and leads to *finishing*.
 /// - **streaming**: a streamed response has begun. Timeout between two writes of its producer: `handler`. This and
 ///   every other failure resets the connection, because no other response may follow. Its end leads to *receiving* or
 ///   *finishing*.
@@ -29,8 +30,8 @@ import HTTPWire
 /// - **closed**: the descriptor is closed. The only actions that follow report the exchanges that were cut.
 ///
 /// In every phase, while bytes wait for the client, it must read `readBytesPerSecondMin` on average in each `write`
-/// interval, else the connection is reset. No request begins while `unsentBytesMax` wait. A broken transport leads to
-/// *closed*.
+/// interval, else the connection is reset. No request begins while `unsentBytesMax` or `unsentResponsesMax` wait, or,
+/// while the loop's memory is exhausted, any byte. A broken transport leads to *closed*.
 struct ConnectionState: ~Copyable {
     typealias Instant = ContinuousClock.Instant
 
@@ -40,6 +41,8 @@ struct ConnectionState: ~Copyable {
 
     /// Reads from a connection before others get their turn. With a full buffer each, that is 256 KiB.
     static let readsPerTurnMax = 4
+    /// Whole responses that wait for the client. Each holds the head of its request, which the access log needs.
+    static let unsentResponsesMax = 64
 
     let rules: ConnectionRules
     private(set) var phase = Phase.receiving
@@ -66,10 +69,13 @@ struct ConnectionState: ~Copyable {
     /// The exchanges whose responses are written but not sent yet, in order: a list linked by `following`.
     private var firstSending: Exchange?
     private var lastSending: Exchange?
+    private var sendingCount = 0
     /// Actions that do not follow from the other properties.
     private var queued: [Action] = []
 
     private var deadlines = ConnectionDeadlines()
+    /// When the first byte of the current head was there; nil if no head is being read.
+    private var headStart: Instant?
 
     init(_ rules: ConnectionRules, isDraining: Bool = false) {
         self.rules = rules
@@ -95,7 +101,7 @@ extension ConnectionState {
         if phase == .finishing, !hasOutput { return linger() }
         if isReadable, wantsInput, readsLeft > 0 {
             readsLeft -= 1
-            return .read
+            return .read(bytesMax: readBytesMax)
         }
         return nil
     }
@@ -110,12 +116,12 @@ extension ConnectionState {
     /// Between requests, with no byte of the next one.
     var isIdle: Bool { phase == .receiving && exchange == nil && !hasOutput && parser.phase == .idle }
 
-    /// The bytes of requests and responses that the connection holds.
+    /// The bytes of requests and responses that the connection holds: unread input, heads, bodies and unsent output.
     var heldByteCount: Int {
-        var count = parser.unreadByteCount + output.count + (exchange?.body.count ?? 0)
+        var count = parser.unreadByteCount + output.count + (exchange?.heldByteCount ?? 0)
         var sending = firstSending
         while let exchange = sending {
-            count += exchange.body.count
+            count += exchange.heldByteCount
             sending = exchange.following
         }
         return count
@@ -129,6 +135,7 @@ extension ConnectionState {
         }
         firstSending = exchange.following
         exchange.following = nil
+        sendingCount -= 1
         if firstSending == nil { lastSending = nil }
         exchange.isComplete = true
         return exchange
@@ -153,6 +160,11 @@ extension ConnectionState {
 
     /// The connection holds as much as it may while the loop's memory is exhausted.
     private var isStalled: Bool { isMemoryShort && heldByteCount >= rules.heldBytesFree }
+
+    /// The size of the next read. At least 1 if `wantsInput`, because a stalled connection is not read.
+    private var readBytesMax: Int {
+        isMemoryShort && phase != .lingering ? rules.heldBytesFree - heldByteCount : .max
+    }
 }
 
 // MARK: - From bytes to requests
@@ -160,7 +172,7 @@ extension ConnectionState {
 extension ConnectionState {
     /// Parses requests from the input, unless a request is being handled or too much output waits.
     private mutating func parse() -> Action? {
-        while phase == .receiving, output.count < rules.unsentBytesMax {
+        while phase == .receiving, mayParse {
             do {
                 switch try parser.nextEvent() {
                 case .head(let head):
@@ -185,6 +197,12 @@ extension ConnectionState {
         return nil
     }
 
+    /// While memory is short, a request begins only once the output is sent. A request that has begun is read on.
+    private var mayParse: Bool {
+        guard output.count < rules.unsentBytesMax, sendingCount < Self.unsentResponsesMax else { return false }
+        return exchange != nil || !isMemoryShort || !hasOutput
+    }
+
     /// A body beyond its limit goes to the handler, which may refuse the request for another reason first. Any other
     /// error gets its response here. In both cases the rest of the input is not parsed as a request.
     private mutating func receivingFailed(_ error: WireError) -> Action? {
@@ -206,6 +224,7 @@ extension ConnectionState {
     mutating func begin(_ exchange: Exchange) {
         guard phase == .routing, let head = exchange.head else { return }
         self.exchange = exchange
+        headStart = nil
         phase = .receiving
         guard head.bodyFraming != .none else { return }
         let wanted = exchange.bodyBytesMax
@@ -314,11 +333,16 @@ extension ConnectionState {
     /// Returns the output buffer's memory once it is not needed any more.
     mutating func releaseBuffer() -> [UInt8]? { output.release() }
 
-    /// Writes the whole response of the exchange.
+    /// Writes the whole response of the exchange, whose handler has ended.
     ///
     /// - Parameter date: the value of the field Date.
     mutating func respond(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
         guard isCurrent(exchange), phase != .streaming, let head = exchange.head else { return }
+        exchange.body = []
+        if isMemoryShort, response.bodyByteCount > rules.heldBytesFree {
+            phase = .refusing
+            return queued.append(.refuse(.overloaded, exchange))
+        }
         // The rest of an unread body would be parsed as the next request.
         let canGoOn = phase == .responding && isParserOpen && !isDraining
         let encoder = ResponseEncoder(for: head, isKeepAlive: canGoOn)
@@ -348,6 +372,7 @@ extension ConnectionState {
         exchange.outputEnd = output.end
         if let lastSending { lastSending.following = exchange } else { firstSending = exchange }
         lastSending = exchange
+        sendingCount += 1
         self.exchange = nil
         deadlines.endWait()
     }
@@ -379,7 +404,8 @@ extension ConnectionState {
     private mutating func refuse(_ problem: Problem) {
         switch phase {
         case .receiving, .routing, .admitting, .responding:
-            if let exchange, phase != .receiving { queued.append(.cancel(exchange)) }
+            // A running handler may still read the body.
+            if phase == .receiving { exchange?.body = [] } else if let exchange { queued.append(.cancel(exchange)) }
             phase = .refusing
             queued.append(.refuse(problem, exchange))
         case .streaming: close(reset: true)
@@ -435,6 +461,7 @@ extension ConnectionState {
 
     mutating func endStream(of exchange: Exchange) {
         guard isCurrent(exchange), phase == .streaming else { return }
+        exchange.body = []
         stream?.encodeEnd(into: &output.bytes)
         stream = nil
         end(exchange, isKeepAlive: isStreamKeepAlive && !isDraining)
@@ -477,6 +504,7 @@ extension ConnectionState {
             queued.append(.finished(exchange))
         }
         lastSending = nil
+        sendingCount = 0
         if isStreamWaiting { queued.append(.resumeStream) }
         isStreamWaiting = false
         stream = nil
@@ -499,6 +527,7 @@ extension ConnectionState {
     mutating func updateDeadlines(now: Instant, unacknowledged: @autoclosure () -> Int) {
         guard phase != .closed else { return }
         let wait = nextWait
+        if exchange == nil, wait == .head || wait == .memory { headStart = headStart ?? now }
         if wait != deadlines.wait { deadlines.begin(wait, until: deadline(of: wait, from: now)) }
         if hasOutput {
             watchReader(now, unacknowledged())
@@ -563,8 +592,9 @@ extension ConnectionState {
         case .handshake: now + timeouts.handshake
         case .idle: now + timeouts.idle
         case .idleDrain: now + timeouts.idleDrain
-        case .head: now + timeouts.head
-        // Counted from the end of the head, whatever the connection waited for since.
+        // These two are counted from the first byte and the end of the head, also if the connection waited for memory
+        // since.
+        case .head: (headStart ?? now) + timeouts.head
         case .body: (exchange?.start ?? now) + timeouts.body
         case .memory: now + timeouts.memory
         case .handler, .producer: now + timeouts.handler
@@ -583,6 +613,12 @@ extension RequestHead {
         case .length(let bytes): bytes <= length
         case .chunked: length > 0
         }
+    }
+}
+
+extension ServerResponse {
+    fileprivate var bodyByteCount: Int {
+        if case .bytes(let bytes) = body { bytes.count } else { 0 }
     }
 }
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import HTTPWire
 
 /// One request of a connection, from its head until its response is sent or the client is gone. Used on its loop only.
-/// The parts that a handler reads (`ServerRequest`) do not change after the handler begins.
+/// The parts that a handler reads (`ServerRequest`) do not change while the handler runs.
 final class Exchange: @unchecked Sendable {
     /// The producer of the response.
     enum Target {
@@ -19,6 +19,7 @@ final class Exchange: @unchecked Sendable {
     /// When the head was complete.
     let start: ContinuousClock.Instant
 
+    /// Empty again once the response is written.
     var body: [UInt8] = []
     /// The bytes of the body received so far, dropped ones included.
     var bodyByteCount = 0
@@ -56,6 +57,9 @@ final class Exchange: @unchecked Sendable {
     var endpoint: Endpoint? {
         if case .endpoint(let endpoint, _) = target { endpoint } else { nil }
     }
+
+    /// The bytes of the request that it holds.
+    var heldByteCount: Int { (head?.heldByteCount ?? 0) + body.count }
 
     /// The largest body that is kept for the handler.
     var bodyBytesMax: Int { endpoint?.bodyBytesMax ?? 0 }

@@ -97,7 +97,7 @@ extension HTTPConnection {
 
     private func perform(_ action: ConnectionState.Action) {
         switch action {
-        case .read: read()
+        case .read(let bytesMax): read(bytesMax)
         case .send: send()
         case .route(let head): state.begin(route(head))
         case .admit(let exchange):
@@ -115,10 +115,11 @@ extension HTTPConnection {
         }
     }
 
-    private func read() {
-        switch transport.read(into: context.readBuffer) {
+    private func read(_ bytesMax: Int) {
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer.prefix(bytesMax))
+        switch transport.read(into: buffer) {
         case .bytes(let count):
-            let bytes = UnsafeRawBufferPointer(rebasing: context.readBuffer[..<count])
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             state.received(bytes, hasMore: transport.hasUnreadBytes)
         case .blocked: state.readWouldBlock()
         case .end: state.inputEnded()
@@ -181,7 +182,7 @@ extension HTTPConnection {
     }
 
     private func updateMemoryCharge() {
-        let held = state.heldByteCount
+        let held = state.heldByteCount + transport.heldByteCount
         if held != chargedByteCount {
             let before = chargedByteCount
             chargedByteCount = held
@@ -247,6 +248,8 @@ extension HTTPConnection {
     }
 
     private func respond(to exchange: Exchange, _ response: ServerResponse) {
+        // The handler may have run for long.
+        state.isMemoryShort = context.memory.isSpent
         state.adoptBuffer(&context.spareOutput)
         state.respond(to: exchange, with: response, date: context.date.value())
     }

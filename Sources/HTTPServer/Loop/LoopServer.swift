@@ -20,6 +20,8 @@ actor LoopServer {
 
     private let shared: Shared
     private var context: LoopContext?
+    /// The server of the next loop; they form a ring.
+    private weak var next: LoopServer?
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var isDraining = false
@@ -33,8 +35,11 @@ actor LoopServer {
     /// Serves until the last connection and the last handler have ended after `drain` or `abort`.
     ///
     /// Cancelling the calling task would cancel all handlers at once.
-    func run(_ sockets: [ListeningSocket]) async {
+    ///
+    /// - Parameter next: another loop's server, so that those of all loops form a ring.
+    func run(_ sockets: [ListeningSocket], next: LoopServer) async {
         guard !isDraining else { return }
+        self.next = next
         let context = LoopContext(
             loop: loop, configuration: shared.configuration, application: shared.makeApplication(loop),
             logger: shared.logger)
@@ -95,17 +100,38 @@ actor LoopServer {
         transport.finishWriting()
     }
 
-    /// Closes the longest idle connection.
+    /// Closes the longest idle connection. If this loop has none, the next one that has one closes its own, and then
+    /// this loop's listeners go on.
     private func makeRoom() -> Bool {
+        if closeLongestIdle() { return true }
+        askNext(for: self)
+        return false
+    }
+
+    private func askNext(for server: LoopServer) {
+        guard let next, next !== server else { return }
+        next.loop.execute { next.assumeIsolated { $0.makeRoom(for: server) } }
+    }
+
+    private func makeRoom(for server: LoopServer) {
+        guard closeLongestIdle() else { return askNext(for: server) }
+        server.loop.execute { server.assumeIsolated { $0.resumeListeners() } }
+    }
+
+    private func closeLongestIdle() -> Bool {
         guard let idle = context?.idle.longestIdle else { return false }
         idle.evict()
         return true
     }
 
+    private func resumeListeners() {
+        for listener in listeners { listener.assumeIsolated { $0.resume() } }
+    }
+
     private func remove(_ connection: HTTPConnection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         shared.limits.remove(connection.address.ip)
-        for listener in listeners { listener.assumeIsolated { $0.resume() } }
+        resumeListeners()
         endIfDone()
     }
 }

@@ -36,16 +36,20 @@ public struct ListenError: Error, CustomStringConvertible {
     public let address: ListenAddress
     /// The step that failed, with the system's reason.
     public let reason: String
+    /// Whether the machine does not have this address, or its family: IPv6 may be off.
+    let isAddressMissing: Bool
 
     public var description: String { "cannot listen at \(address): \(reason)" }
 
     init(_ address: ListenAddress, _ step: String, errno code: CInt) {
         self.address = address
         reason = "\(step): \(String(cString: strerror(code)))"
+        isAddressMissing = code == EAFNOSUPPORT || code == EADDRNOTAVAIL
     }
 
     init(_ address: ListenAddress, resolution code: CInt) {
         self.address = address
         reason = String(cString: gai_strerror(code))
+        isAddressMissing = false
     }
 }

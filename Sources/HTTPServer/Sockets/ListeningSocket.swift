@@ -5,6 +5,10 @@ import Glibc
 ///
 /// Several may listen at one address, one for each event loop: the kernel distributes new connections by a hash of the
 /// peer's address (socket(7), `SO_REUSEPORT`).
+///
+/// A second process at the same address fails to start, but only if the first one already listens. Two processes of one
+/// user that start at the same moment may both succeed, and share the connections: the kernel has no test that is one
+/// step with the binding.
 final class ListeningSocket: Sendable {
     /// Connections that the kernel completes before `accept`; it caps this at `net.core.somaxconn`.
     static let backlog: CInt = 4_096
@@ -25,12 +29,12 @@ final class ListeningSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Opens `count` sockets at each address of the host: `localhost` may have two.
+    /// Opens `count` sockets at each address of the host that the machine has: `localhost` may have two.
     ///
     /// - Returns: the sockets, grouped by address.
     static func open(_ address: ListenAddress, count: Int) throws -> [[ListeningSocket]] {
         var port = address.port
-        return try Resolution.all(address).map { resolved in
+        return try openAvailable(Resolution.all(address)) { resolved in
             port = try probe(resolved, port: port, address)
             return try (0..<count).map { _ in
                 let socket = try bound(resolved, port: port, address, isShared: true)
@@ -40,6 +44,26 @@ final class ListeningSocket: Sendable {
                 return socket
             }
         }
+    }
+
+    /// Opens each address, and skips those that the machine does not have: `localhost` has `::1` even where IPv6 is
+    /// off.
+    ///
+    /// - Throws: the error of `open`; for a missing address only if all are missing.
+    static func openAvailable<Address, Opened>(
+        _ addresses: [Address], _ open: (Address) throws -> Opened
+    ) throws -> [Opened] {
+        var opened: [Opened] = []
+        var missing: ListenError?
+        for address in addresses {
+            do {
+                opened.append(try open(address))
+            } catch let error as ListenError where error.isAddressMissing {
+                missing = error
+            }
+        }
+        if opened.isEmpty, let missing { throw missing }
+        return opened
     }
 
     /// Returns `count` descriptors of one inherited socket, which stays open in the parent process.

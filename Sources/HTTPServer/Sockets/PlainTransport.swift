@@ -15,6 +15,7 @@ final class PlainTransport: Transport {
     var hasUnreadBytes: Bool { false }
     var hasUnsentBytes: Bool { false }
     var isHandshaking: Bool { false }
+    var heldByteCount: Int { 0 }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
         let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)

@@ -23,6 +23,9 @@ protocol Transport: AnyObject {
     /// The bytes that the system accepted and the peer has not acknowledged yet.
     var unacknowledgedByteCount: Int { get }
 
+    /// The bytes of received and unsent data that the transport holds, beyond those of an idle connection.
+    var heldByteCount: Int { get }
+
     /// Frees memory that an idle connection does not need.
     func releaseBuffers()
 

@@ -125,6 +125,8 @@ final class TLSTransport: Transport {
     /// The capacity of the two BIOs, whether used or not.
     var bufferByteCount: Int { BIO_get_mem_capacity_(incoming) + BIO_get_mem_capacity_(outgoing) }
 
+    var heldByteCount: Int { unsent.count + max(0, bufferByteCount - 2 * Self.idleBufferBytesMax) }
+
     func releaseBuffers() {
         guard !hasFailed, !isHandshaking else { return }
         if BIO_ctrl_pending(incoming) == 0, BIO_get_mem_capacity_(incoming) > Self.idleBufferBytesMax,

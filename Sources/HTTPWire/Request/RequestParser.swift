@@ -141,7 +141,7 @@ extension RequestParser {
         guard consumed < buffer.count else { return nil }
         let bytes = buffer
         guard let length = try headScanner.scan(bytes.span.extracting(consumed...), limits: limits) else { return nil }
-        let head = try headScanner.makeHead(bytes, from: consumed)
+        let head = try headScanner.makeHead(bytes, consumed..<(consumed + length))
         consume(length)
         bodyBytesMax = limits.bodyBytesDefault
         isKeepAlive = head.isKeepAlive

@@ -11,8 +11,8 @@ struct CompressionTests {
     private static let rows = String(repeating: String(repeating: "r", count: 399) + "\n", count: 10_000)
 
     /// `/hello`, `/rows` (4 MB in pieces of 400 bytes), `/large` (one piece of 4 MB), `/empty`, `/tagged` (with `ETag`
-    /// and `Vary`), `/encoded` (zstd), `/fail` (after a row), `/feed` (a row, a flush, and the end after the event
-    /// `read`).
+    /// and `Vary`), `/encoded` (zstd), `/fail` (after a row), `/feed` (a row, a flush, and the end once the
+    /// gate is open).
     private static func server() throws -> TestServer {
         try TestServer(routes: { loop, events in
             let routes =
@@ -30,7 +30,7 @@ struct CompressionTests {
                         try await writer.flush()
                         try await writer.write(Array("first\n".utf8))
                         try await writer.flush()
-                        while events.count("read") == 0 { try await loop.sleep(for: .milliseconds(5)) }
+                        await events.gate.wait()
                         try await writer.write(Array("second\n".utf8))
                     },
                 ]
@@ -74,7 +74,7 @@ struct CompressionTests {
             var bytes: [UInt8] = []
             while try Gunzip(bytes).text != "first\n" { bytes += try client.chunk() }
             #expect(try !Gunzip(bytes).isComplete)
-            server.events.add("read")
+            server.events.gate.open()
             while try !Gunzip(bytes).isComplete { bytes += try client.chunk() }
             #expect(try Gunzip(bytes).text == "first\nsecond\n")
         }

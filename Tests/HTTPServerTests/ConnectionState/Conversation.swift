@@ -1,5 +1,6 @@
 import HTTPTypes
 import HTTPWire
+import SeededRandom
 
 @testable import HTTPServer
 
@@ -23,10 +24,14 @@ final class Conversation {
 
     /// What the client received.
     private(set) var received: [UInt8] = []
+    /// The handlers that have run so far.
+    private(set) var runs = 0
     /// Requests whose handlers run.
     private(set) var running: [Exchange] = []
     /// Requests whose heads the route checks.
     private(set) var admitting: [Exchange] = []
+    /// The request whose response is being streamed.
+    private(set) var streaming: Exchange?
     private(set) var cancelled: [Exchange] = []
     private(set) var finished: [Exchange] = []
     private(set) var resumedStreams = 0
@@ -47,11 +52,12 @@ final class Conversation {
         perform()
     }
 
-    /// `/hello`, `/big` (150,000 bytes), `/post` (up to 10,000 bytes), `/private` (the same, with a check of its
-    /// heads).
+    /// `/hello`, `/big` (150,000 bytes), `/stream/{seed}`, `/post` (up to 10,000 bytes), `/private` (the same, with a
+    /// check of its heads).
     static let routes = [
         Route(.get, "/hello") { _ in .text("hello") },
         Route(.get, "/big") { _ in .text(String(repeating: "b", count: 150_000)) },
+        Route(.get, "/stream/{seed}") { _ in ServerResponse(.ok) },
         Route(.post, "/post", bodyBytesMax: 10_000) { _ in .text("posted") },
         Route(.post, "/private", bodyBytesMax: 10_000) { _ in .text("in") }
             .admitting { _ in ServerResponse(.continue) },
@@ -119,12 +125,15 @@ extension Conversation {
 
     func beginStream(_ response: ServerResponse = ServerResponse(.ok)) {
         guard let exchange = running.first else { return }
+        streaming = exchange
         _ = state.beginStream(of: exchange, response, date: Self.date)
         poll()
     }
 
-    func stream(_ text: String, of exchange: Exchange) {
-        state.streamed(Array(text.utf8).span, of: exchange)
+    func stream(_ text: String, of exchange: Exchange) { stream(Array(text.utf8), of: exchange) }
+
+    func stream(_ piece: [UInt8], of exchange: Exchange) {
+        state.streamed(piece.span, of: exchange)
         state.producerActed()
         poll()
     }
@@ -158,6 +167,7 @@ extension Conversation {
     }
 
     private func remove(_ exchange: Exchange) {
+        if streaming === exchange { streaming = nil }
         running.removeAll { $0 === exchange }
         admitting.removeAll { $0 === exchange }
     }
@@ -170,6 +180,7 @@ extension Conversation {
     var isIdle: Bool { state.isIdle }
     var nextDeadline: Duration? { state.nextDeadline.map { $0 - now } }
     var wantsInput: Bool { state.wantsInput }
+    var heldByteCount: Int { state.heldByteCount }
     var text: String { String(decoding: received, as: UTF8.self) }
 
     /// The statuses of the responses that the client received, interim ones included.
@@ -189,7 +200,7 @@ extension Conversation {
 
     private func perform(_ action: ConnectionState.Action) {
         switch action {
-        case .read: read()
+        case .read(let bytesMax): read(bytesMax)
         case .send: send()
         case .route(let head): state.begin(exchange(head))
         case .admit(let exchange): admitting.append(exchange)
@@ -216,10 +227,12 @@ extension Conversation {
         if closed != nil { callsAfterClose += 1 }
     }
 
-    private func read() {
+    private func read(_ bytesMax: Int) {
         recordCall()
         if !arrived.isEmpty {
-            let piece = arrived.removeFirst()
+            let piece = Array(arrived[0].prefix(bytesMax))
+            arrived[0].removeFirst(piece.count)
+            if arrived[0].isEmpty { arrived.removeFirst() }
             // The level-triggered poller would report further pieces at once.
             piece.withUnsafeBytes { state.received($0, hasMore: !arrived.isEmpty || hasEnded) }
         } else if hasEnded {
@@ -240,9 +253,28 @@ extension Conversation {
 
     private func run(_ exchange: Exchange) {
         running.append(exchange)
+        runs += 1
         guard respondsAtOnce else { return }
         remove(exchange)
-        state.respond(to: exchange, with: Self.response(to: exchange), date: Self.date)
+        guard let pieces = Self.pieces(of: exchange) else {
+            return state.respond(to: exchange, with: Self.response(to: exchange), date: Self.date)
+        }
+        _ = state.beginStream(of: exchange, ServerResponse(.ok), date: Self.date)
+        for piece in pieces { state.streamed(piece.span, of: exchange) }
+        state.endStream(of: exchange)
+    }
+
+    /// The pieces of a streamed response, which follow from the request's path; nil for other requests.
+    static func pieces(of exchange: Exchange) -> [[UInt8]]? {
+        guard case .endpoint(_, let captures) = exchange.target, let seed = captures.first.flatMap({ UInt64($0) })
+        else {
+            return nil
+        }
+        var random = SeededGenerator(seed: seed)
+        return (0..<Int.random(in: 0...8, using: &random)).map { number in
+            [UInt8](
+                repeating: UInt8(ascii: "a") + UInt8(number), count: Int.random(in: 1...10_000, using: &random))
+        }
     }
 
     /// The response of the route's handler.

@@ -13,19 +13,48 @@ struct HeldMemoryTests {
     @Test func bodiesAreNotRead_whenTheMemoryBudgetIsSpent_andOthersAreServed() async throws {
         let server = try TestServer {
             $0.heldBytesMax = 1_000_000
-            $0.timeouts.memory = .milliseconds(50)
+            $0.timeouts.memory = .milliseconds(10)
         }
         try await blocking {
             let hoarders = try (0..<20).map { _ in try server.client() }
             for client in hoarders {
                 try client.send("POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n")
-                _ = client.sendWithoutWaiting(Self.part)
+                _ = client.sendWithoutWaiting(Array(Self.part.utf8)[...])
             }
             // Requests that arrived before the budget was used up can continue; at least one must be refused.
             #expect(server.events.waitForRequests(1))
             #expect(server.events.requests.first?.status == .serviceUnavailable)
             #expect(try server.client().get("/hello").status == 200)
             #expect(try server.client().post("/echo", "small").status == 200)
+        }
+    }
+
+    @Test func largeResponseIsRefused_onceTheMemoryBudgetIsSpent() async throws {
+        let server = try TestServer(
+            {
+                $0.heldBytesMax = 100_000
+                $0.timeouts.memory = .seconds(60)
+            },
+            routes: { loop, events in
+                let page = String(repeating: "p", count: 50_000)
+                return TestServer.routes(loop, events) + [
+                    Route(.get, "/page") { _ in
+                        // The budget may be spent while the handler runs.
+                        await events.gate.wait()
+                        return .text(page)
+                    }
+                ]
+            })
+        try await blocking {
+            let (hoarder, client, other) = (try server.client(), try server.client(), try server.client())
+            try client.send("GET /page HTTP/1.1\r\nHost: t\r\n\r\n")
+            try hoarder.send("POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n")
+            try hoarder.send(String(repeating: "x", count: 900_000), untilSilent: { _ = try other.get("/hello") })
+            server.events.gate.open()
+            let response = try client.response()
+            #expect((response.status, response.fields["connection"]) == (503, "close"))
+            #expect(response.fields["retry-after"] == "1")
+            #expect(try server.client().get("/hello").status == 200)
         }
     }
 
@@ -188,9 +217,12 @@ struct TaskTreeTests {
         try await blocking {
             let count = 2 * HandlerTasks.parkedMax
             let clients = try (0..<count).map { _ in try server.client() }
-            for _ in 0..<2 {
-                for client in clients { try client.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\n") }
-                for client in clients { #expect(try client.response().body == "slow") }
+            for round in 1...2 {
+                server.events.gate.close()
+                for client in clients { try client.send("GET /gate HTTP/1.1\r\nHost: t\r\n\r\n") }
+                #expect(server.events.wait(for: "at the gate", times: round * count))
+                server.events.gate.open()
+                for client in clients { #expect(try client.response().body == "through") }
             }
         }
         server.cancel()

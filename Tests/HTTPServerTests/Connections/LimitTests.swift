@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import Glibc
 import HTTPTypes
@@ -37,7 +38,15 @@ struct LimitTests {
 
     @Test func serverRecoversWithoutSpinning_whenDescriptorsRunOutAndNoConnectionIsIdle() async {
         await #expect(processExitsWith: .success) {
-            let server = try TestServer()
+            // Spinning shows in the CPU time of a while in which nothing else happens.
+            let server = try TestServer(routes: { loop, events in
+                let slow = Route(.get, "/slow") { _ in
+                    events.add("slow")
+                    try await loop.sleep(for: .milliseconds(100))
+                    return .text("slow")
+                }
+                return TestServer.routes(loop, events) + [slow]
+            })
             try await blocking {
                 let busy = try server.client()
                 let slow = "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n"
@@ -78,6 +87,20 @@ struct LimitTests {
             #expect(try server.client().get("/hello").body == "hello")
             #expect(try idle[1].rest() == "")
             #expect(try idle[0].get("/hello").status == 200)
+        }
+    }
+
+    /// The kernel chooses the loop of a connection.
+    @Test func idleConnectionOfAnotherLoopIsClosed_whenTheOwnLoopHasNone() async throws {
+        let server = try TestServer(loopCount: 4) { $0.connectionsMax = 1 }
+        try await blocking {
+            var latest: TestClient?
+            for _ in 0..<40 {
+                let client = try server.client()
+                #expect(try client.get("/hello").body == "hello")
+                #expect(try latest?.rest() ?? "" == "")
+                latest = client
+            }
         }
     }
 

@@ -113,8 +113,10 @@ struct TLSTests {
         _ = transport.read(into: buffer)
         _ = request.withUnsafeBytes { transport.write($0) }
         #expect(transport.bufferByteCount > 16_000)
+        #expect(transport.heldByteCount > 8_000)
         transport.releaseBuffers()
         #expect(transport.bufferByteCount < 1_000)
+        #expect(transport.heldByteCount == 0)
         // Further data uses the new buffers.
         SSL_write(client, request, CInt(request.count))
         guard case .bytes(request.count) = transport.read(into: buffer) else {
@@ -136,7 +138,7 @@ struct TLSTests {
     }
 
     @Test func connectionCloses_whenTheHandshakeStallsOrIsMissing() async throws {
-        let server = try makeServer { $0.timeouts.handshake = .milliseconds(50) }
+        let server = try makeServer { $0.timeouts.handshake = .milliseconds(10) }
         try await blocking {
             let stalled = try server.client()
             #expect(try stalled.rest() == "")

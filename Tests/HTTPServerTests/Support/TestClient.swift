@@ -53,22 +53,35 @@ final class TestClient: @unchecked Sendable {
         }
     }
 
-    /// Sends until the server has accepted no bytes for 100 ms.
+    /// Sends as much as the system accepts at once.
     ///
     /// - Returns: the number of accepted bytes.
-    func sendWithoutWaiting(_ text: String) -> Int {
-        var timeout = timeval(tv_sec: 0, tv_usec: 100_000)
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        let bytes = Array(text.utf8)
-        var taken = 0
-        while taken < bytes.count {
-            let count = bytes[taken...].withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+    func sendWithoutWaiting(_ bytes: ArraySlice<UInt8>) -> Int {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
             }
             guard count > 0 else { break }
-            taken += count
+            rest = rest.dropFirst(count)
         }
-        return taken
+        return bytes.count - rest.count
+    }
+
+    /// Sends until the server has accepted no bytes through three calls of `turn`, which waits for a turn of its loop.
+    ///
+    /// - Returns: the number of accepted bytes.
+    @discardableResult
+    func send(_ text: String, untilSilent turn: () throws -> Void) throws -> Int {
+        let bytes = Array(text.utf8)
+        var (sent, silentTurns) = (0, 0)
+        while sent < bytes.count, silentTurns < 3 {
+            let count = sendWithoutWaiting(bytes[sent...])
+            sent += count
+            silentTurns = count > 0 ? 0 : silentTurns + 1
+            try turn()
+        }
+        return sent
     }
 
     /// Reads the next response.

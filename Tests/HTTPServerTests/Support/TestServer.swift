@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-/// A server on a free port, with handlers that tests can wait for.
+/// A server on a free port, with handlers that tests can wait for, and that can wait for tests.
 final class TestServer: Sendable {
     let server: HTTPServer
     let events = EventLog()
@@ -52,8 +52,8 @@ final class TestServer: Sendable {
 }
 
 extension TestServer {
-    /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/slow` (100
-    /// ms), `/fail`, `/things/{a}/{b}`, `/big` (8 MB) and `/rows` (a stream of 4 MB).
+    /// `/hello`, `/echo` (up to 1,000 bytes), `/length` (up to 1,000,000), `/wait` (until cancelled), `/gate`
+    /// (until the gate of `events` is open), `/fail`, `/things/{a}/{b}`, `/big` (8 MB) and `/rows` (a stream of 4 MB).
     @Sendable static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
         [
             Route(.get, "/hello") { _ in .text("hello") },
@@ -61,10 +61,10 @@ extension TestServer {
             Route(.post, "/length", bodyBytesMax: 1_000_000) { .text("\(try $0.body.count)") },
             Route(.get, "/things/{a}/{b}") { .text("\($0.parameters["a"]) \($0.parameters["b"])") },
             Route(.get, "/fail") { _ in throw Secret() },
-            Route(.get, "/slow") { _ in
-                events.add("slow")
-                try await loop.sleep(for: .milliseconds(100))
-                return .text("slow")
+            Route(.get, "/gate") { _ in
+                events.add("at the gate")
+                await events.gate.wait()
+                return .text("through")
             },
             Route(.get, "/wait") { _ in
                 events.add("waiting")
@@ -96,8 +96,38 @@ extension TestServer {
     }
 }
 
+/// Makes handlers wait until the test opens it.
+final class Gate: @unchecked Sendable {
+    private let lock = NSLock()
+    private var isOpen = false
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let passes = lock.withLock {
+                if !isOpen { waiters.append(continuation) }
+                return isOpen
+            }
+            if passes { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let released = lock.withLock { () -> [CheckedContinuation<Void, Never>] in
+            isOpen = true
+            defer { waiters = [] }
+            return waiters
+        }
+        for waiter in released { waiter.resume() }
+    }
+
+    func close() { lock.withLock { isOpen = false } }
+}
+
 /// Records events, for tests that wait for them.
 final class EventLog: RequestObserver, @unchecked Sendable {
+    /// The gate of `/gate`.
+    let gate = Gate()
     private let condition = NSCondition()
     private var events: [String] = []
     private var finished: [FinishedRequest] = []

@@ -46,16 +46,21 @@ struct HeadScanner {
         fields.append(line)
     }
 
-    /// Returns the complete head, whose bytes begin at `start` of `bytes`, and resets the scanner for the next one.
-    mutating func makeHead(_ bytes: [UInt8], from start: Int) throws(WireError) -> RequestHead {
+    /// Returns the complete head, which is the part `range` of `bytes`, and resets the scanner for the next one.
+    ///
+    /// The head shares `bytes` if it is at least half of them. Else it keeps a copy of its part, so that a small head
+    /// does not hold a large buffer.
+    mutating func makeHead(_ bytes: [UInt8], _ range: Range<Int>) throws(WireError) -> RequestHead {
+        let start = range.lowerBound
         let version = requestLine.version
         try rules.checkHost(version)
         let framing = try rules.framing(version)
         let token = requestLine.method
         let method = try HTTPRequest.Method(parsing: bytes[(start + token.lowerBound)..<(start + token.upperBound)])
+        let isShared = 2 * range.count >= bytes.count
         let head = RequestHead.Storage(
             method: method, version: version, target: target, bodyFraming: framing, rules: rules, lines: fields,
-            bytes: bytes, start: start)
+            bytes: isShared ? bytes : Array(bytes[range]), start: isShared ? start : 0)
         self = HeadScanner()
         return RequestHead(head)
     }

@@ -38,17 +38,6 @@ extension RequestHead {
         return isFound
     }
 
-    /// All fields, in order.
-    public var fields: HTTPFields {
-        var fields = HTTPFields()
-        fields.reserveCapacity(storage.lines.count)
-        for line in storage.lines {
-            guard let name = HTTPField.Name(String(decoding: slice(line.name), as: UTF8.self)) else { continue }
-            fields.append(HTTPField(name: name, lenientValue: slice(line.value)))
-        }
-        return fields
-    }
-
     private func forEachLine(of name: HTTPField.Name, _ body: (FieldLine) -> Void) {
         let bytes = storage.bytes
         let head = bytes.span.extracting(storage.start...)

@@ -30,22 +30,6 @@ extension RequestHead {
         (storage.target.authority ?? storage.host).map { String(decoding: slice($0), as: UTF8.self) }
     }
 
-    /// The decoded segments of the path. `/` has one empty segment, `*` has none.
-    ///
-    /// - Throws: `invalidPercentEncoding` (400) if a segment contains NUL or is not UTF-8.
-    public func pathSegments() throws(WireError) -> [String] {
-        var rest = path
-        guard rest.popFirst() != nil else { return [] }
-        var segments: [String] = []
-        segments.reserveCapacity(8)
-        while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
-            segments.append(try PercentEncoding.decode(rest[..<slash]))
-            rest = rest[(slash + 1)...]
-        }
-        segments.append(try PercentEncoding.decode(rest))
-        return segments
-    }
-
     /// The decoded items of the query, in order, read as `application/x-www-form-urlencoded` (`+` is a space), which
     /// browsers and HTTP libraries send. An item without `=` has an empty value; empty items are skipped.
     ///

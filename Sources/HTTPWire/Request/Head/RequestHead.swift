@@ -2,8 +2,8 @@ public import HTTPTypes
 
 /// Everything before a request's body, valid by RFC 9110 and 9112.
 ///
-/// It keeps the received bytes and the positions of its parts, and creates strings only on request. Copying it copies
-/// one reference.
+/// It keeps its bytes and the positions of its parts, and creates strings only on request. Copying it copies one
+/// reference.
 public struct RequestHead: Sendable {
     /// The contents of a head; immutable, so that copies can share them.
     final class Storage: Sendable {
@@ -54,6 +54,9 @@ public struct RequestHead: Sendable {
 
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue: Bool { storage.expectsContinue }
+
+    /// The bytes of memory that the head holds.
+    public var heldByteCount: Int { storage.bytes.count + storage.lines.count * MemoryLayout<FieldLine>.stride }
 
     /// The bytes of one part.
     func slice(_ range: Range<Int>) -> ArraySlice<UInt8> {

@@ -1,0 +1,32 @@
+extension UnsafeRawBufferPointer {
+    /// Whether `isFound` is true of any eight bytes. The last word overlaps the one before; a text shorter than a word
+    /// is padded with letters.
+    @inlinable @inline(__always)
+    public func hasWord(where isFound: (UInt64) -> Bool) -> Bool {
+        guard count >= 8 else { return isFound(reduce(UInt64(repeating: 0x61)) { $0 << 8 | UInt64($1) }) }
+        for offset in stride(from: 0, to: count - 7, by: 8)
+        where isFound(loadUnaligned(fromByteOffset: offset, as: UInt64.self)) {
+            return true
+        }
+        return isFound(loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
+    }
+}
+
+/// Anderson, Bit Twiddling Hacks, "Determine if a word has a byte less than n" and "equal to n".
+extension UInt64 {
+    @inlinable @inline(__always)
+    public init(repeating byte: UInt8) {
+        self = 0x0101_0101_0101_0101 &* UInt64(byte)
+    }
+
+    /// - Parameter limit: at most 128.
+    @inlinable @inline(__always)
+    public func hasByte(below limit: UInt8) -> Bool {
+        (self &- UInt64(repeating: limit)) & ~self & UInt64(repeating: 0x80) != 0
+    }
+
+    @inlinable @inline(__always)
+    public func hasByte(_ byte: UInt8) -> Bool {
+        (self ^ UInt64(repeating: byte)).hasByte(below: 1)
+    }
+}
