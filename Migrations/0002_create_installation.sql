@@ -173,6 +173,3 @@ CREATE TABLE installation_logout (
     logged_out_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, install_id, user_sha256, session_id)
 );
-
-CREATE FUNCTION user_digest(user_id text) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS 'SELECT sha256(convert_to(user_id, ''UTF8''))';

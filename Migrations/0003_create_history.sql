@@ -80,11 +80,10 @@ CREATE TABLE dropped_history (
 -- The identity of the database: the cluster, the database in it, and a table. A restored dump changes at least one of
 -- them. A base backup, a failover and an upgrade keep the transaction ids. An upgrade changes the cluster's identifier,
 -- and so begins a new epoch although it is not necessary.
-CREATE FUNCTION database_identity() RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
-        'change_epoch'::regclass::oid)
-    FROM pg_control_system()
-$$;
+CREATE VIEW database_identity AS
+SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
+        'change_epoch'::regclass::oid) AS identity
+FROM pg_control_system();
 
 -- Gives the events of a restored dump positions below all future ones, in the order in which they were written, and
 -- begins a new epoch. Returns false if the database was not restored from a dump.
@@ -96,10 +95,10 @@ DECLARE
     first_position constant bigint := 3;
     end_position bigint;
 BEGIN
-    PERFORM FROM change_epoch WHERE identity = database_identity();
+    PERFORM FROM change_epoch JOIN database_identity USING (identity);
     IF FOUND THEN RETURN false; END IF;
     LOCK TABLE change_epoch IN SHARE ROW EXCLUSIVE MODE;
-    PERFORM FROM change_epoch WHERE identity = database_identity();
+    PERFORM FROM change_epoch JOIN database_identity USING (identity);
     IF FOUND THEN RETURN false; END IF;
     LOCK TABLE token_event IN SHARE ROW EXCLUSIVE MODE;
     end_position := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
@@ -110,7 +109,7 @@ BEGIN
         FROM token_event) AS placed
     WHERE e.id = placed.id;
     INSERT INTO change_epoch (epoch, identity)
-    VALUES (left(md5(gen_random_uuid()::text), 16), database_identity())
+    SELECT left(md5(gen_random_uuid()::text), 16), identity FROM database_identity
     ON CONFLICT (singleton) DO UPDATE SET epoch = excluded.epoch, identity = excluded.identity;
     DELETE FROM dropped_history;
     PERFORM renumber_notifications();
@@ -120,7 +119,8 @@ BEGIN
 END
 $$;
 
-INSERT INTO change_epoch (epoch, identity) VALUES (left(md5(gen_random_uuid()::text), 16), database_identity());
+INSERT INTO change_epoch (epoch, identity)
+SELECT left(md5(gen_random_uuid()::text), 16), identity FROM database_identity;
 
 -- The partitions of history with their bounds, without the default partitions.
 CREATE VIEW history_partition AS

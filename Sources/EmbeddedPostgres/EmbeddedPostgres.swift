@@ -35,7 +35,7 @@ public actor EmbeddedPostgres {
     public nonisolated var node: (host: String, port: UInt16) { (address.socketFolder, address.port) }
 
     private nonisolated let address: ServerAddress
-    let directory: String
+    package nonisolated let directory: String
     private let postmaster: Postmaster
     private let settings: ServerSettings
     private let logger: Logger
@@ -95,9 +95,10 @@ public actor EmbeddedPostgres {
     /// - Parameters:
     ///   - directory: canonical, and locked by `lock`.
     ///   - loopbackPort: also listens on this TCP port of 127.0.0.1.
+    ///   - environment: variables of the server's process.
     static func start(
         directory: String, lock: OwnerLock, origin: ClusterOrigin, settings: [String: String],
-        defaults: [String: String], loopbackPort: UInt16?, logger: Logger
+        defaults: [String: String], loopbackPort: UInt16?, environment: [String: String] = [:], logger: Logger
     ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
         let folder = try await ClusterFolder.prepare(in: directory)
         if folder.user.isShared {
@@ -106,11 +107,12 @@ public actor EmbeddedPostgres {
                 metadata: ["user": "\(folder.user.name)"])
         }
         let binaries = try await PostgresBinaries.find(forData: folder.data)
-        let command = ServerCommand(programs: binaries.folder, user: folder.user)
+        var command = ServerCommand(programs: binaries.folder, user: folder.user)
         let data = ClusterData(folder: folder, command: command)
         try await data.createIfMissing(from: origin)
         let address = ServerAddress(
             socketFolder: folder.socketFolder, port: loopbackPort ?? ServerAddress.defaultPort)
+        command.variables = environment
         let server = EmbeddedPostgres(
             directory: directory, lock: lock, postmaster: Postmaster(folder: folder, command: command),
             address: address,

@@ -15,8 +15,9 @@ public struct LoopResources: Sendable {
     private static let loneMax = 2
     /// On Citus, calls about apps of a node that hangs have some of them for a while.
     private static let loneOnCitusMax = 4
-    /// A turn takes milliseconds, unless another transaction keeps a lock.
+    /// Of an app. A turn takes milliseconds, unless another transaction keeps a lock.
     private static let loneWaitingMax = 4_096
+    private static let loneWaitMax = Duration.seconds(10)
 
     public var loop: EventLoop { postgres.loop }
 
@@ -27,7 +28,7 @@ public struct LoopResources: Sendable {
         cells = RollUpCells()
         lone = Turns(
             loop: postgres.loop, count: postgres.isDistributed ? Self.loneOnCitusMax : Self.loneMax,
-            waitingMax: Self.loneWaitingMax)
+            waitingMax: Self.loneWaitingMax, waitMax: Self.loneWaitMax)
     }
 }
 

@@ -2,23 +2,15 @@ import PostgresClient
 
 /// Which migrations a database has, for `GET /readyz`.
 public enum SchemaVersion {
-    static let named = [
-        NamedStatement("newest", newest)
-    ]
-
     /// The number of the newest migration; 0 if there is none.
     ///
     /// - Throws: `PostgresError`, also if there is no table of migrations.
     public static func read(_ postgres: PostgresClient) async throws -> Int {
-        try await postgres.execute(PostgresStatement(newest))[0].decode(0)
+        try await postgres.execute(PostgresStatement(ServiceStatements.newestMigration))[0].decode(0)
     }
 
     /// Whether the database responds.
     public static func isReadable(_ postgres: PostgresClient) async -> Bool {
         (try? await read(postgres)) != nil
     }
-
-    private static let newest = PreparedSQL(
-        serving: "GET /readyz: reads the newest migration.",
-        "SELECT coalesce(max(version), 0)::bigint FROM schema_migration")
 }

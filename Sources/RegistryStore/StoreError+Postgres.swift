@@ -6,8 +6,9 @@ extension StoreError {
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error
+        // Tried again many times already.
+        case _ where error.isLostRace: self = .unavailable
         case let error as PostgresError: self.init(error.kind, error)
-        case is LostRace: self = .unavailable
         default: self = .failed(String(describing: error))
         }
     }
@@ -29,7 +30,7 @@ extension StoreError {
 }
 
 extension Error {
-    /// Whether one item of a batch may be the cause, so that the others may succeed one by one.
+    /// Whether one item of a batch may be the cause, so that the others may succeed without it.
     var mayBeOneItem: Bool {
         if self is LostRace { return true }
         return switch (self as? PostgresError)?.kind {

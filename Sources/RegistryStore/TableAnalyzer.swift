@@ -23,34 +23,8 @@ public struct TableAnalyzer: Sendable {
 
     /// Analyzes grown tables, if the role may: a role that does not own the tables leaves them to autovacuum.
     func analyze() async throws {
-        for row in try await postgres.execute(PostgresStatement(TableAnalyzerStatements.grown)) {
-            let table: String = try row.decode(0)
-            _ = try await postgres.execute(TableAnalyzerStatements.analyze(table))
+        for row in try await postgres.execute(PostgresStatement(ServiceStatements.grown)) {
+            _ = try await postgres.execute(ServiceStatements.analyze(try row.decode(0), columns: try row.decode(1)))
         }
-    }
-}
-
-/// The SQL of a service's background task that keeps statistics.
-enum TableAnalyzerStatements {
-    static let named = [
-        NamedStatement("grown", grown),
-        NamedStatement(
-            "analyze", serving: "Service, every second: analyzes a table that has grown.", analyze("installation")),
-    ]
-
-    /// Small tables that have doubled since the last ANALYZE.
-    static let grown = PreparedSQL(
-        serving: "Service, every second: finds tables that have outgrown their statistics.",
-        """
-        SELECT oid::regclass::text FROM pg_class
-        WHERE oid = ANY ('{installation, token_holder, installation_owner, session, user_guard, installation_logout,
-                rollup_cell, rollup_text, notification_counter, notification, notification_dedup}'::regclass[])
-            AND relpages < 1000 AND pg_has_role(relowner, 'USAGE')
-            AND pg_relation_size(oid) >= (2 * relpages + 8) * current_setting('block_size')::bigint
-        """)
-
-    /// - Parameter table: as PostgreSQL spells it, quoted where that is needed.
-    static func analyze(_ table: String) -> PostgresStatement {
-        PostgresStatement(PostgresSQL(trusted: "ANALYZE (SKIP_LOCKED) \(table)")).unprepared()
     }
 }

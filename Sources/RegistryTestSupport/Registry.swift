@@ -30,16 +30,18 @@ public struct Registry: Sendable {
 /// - Parameters:
 ///   - postgres: settings of PostgreSQL that override those of throw-away clusters.
 ///   - environment: variables of the service that override those of all tests.
+///   - descriptorsMax: the hard limit of the service's open files.
 ///   - prepare: runs as superuser before the service starts.
 public func withRegistry<Value: Sendable>(
     eventLoops: Int = 2, postgres: [String: String] = [:], environment: [String: String] = [:],
-    prepare: (Database) async throws -> Void = { _ in },
+    descriptorsMax: Int? = nil, prepare: (Database) async throws -> Void = { _ in },
     _ body: (Registry) async throws -> Value
 ) async throws -> Value {
     try await ThrowawayCluster.with(settings: postgres, logger: .ofClusters) { cluster in
         try await Database.with(cluster.superuserConnectionString, sessionsMax: 1, prepare)
         return try await RegistryService.with(
-            databaseURL: cluster.connectionString, eventLoops: eventLoops, environment: environment
+            databaseURL: cluster.connectionString, eventLoops: eventLoops, environment: environment,
+            descriptorsMax: descriptorsMax
         ) { service in
             try await Database.with(cluster.connectionString) { database in
                 try await body(Registry(cluster: cluster, service: service, database: database))

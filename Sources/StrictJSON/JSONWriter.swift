@@ -32,7 +32,7 @@ public struct JSONWriter {
     /// A member's name. Its value must follow.
     public mutating func name(_ name: StaticString) {
         separate()
-        name.withUTF8Buffer { appendQuoted($0) }
+        name.withUTF8Buffer { bytes.appendJSONString(UnsafeRawBufferPointer($0)) }
         endName()
     }
 
@@ -45,7 +45,7 @@ public struct JSONWriter {
     public mutating func string(_ value: String) {
         separate()
         var value = value
-        value.withUTF8 { appendQuoted($0) }
+        value.withUTF8 { bytes.appendJSONString(UnsafeRawBufferPointer($0)) }
     }
 
     /// A string that is cut once `bytes` has reached the length `end`, after a whole character; `…` replaces the
@@ -60,9 +60,7 @@ public struct JSONWriter {
                 bytes.append(contentsOf: "…".utf8)
                 break
             }
-            for byte in UTF8.encode(scalar) ?? .init() {
-                if Self.mustEscape(byte) { appendEscape(byte) } else { bytes.append(byte) }
-            }
+            for byte in UTF8.encode(scalar) ?? .init() { bytes.appendEscaped(byte) }
         }
         bytes.append(UInt8(ascii: "\""))
     }
@@ -132,38 +130,6 @@ public struct JSONWriter {
     private mutating func close(_ bracket: UInt8) {
         bytes.append(bracket)
         needsComma = true
-    }
-
-    /// Copies runs of plain bytes; only quote, backslash and control characters are escaped.
-    private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
-        bytes.append(UInt8(ascii: "\""))
-        var run = 0
-        for (at, byte) in text.enumerated() where Self.mustEscape(byte) {
-            bytes.append(contentsOf: text[run..<at])
-            appendEscape(byte)
-            run = at + 1
-        }
-        bytes.append(contentsOf: text[run...])
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    /// The characters that RFC 8259 section 7 requires to escape, and DEL, which terminals interpret.
-    private static func mustEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
-    }
-
-    private mutating func appendEscape(_ byte: UInt8) {
-        switch byte {
-        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
-        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-        case 0x09: bytes.append(contentsOf: "\\t".utf8)
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            bytes.append(UInt8(ascii: "\\"))
-            bytes.append(byte)
-        default:
-            bytes.append(contentsOf: "\\u00".utf8)
-            bytes.appendHex(byte)
-        }
     }
 }
 

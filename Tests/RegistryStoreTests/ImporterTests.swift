@@ -77,6 +77,31 @@ struct ImporterTests {
         return rows
     }
 
+    /// The import waits for a token; meanwhile the former life of one of its installations ends.
+    @Test func event_comesAfterTheDeletion_thatWasWrittenDuringTheWait() async throws {
+        try await TestStores.with { stores in
+            let (first, second) = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
+            try await stores.register("phone", token: first)
+            let (app, token) = (stores.app.number.rawValue, stores.address(second).sha256)
+            try await stores.postgres.holding(
+                """
+                INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
+                VALUES (\(app), 'apns', \(token), 'nobody')
+                """
+            ) {
+                let counts = try await load([line("phone", token: second)], into: stores)
+                #expect(counts.imported == 1)
+            } meanwhile: { holder in
+                try await stores.installations.delete(
+                    Deletion(
+                        key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
+                _ = try await holder.execute("DELETE FROM token_holder WHERE install_id = 'nobody'")
+            }
+            let events = try await stores.column("SELECT event::text FROM token_event ORDER BY position, id")
+            #expect(events == ["registered", "deleted", "imported"])
+        }
+    }
+
     /// A set that has an installation twice is merged.
     @Test func copiedSet_hasTheRowsOfAMergedOne() async throws {
         try await TestStores.with { stores in

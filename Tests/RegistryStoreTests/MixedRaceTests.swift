@@ -66,6 +66,26 @@ struct MixedRaceTests {
         }
     }
 
+    /// An installation of the first transaction is deleted while the logout waits for its lock.
+    @Test(arguments: [false, true]) func logout_reachesAllInstallations_whenOneIsDeletedMeanwhile(
+        ofSession isSession: Bool
+    ) async throws {
+        try await withServices(1) { services in
+            let (store, users) = (services[0].store, services[0].users)
+            let count = Int(PostgresUserStore.installationsPerTransaction) + 200
+            for start in stride(from: 0, to: count, by: 400) {
+                _ = try await store.registerTogether(
+                    (start..<start + 400).map { try .make("kiosk-\($0)", user: "kiosk", session: "s") })
+            }
+            let scope: SessionEnd.Scope =
+                isSession ? .session(try SessionID("s")) : .user(try UserID("kiosk"), except: nil)
+            try await store.holding("DELETE FROM installation WHERE install_id = 'kiosk-1'") {
+                _ = try await users.end(SessionEnd(app: AppNumber(1), scope: scope, actor: "service:test"))
+            }
+            #expect(try await store.count("SELECT count(*) FROM installation WHERE user_id IS NOT NULL") == 0)
+        }
+    }
+
     private func withServices(
         _ count: Int, _ body: @escaping @Sendable ([RacingService]) async throws -> Void
     ) async throws {

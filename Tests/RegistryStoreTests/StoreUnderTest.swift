@@ -41,10 +41,44 @@ struct StoreUnderTest: Sendable {
     }
 }
 
+extension StoreUnderTest {
+    /// Lets a change wait for the rows that a statement locks, for much longer than a batch may.
+    func holding(
+        _ lock: PostgresStatement, _ change: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await database.holding(lock, change)
+    }
+}
+
+extension PostgresClient {
+    /// Lets a change wait for the rows that a statement locks, for much longer than a batch may, and runs another one
+    /// meanwhile.
+    nonisolated func holding(
+        _ lock: PostgresStatement, _ change: @escaping @Sendable () async throws -> Void,
+        meanwhile: (_ holder: PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws {
+        try await withTransaction { holder in
+            _ = try await holder.execute(lock)
+            async let waiting: Void = change()
+            try await eventually {
+                try await execute(
+                    """
+                    SELECT FROM pg_stat_activity
+                    WHERE wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '200 ms'
+                    """
+                ).count > 0
+            }
+            try await meanwhile(holder)
+            try await holder.commit()
+            try await waiting
+        }
+    }
+}
+
 /// As the service's own sessions begin.
 let serviceSettings = [
     "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
-    "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s", "lock_timeout": "100ms",
+    "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s", "lock_timeout": "25ms",
 ]
 
 /// Lends a store over a server of its own, whose schema is made.
@@ -82,7 +116,7 @@ extension Registration {
     /// - Parameter token: any text; each one is another token.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
-        precondition: Precondition? = nil
+        session: String? = nil, precondition: Precondition? = nil
     ) throws -> Registration {
         let device = Device(
             installID: try InstallID(installID), deviceModel: "iPhone17,3", systemName: "iOS", systemVersion: "26.5",
@@ -92,7 +126,10 @@ extension Registration {
                 token: try Token(token ?? "token-of-\(installID)", of: .fcm), keys: nil,
                 snapshot: Snapshot(settings: NotificationSettings(), device: device)),
             of: App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard),
-            owner: try user.map { Owner(userID: try UserID($0)) }, precondition: precondition, actor: "service:test",
+            owner: try user.map { user in
+                let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
+                return Owner(userID: try UserID(user), session: session)
+            }, precondition: precondition, actor: "service:test",
             sha256: { Array(SHA256.hash(data: $0)) })
     }
 }

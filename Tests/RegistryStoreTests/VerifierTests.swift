@@ -263,24 +263,24 @@ struct VerifierTests {
             [], "UPDATE session SET ended_at = now() - interval '403 days' WHERE session_id = 's1'",
             undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
         Damage(
-            ["user-logged-out"], "UPDATE user_guard SET refused_before = now() WHERE user_sha256 = user_digest('dora')",
-            undone: "UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = user_digest('dora')"),
+            ["user-logged-out"], "UPDATE user_guard SET refused_before = now() WHERE user_sha256 = sha256('dora')",
+            undone: "UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = sha256('dora')"),
         Damage(
             ["user-logged-out"],
             """
             WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
                 WHERE install_id = 'd')
-            UPDATE user_guard SET refused_before = now() - interval '8 days' WHERE user_sha256 = user_digest('dora')
+            UPDATE user_guard SET refused_before = now() - interval '8 days' WHERE user_sha256 = sha256('dora')
             """,
             undone: """
                 WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
-                UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = user_digest('dora')
+                UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = sha256('dora')
                 """),
         Damage(
             ["installation-logged-out"],
             """
             INSERT INTO installation_logout
-            SELECT app_id, 'd', user_digest('dora'), 's1', now() FROM installation WHERE install_id = 'd'
+            SELECT app_id, 'd', sha256('dora'), 's1', now() FROM installation WHERE install_id = 'd'
             """,
             undone: "DELETE FROM installation_logout"),
         Damage(
@@ -289,7 +289,7 @@ struct VerifierTests {
             WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
                 WHERE install_id = 'd')
             INSERT INTO installation_logout
-            SELECT app_id, 'd', user_digest('dora'), '', now() - interval '8 days' FROM installation
+            SELECT app_id, 'd', sha256('dora'), '', now() - interval '8 days' FROM installation
             WHERE install_id = 'd'
             """,
             undone: """

@@ -10,6 +10,9 @@ struct ServerCommand: Sendable {
     let programs: String
     /// The user that they run as; nil for this process's own user.
     let user: ServerUser?
+    /// Variables besides those that every program gets. The program that changes the user does not see them; a server
+    /// that the program starts does.
+    var variables: [String: String] = [:]
 
     /// Runs a program until it exits and returns its output, both streams combined.
     ///
@@ -32,7 +35,8 @@ struct ServerCommand: Sendable {
     private func execute(
         _ program: String, _ arguments: [String], input: String
     ) async throws -> (succeeded: Bool, output: String) {
-        let words = identity + ["env", "--chdir=/", program] + arguments
+        let own = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let words = identity + ["env", "--chdir=/"] + own + [program] + arguments
         let outcome = try await Subprocess.run(
             .name(words[0]), arguments: Arguments(Array(words.dropFirst())), environment: environment,
             platformOptions: options, input: .string(input),
@@ -41,7 +45,7 @@ struct ServerCommand: Sendable {
         return (outcome.terminationStatus.isSuccess, output)
     }
 
-    /// Contains nothing from the caller: PGPORT, PGDATA, PGOPTIONS and the like would change what the programs do.
+    /// Inherits nothing from the caller: PGPORT, PGDATA, PGOPTIONS and the like would change what the programs do.
     private var environment: Environment {
         .custom(["PATH": "\(programs):/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"])
     }

@@ -14,14 +14,17 @@ public enum ThrowawayCluster {
     ///   - settings: PostgreSQL's, which override this module's defaults.
     ///   - listensOnLoopback: also opens a free TCP port of 127.0.0.1, where every local user can connect as the
     ///     service's role (never as a superuser): for proxies, which need an address.
+    ///   - environment: variables of the server's process, for a cluster in this folder, which every user can enter.
     /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.
     public static func with<Value: Sendable>(
         settings: [String: String] = [:], listensOnLoopback: Bool = false,
+        environment: (_ folder: String) -> [String: String] = { _ in [:] },
         logger: Logger = Logger(label: "throwaway-cluster"),
         _ body: (EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
         try await withPermit {
-            try await lend(settings, listensOnLoopback: listensOnLoopback, logger: logger, body)
+            try await lend(
+                settings, listensOnLoopback: listensOnLoopback, environment: environment, logger: logger, body)
         }
     }
 
@@ -74,7 +77,8 @@ public enum ThrowawayCluster {
     /// - Parameter origin: a copy of the template by default.
     private static func lend<Value: Sendable>(
         from origin: ClusterOrigin? = nil, _ settings: [String: String] = [:], listensOnLoopback: Bool = false,
-        logger: Logger, _ body: (EmbeddedPostgres) async throws -> Value
+        environment: (_ folder: String) -> [String: String] = { _ in [:] }, logger: Logger,
+        _ body: (EmbeddedPostgres) async throws -> Value
     ) async throws -> Value {
         let reservation = try await ThrowawayFolder.reserve(logger: logger)
         defer { reservation.remove() }
@@ -83,7 +87,8 @@ public enum ThrowawayCluster {
                 directory: reservation.path, lock: reservation.lock,
                 origin: origin ?? .copy(of: reservation.template), settings: settings,
                 defaults: ServerSettings.throwaway,
-                loopbackPort: listensOnLoopback ? try LoopbackPort.free() : nil, logger: logger)
+                loopbackPort: listensOnLoopback ? try LoopbackPort.free() : nil,
+                environment: environment(reservation.path), logger: logger)
             let result: Result<Value, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
             try await server.stop(.immediate)

@@ -11,6 +11,9 @@ public struct PostgresError: Error, Sendable {
     public internal(set) var retry: RetrySafety
     /// Whether it is the refusal of a task that waited for a connection: its unit was not sent.
     public internal(set) var wasWaiting = false
+    /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
+    /// reports an internal error (XX000) with the node's message, in the node's language.
+    public internal(set) var isOfCopyToNode = false
     /// The text of the statement that failed, without its values.
     public internal(set) var statement: String?
     /// The first line of the message of the server or of libpq.

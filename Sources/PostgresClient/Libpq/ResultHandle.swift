@@ -64,7 +64,7 @@ final class ResultHandle: @unchecked Sendable {
         PostgresError(
             PostgresError.ServerFields(
                 sqlState: diagnostic("C"), message: diagnostic("M"), constraint: diagnostic("n"),
-                column: diagnostic("c")))
+                column: diagnostic("c"), function: diagnostic("R")))
     }
 
     /// A field of the error, by the letter of its `PG_DIAG_…` code.

@@ -17,7 +17,9 @@ extension RegistryService {
             let precondition = try ETag.revisionPrecondition(request)
             for _ in 1...Self.patchAttemptsMax {
                 guard let id, let app = try await usableApp(id) else { throw APIError.unknownApp }
-                let policy = try PolicyBody.parse(body, changing: app.policy.draft, of: id, replacing: app.policy)
+                let policy = try await parsing(body.count) {
+                    try PolicyBody.parse(body, changing: app.policy.draft, of: id, replacing: app.policy)
+                }
                 guard precondition?.holds(for: app.revision) ?? true else {
                     throw PolicyRefusal.outdated(revision: app.revision)
                 }

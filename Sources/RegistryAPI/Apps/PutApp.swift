@@ -24,7 +24,9 @@ extension RegistryService {
             }
             let present = known.apps[id]?.policy
             let precondition = try ETag.revisionPrecondition(request)
-            let policy = try PolicyBody.parse(body, changing: AppPolicy.Draft(), of: id, replacing: present)
+            let policy = try await parsing(body.count) {
+                try PolicyBody.parse(body, changing: AppPolicy.Draft(), of: id, replacing: present)
+            }
             let (app, isNew) = try await directory.put(id, policy: policy, if: precondition)
             audit.changed(
                 isNew ? "app created" : "policy replaced", policy.draft.changes(since: present?.draft), of: app.id,

@@ -2,7 +2,7 @@ import PushRegistry
 import StrictJSON
 
 /// The body of an audience call: `{filter, include?, explain?}` and the call's own members.
-struct AudienceBody<Options> {
+struct AudienceBody<Options: Sendable>: Sendable {
     /// Its segments are not expanded yet.
     let filter: AudienceFilter
     let include: AudienceInclude

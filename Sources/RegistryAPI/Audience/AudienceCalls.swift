@@ -11,7 +11,7 @@ extension RegistryService {
     /// The audience of a body, with its segments expanded.
     ///
     /// - Throws: `JSONFaults` for segments that cannot be expanded.
-    func audience<Options>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
+    func audience<Options: Sendable>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
         let (filter, faults) = try await filters(of: app).expanded(body.filter, in: app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
         return Audience(app: app.number, filter: filter, include: body.include, topics: app.topics)

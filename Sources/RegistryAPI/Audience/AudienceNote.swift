@@ -40,11 +40,11 @@ extension AudienceNote {
     ///   - locate: parses the request again and finds these values. Only called if there are notes, which is rare.
     static func notes(
         on audience: Audience, unknown: [UnknownValue], hasInclude: Bool,
-        locate: (Set<ComparedValue>) -> FilterLocations
-    ) -> [AudienceNote] {
+        locate: (Set<ComparedValue>) async throws -> FilterLocations
+    ) async rethrows -> [AudienceNote] {
         let isExcluding = !hasInclude && audience.filter.fields.contains(.authorizationStatus)
         guard isExcluding || !unknown.isEmpty else { return [] }
-        let locations = locate(Set(unknown.map(\.compared)))
+        let locations = try await locate(Set(unknown.map(\.compared)))
         let excluded = isExcluding ? [excluded(at: locations.authorization ?? locations.whole)] : []
         return excluded + unknown.map { .unknown($0, at: locations.values[$0.compared] ?? locations.whole) }
     }

@@ -10,14 +10,18 @@ extension RegistryService {
         Route(.post, Self.audiencePattern + "/breakdown", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
-            let body = try AudienceBody.parse(
-                bytes, in: vocabulary(of: call.app), members: ["by", "limit", "explain"], BreakdownOptions.init)
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app), members: ["by", "limit", "explain"], BreakdownOptions.init)
+            }
             let audience = try await audience(body, of: call.app)
             let breakdown = try await audiences.breakDown(
                 audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
-            let notes = AudienceNote.notes(on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude) {
-                FilterLocations(bytes, $0, in: vocabulary(of: call.app))
+            let notes = try await AudienceNote.notes(
+                on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude
+            ) { values in
+                try await parsing(bytes.count) { FilterLocations(bytes, values, in: vocabulary(of: call.app)) }
             }
             return .json(JSONWriter(breakdown, by: body.options.fields, notes))
         }

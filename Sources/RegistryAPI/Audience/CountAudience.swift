@@ -12,14 +12,18 @@ extension RegistryService {
         Route(.post, Self.audiencePattern + "/count", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
-            let body = try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain", "sample"]) {
-                SampleOption($0)
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain", "sample"]) {
+                    SampleOption($0)
+                }
             }
             let audience = try await audience(body, of: call.app)
             let count = try await audiences.count(audience, explains: body.explains)
             let sample = try await sample(of: audience, body.options, in: call.app)
-            let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: body.hasInclude) {
-                FilterLocations(bytes, $0, in: vocabulary(of: call.app))
+            let notes = try await AudienceNote.notes(
+                on: audience, unknown: count.unknown, hasInclude: body.hasInclude
+            ) { values in
+                try await parsing(bytes.count) { FilterLocations(bytes, values, in: vocabulary(of: call.app)) }
             }
             return .json(JSONWriter(count, notes, sample: sample))
         }
@@ -43,7 +47,9 @@ extension RegistryService {
             let audience = try await audience(query, of: call.app)
             let count = try await audiences.count(audience, explains: false)
             let items = try request.head.queryItems().map { (name: $0.name, value: $0.value) }
-            let notes = AudienceNote.notes(on: audience, unknown: count.unknown, hasInclude: query.hasInclude) {
+            let notes = await AudienceNote.notes(
+                on: audience, unknown: count.unknown, hasInclude: query.hasInclude
+            ) {
                 FilterLocations(items, $0, in: vocabulary(of: call.app))
             }
             return .json(JSONWriter(count, notes))

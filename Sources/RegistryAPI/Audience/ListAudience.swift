@@ -13,10 +13,12 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(
-                bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain", "message"]
-            ) { root in
-                try PageOptions(root, names, call.caller)
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain", "message"]
+                ) { root in
+                    try PageOptions(root, names, call.caller)
+                }
             }
             let audience = try await audience(body, of: call.app)
             var message: HandedOutMessage?

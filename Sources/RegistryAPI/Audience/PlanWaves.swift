@@ -10,9 +10,10 @@ extension RegistryService {
     var planWaves: Route {
         Route(.post, Self.audiencePattern + "/waves", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
-            let body = try AudienceBody.parse(
-                try request.jsonBody(), in: vocabulary(of: call.app), members: ["localTime", "date", "explain"],
-                WaveOptions.init)
+            let body = try await request.parsedJSON { bytes in
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app), members: ["localTime", "date", "explain"], WaveOptions.init)
+            }
             let waves = try await audiences.waves(
                 try await audience(body, of: call.app), at: body.options.time, on: body.options.day,
                 explains: body.explains)

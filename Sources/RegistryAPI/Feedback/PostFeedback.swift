@@ -1,5 +1,6 @@
 // POST /v1/apps/{app}/feedback
 
+import EventLoop
 import HTTPServer
 import HTTPTypes
 import PushRegistry

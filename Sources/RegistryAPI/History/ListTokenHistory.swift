@@ -14,7 +14,8 @@ extension RegistryService {
             let call = try await appCall(request, allowing: [.service, .support])
             let body = try request.jsonBody()
             let page = try PageRequest(request, ofEventsOf: call.app.number)
-            let address = TokenAddress(try TokenBody.parse(body), of: call.app.number)
+            let token = try await parsing(body.count) { try TokenBody.parse(body) }
+            let address = TokenAddress(token, of: call.app.number)
             return .json(
                 JSONWriter(try await events.events(of: address, before: page.after, limit: page.limit)))
         }

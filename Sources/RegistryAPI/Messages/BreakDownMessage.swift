@@ -10,7 +10,7 @@ extension RegistryService {
     var breakDownMessage: Route {
         Route(.post, Self.messagePattern + "/breakdown", bodyBytesMax: MessageLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.audienceRoles)
-            let options = try MessageBreakdownOptions.parse(try request.jsonBody())
+            let options = try await request.parsedJSON { try MessageBreakdownOptions.parse($0) }
             let message = try await message(of: call, in: request)
             let (asOf, groups) = try await messages.groups(
                 of: message.number, by: options.fields, in: call.app.number)

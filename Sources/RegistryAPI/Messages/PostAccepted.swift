@@ -1,5 +1,6 @@
 // POST /v1/apps/{app}/messages/{message}/accepted
 
+import EventLoop
 import HTTPServer
 import HTTPTypes
 import PushRegistry
@@ -12,7 +13,7 @@ extension RegistryService {
         Route(.post, Self.messagePattern + "/accepted", bodyBytesMax: bodyLimits.feedbackBytesMax) { request in
             let call = try await appCall(request, allowing: [.sender])
             let (bytes, form) = try request.listBody()
-            let lines = try Self.items(of: bytes, as: form)
+            let lines = try await parsing(bytes.count) { try Self.items(of: bytes, as: form) }
             guard lines.count <= FeedbackBody.itemsMax else { throw APIError.tooManyItems(max: FeedbackBody.itemsMax) }
             let message = try await message(of: call, in: request)
             // Outside of the event loop: opening thousands of receipts takes tens of milliseconds.

@@ -16,8 +16,9 @@ extension RegistryService {
     var putMessage: Route {
         Route(.put, Self.messagePattern, bodyBytesMax: MessageLimits.bodyBytesMax) { request in
             let call = try await appCall(request, allowing: Self.messageRoles)
-            let content = try MessageBody.content(
-                try request.jsonBody(), expiryMax: call.app.policy.receiptRetention)
+            let content = try await request.parsedJSON {
+                try MessageBody.content($0, expiryMax: call.app.policy.receiptRetention)
+            }
             let name = try request.identifier("message", MessageName.init)
             let (message, isNew) = try await messages.put(name, content, in: call.app.number, at: .now())
             audit.changed("message saved", ["message": "\(name)"], by: call.caller, in: request)

@@ -15,7 +15,7 @@ extension RegistryService {
     var postNotification: Route {
         Route(.post, Self.appPattern + "/notifications", bodyBytesMax: Self.notificationBytesMax) { request in
             let call = try await appCall(request, allowing: [.sender, .service])
-            let body = try NotificationBody(request.jsonBody(), topics: call.app.topics)
+            let body = try await request.parsedJSON { try NotificationBody($0, topics: call.app.topics) }
             var message: SealedMessage?
             if let reference = body.message {
                 let handedOut = try await handedOut(reference, by: call)

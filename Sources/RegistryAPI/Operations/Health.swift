@@ -2,6 +2,7 @@
 // GET /readyz: the service can do its work.
 // GET /metrics: metrics in the Prometheus text format.
 
+import EventLoop
 import HTTPServer
 import HTTPTypes
 import StrictJSON

@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPServer
 import HTTPTypes
 import HTTPWire
@@ -14,6 +15,12 @@ extension ServerRequest {
         if let other, mediaType.equalsIgnoringCase(other) { return body }
         throw APIError.unsupportedMediaType(
             ["application/json", other?.description].compactMap(\.self).joined(separator: ", "))
+    }
+
+    /// Parses the body of a JSON call, see `jsonBody`. A large one is parsed off the loop.
+    func parsedJSON<Value: Sendable>(_ parse: @escaping @Sendable ([UInt8]) throws -> Value) async throws -> Value {
+        let body = try jsonBody()
+        return try await parsing(body.count) { try parse(body) }
     }
 
     /// The body of a call that takes a list, and the list's form.
@@ -52,6 +59,19 @@ extension ServerRequest {
         head.bytes(of: .contentType)?
             .prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
+}
+
+/// Runs `work`, which parses this many bytes of JSON. If they are many, it runs off the loop, whose other requests
+/// would wait.
+func parsing<Value: Sendable>(
+    _ byteCount: Int, _ work: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+    byteCount <= ParsingLimits.loopBytesMax ? try work() : try await offLoop { try work() }
+}
+
+enum ParsingLimits {
+    /// Most bodies have a few KiB: moving to another thread and back would take longer than parsing them.
+    static let loopBytesMax = 32 * 1_024
 }
 
 /// The form of a list in a body.

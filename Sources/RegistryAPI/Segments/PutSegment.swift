@@ -16,7 +16,7 @@ extension RegistryService {
     var putSegment: Route {
         Route(.put, Self.segmentPattern, bodyBytesMax: AudienceLimits.segmentBytesMax) { request in
             let call = try await appCall(request, allowing: [.marketing])
-            let body = try SegmentBody.parse(try request.jsonBody(), in: vocabulary(of: call.app))
+            let body = try await request.parsedJSON { try SegmentBody.parse($0, in: vocabulary(of: call.app)) }
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
             let isNew = try await segments.put(

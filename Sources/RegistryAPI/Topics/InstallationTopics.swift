@@ -27,7 +27,7 @@ extension RegistryService {
     var patchInstallationTopics: Route {
         Route(.patch, Self.installationTopicsPattern, bodyBytesMax: TopicLimits.choicesBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service])
-            let changes = try TopicsBody.changes(try request.jsonBody(), in: call.app.topics)
+            let changes = try await request.parsedJSON { try TopicsBody.changes($0, in: call.app.topics) }
             let (key, requester) = try installation(of: request, in: call)
             let after = try await refusing(call) {
                 try await topics.apply(TopicsPatch(changes, by: call), to: key, for: requester)

@@ -24,7 +24,7 @@ extension RegistryService {
     var patchUserTopics: Route {
         Route(.patch, Self.userTopicsPattern, bodyBytesMax: TopicLimits.choicesBytesMax) { request in
             let call = try await appCall(request, allowing: [.client, .service])
-            let changes = try TopicsBody.changes(try request.jsonBody(), in: call.app.topics)
+            let changes = try await request.parsedJSON { try TopicsBody.changes($0, in: call.app.topics) }
             let userID = try user(of: request, in: call)
             let after = try await refusing(call) {
                 try await topics.apply(TopicsPatch(changes, by: call), to: userID, in: call.app.number)

@@ -1,22 +1,8 @@
 import Foundation
-import PostgresClient
 import PushRegistry
 
 /// The plan of a query, by PostgreSQL's planner.
 enum AudienceExplanation {
-    static let named = [
-        NamedStatement(
-            "rowsOfTable", serving: "Audience calls with `explain`: reads the size of the table.", rowsOfTable),
-        NamedStatement("explain", serving: "Audience calls with `explain`: reads a plan.", explain("SELECT 1")),
-    ]
-
-    static func explain(_ query: PostgresSQL) -> PostgresStatement {
-        PostgresStatement("EXPLAIN (FORMAT JSON) \(sql: query)").unprepared()
-    }
-
-    static let rowsOfTable: PostgresStatement =
-        "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'installation'::regclass"
-
     /// - Parameters:
     ///   - text: the plan, as `explain` returns it.
     ///   - tableRows: about the number of installations of all apps.

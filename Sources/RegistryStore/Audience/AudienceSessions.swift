@@ -46,34 +46,8 @@ struct AudienceMoment {
 
 /// Lends transactions that read one snapshot.
 struct AudienceSessions {
-    static let named = [
-        NamedStatement("begin", begin), NamedStatement("commit", commit), NamedStatement("moment", moment),
-    ]
-
     let postgres: PostgresClient
     let limits: AudienceStoreLimits
-
-    private static let begin = PreparedSQL(
-        serving: "Every audience call: begins a read-only transaction.",
-        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    static let commit = PreparedSQL(
-        serving: "Every audience call: ends the transaction.",
-        "COMMIT")
-
-    /// A standby that lags has a time in the past. No sweep of expired sessions in the snapshot was later than the
-    /// registry's clock. Column 2 says whether overflow cells count installations of the app.
-    private static let moment = PreparedSQL(
-        serving: "Every audience call (R7, R13): reads the time of the data, and whether cells overflow.",
-        """
-        SELECT greatest((SELECT latest FROM registry_clock), CASE
-            WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN now()
-            ELSE coalesce(pg_last_xact_replay_timestamp(), now()) END),
-            EXISTS (
-                SELECT 1 FROM rollup_cell c
-                WHERE c.app_id = $1 AND c.locale_number = 0 AND (
-                    EXISTS (SELECT 1 FROM rollup_cube b WHERE b.app_id = $1 AND b.cell = c.number)
-                    OR EXISTS (SELECT 1 FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
-        """)
 
     /// Lends a connection within a transaction that reads one snapshot. Any error, and a cancellation, closes the
     /// connection: the server notices it within a second, and stops the statement.
@@ -87,8 +61,10 @@ struct AudienceSessions {
                     defer { loan.end() }
                     do {
                         let opened = try await connection.execute(
-                            [PostgresStatement(Self.begin), PostgresStatement(Self.moment, app.rawValue)],
-                            timeout: timeout)
+                            [
+                                PostgresStatement(AudienceSessionStatements.begin),
+                                PostgresStatement(AudienceSessionStatements.moment, app.rawValue),
+                            ], timeout: timeout)
                         let moment = AudienceMoment(
                             asOf: Timestamp(try opened[1][0].decode(0)), overflows: try opened[1][0].decode(1))
                         return try await body(connection, moment)

@@ -3,12 +3,6 @@ import PushRegistry
 
 /// The rows of a query by COPY. PostgreSQL sends them as it finds them, and waits while the client does not read.
 struct ExportCopy {
-    static let named = [
-        NamedStatement(
-            "limitTime", serving: "POST …/audience/export: limits the time of the export's statement.",
-            limitTime(.zero))
-    ]
-
     /// The size of rows that are passed on at once: work of a quarter of a millisecond, after which other jobs of the
     /// loop run.
     private static let bytesMax = 64 * 1_024
@@ -21,7 +15,7 @@ struct ExportCopy {
     ///
     /// - Throws: `AudienceRefusal.exportExpired` after the deadline; what `consume` throws.
     func read(_ query: PostgresSQL, _ consume: (ExportRows) async throws -> Void) async throws {
-        _ = try await connection.execute(Self.limitTime(deadline))
+        _ = try await connection.execute(AudienceSessionStatements.limitTime(deadline))
         do {
             try await connection.beginCopy(of: query, timeout: deadline)
             while let rows = try await connection.nextCopyRows(bytesMax: Self.bytesMax) {
@@ -30,10 +24,5 @@ struct ExportCopy {
         } catch let error as PostgresError where error.kind == .timeout {
             throw AudienceRefusal.exportExpired
         }
-    }
-
-    static func limitTime(_ duration: Duration) -> PostgresStatement {
-        let milliseconds = "\(Int64(duration / .milliseconds(1)))"
-        return "SELECT set_config('statement_timeout', \(milliseconds), true)"
     }
 }

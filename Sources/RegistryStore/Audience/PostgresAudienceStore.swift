@@ -3,10 +3,6 @@ import PushRegistry
 
 /// Audiences in PostgreSQL, on separate connections. Each event loop has one store.
 public struct PostgresAudienceStore: AudienceStore {
-    static let named = [
-        NamedStatement("identityKey", identityKey)
-    ]
-
     private let sessions: AudienceSessions
     private let exportSlots: ExportSlots
 
@@ -93,17 +89,14 @@ public struct PostgresAudienceStore: AudienceStore {
     public func identityKey(of app: AppNumber) async throws -> [UInt8] {
         try await sessions.withMoment(of: app) { connection, _ in
             let results = try await connection.execute([
-                PostgresStatement(Self.identityKey, app.rawValue), PostgresStatement(AudienceSessions.commit),
+                PostgresStatement(AudienceSessionStatements.identityKey, app.rawValue),
+                PostgresStatement(AudienceSessionStatements.commit),
             ])
             // A standby that lags does not have a new app yet.
             guard let row = results[0].first else { throw StoreError.unavailable }
             return try row.decode(0)
         }
     }
-
-    private static let identityKey = PreparedSQL(
-        serving: "POST …/audience/installations and export: reads the key that hides installation ids.",
-        "SELECT identity_key FROM app WHERE id = $1")
 
     /// The rows of a result.
     private enum Source {
@@ -134,7 +127,8 @@ public struct PostgresAudienceStore: AudienceStore {
                 case .subscriptions: .subscriptions(audience, by: fields, at: moment)
                 }
             let sql = statement(AudienceStatements(audience, at: asOf, source))
-            let explanation = explains ? [AudienceExplanation.rowsOfTable, AudienceExplanation.explain(sql)] : []
+            let explanation =
+                explains ? [AudienceSessionStatements.rowsOfTable, AudienceSessionStatements.explain(sql)] : []
             let values = KnownValues(audience)
             let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
             var total: [PostgresStatement] = []
@@ -144,7 +138,7 @@ public struct PostgresAudienceStore: AudienceStore {
             }
             let results = try await connection.execute(
                 [PostgresStatement(sql).unprepared()] + explanation + total + lookUp
-                    + [PostgresStatement(AudienceSessions.commit)],
+                    + [PostgresStatement(AudienceSessionStatements.commit)],
                 timeout: sessions.timeout)
             let plan =
                 explains
@@ -176,7 +170,7 @@ extension PostgresAudienceStore {
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
             let copy = ExportCopy(connection: connection, deadline: deadline)
             try await copy.read(statements.export(columns, after: after), consume)
-            _ = try await connection.execute(PostgresStatement(AudienceSessions.commit))
+            _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.commit))
         }
     }
 }

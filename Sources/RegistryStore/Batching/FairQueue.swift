@@ -38,15 +38,15 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     private var lanes: [LaneID: Lane] = [:]
     private var ready: [AppNumber: Deque<Key>] = [:]
     private var turns = Deque<AppNumber>()
-    /// Apps whose batch is under way, if that keeps others of the app waiting.
-    private var busy = Set<AppNumber>()
+    /// The number of batches under way of each app, if that keeps others of the app waiting.
+    private var busy: [AppNumber: Int] = [:]
     /// Items that wait.
     private(set) var count = 0
 
     /// - Parameters:
     ///   - countMax: items that may wait; more are refused.
     ///   - batchMax: items in one batch.
-    ///   - isSerial: whether an app has one batch under way at a time, until `finishBatch`.
+    ///   - isSerial: whether an app has one batch under way at a time, until `finishBatch`; two if it is the only one.
     init(countMax: Int, batchMax: Int, isSerial: Bool = false) {
         self.countMax = countMax
         self.batchMax = batchMax
@@ -55,6 +55,17 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
 
     /// Whether a batch can be taken.
     var isReady: Bool { !turns.isEmpty }
+
+    /// The only app that is busy, if it has one batch under way and items for a second one. An app with full batches
+    /// has none: it keeps the server busy.
+    private var overlap: AppNumber? {
+        guard busy.count == 1, let (app, count) = busy.first, count == 1, ready[app] != nil, !hasFullBatch(of: app)
+        else { return nil }
+        return app
+    }
+
+    /// Whether a batch can be taken beside the only one that is under way.
+    var isReadyToOverlap: Bool { overlap != nil }
 
     /// - Returns: false if the queue is full.
     mutating func append(_ item: Item, key: Key, of app: AppNumber, deadline: Instant) -> Bool {
@@ -69,10 +80,10 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
 
     /// The next app's batch; its keys are under way until `finish`. Nil if nothing is ready.
     mutating func takeBatch(now: Instant) -> Batch? {
-        guard let app = turns.popFirst(), var keys = ready.removeValue(forKey: app) else { return nil }
+        guard let app = turns.popFirst() ?? overlap, var keys = ready.removeValue(forKey: app) else { return nil }
         var batch = Batch(app: app)
         while batch.items.count < batchMax, let key = keys.popFirst() { take(key, into: &batch, now) }
-        if isSerial { busy.insert(app) }
+        if isSerial { busy[app, default: 0] += 1 }
         if !keys.isEmpty {
             ready[app] = keys
             if !isSerial { turns.append(app) }
@@ -85,8 +96,8 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
 
     /// Another batch of the app may be taken.
     mutating func finishBatch(of app: AppNumber) {
-        guard busy.remove(app) != nil, ready[app] != nil else { return }
-        turns.append(app)
+        guard let count = busy.removeValue(forKey: app) else { return }
+        if count > 1 { busy[app] = count - 1 } else if ready[app] != nil { turns.append(app) }
     }
 
     /// Ends a batch: the keys' next items may be taken.
@@ -111,7 +122,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     }
 
     private mutating func makeReady(_ id: LaneID) {
-        if ready[id.app] == nil, !busy.contains(id.app) { turns.append(id.app) }
+        if ready[id.app] == nil, busy[id.app] == nil { turns.append(id.app) }
         ready[id.app, default: []].append(id.key)
     }
 

@@ -4,17 +4,22 @@ import PostgresClient
 struct LostRace: Error {}
 
 extension Error {
-    /// Whether another transaction won a race: this one was rolled back and is tried again. A distributed engine
-    /// reports a duplicate key as an internal error (XX000), and a failed check divides by zero (22012,
-    /// `RegistrationStatements.checkOrder`).
+    /// Whether another transaction won a race: this one was rolled back and is tried again. Citus does not report a
+    /// duplicate key of copied rows as such, and a failed check divides by zero (22012,
+    /// `RegistrationStatements.checkOrder`). Any other internal error (XX000), such as a damaged page, is no race.
     var isLostRace: Bool {
         if self is LostRace { return true }
         guard let error = self as? PostgresError else { return false }
         switch error.kind {
         case .deadlock, .serializationFailure, .uniqueViolation: return true
-        default: return ["XX000", "22012"].contains(error.sqlState)
+        default: return error.isOfCopyToNode || error.isFailedCheckOfOrder
         }
     }
+}
+
+extension Error {
+    /// Whether `RegistrationStatements.checkOrder` has failed.
+    var isFailedCheckOfOrder: Bool { (self as? PostgresError)?.sqlState == "22012" }
 }
 
 extension PostgresClient {
@@ -31,6 +36,20 @@ extension PostgresClient {
         }
         return try await withTransaction(.readCommitted, body)
     }
+
+    /// Executes a statement that may wait for another session's change, and longer than a batch of registrations may.
+    nonisolated func executePatiently(_ statement: PostgresStatement) async throws -> PostgresResult {
+        try await execute([statement], .alone)[0]
+    }
+
+    /// Executes statements as one transaction, in one trip.
+    nonisolated func execute(
+        _ statements: [PostgresStatement], _ patience: LockPatience
+    ) async throws -> [PostgresResult] {
+        let first = LockTimeoutStatements.of(patience)
+        let results = try await withTransaction { try await $0.commit(after: first + statements) }
+        return Array(results.dropFirst(first.count))
+    }
 }
 
 extension PostgresSession {
@@ -45,25 +64,4 @@ extension PostgresSession {
         }
         return try withTransaction(body)
     }
-}
-
-/// How long the statements of a transaction wait for a lock.
-enum LockTimeout {
-    static let named = [
-        NamedStatement(
-            "probe", serving: "Writes of a batch that met a locked row: waits for a lock only briefly.", probe),
-        NamedStatement("alone", serving: "Writes that met a locked row: waits for a lock, outside of a batch.", alone),
-    ]
-
-    /// No statement for a wait that the session's setting limits.
-    static func statements(_ patience: LockPatience) -> [PostgresStatement] {
-        switch patience {
-        case .batch: []
-        case .probe: [probe]
-        case .alone: [alone]
-        }
-    }
-
-    private static let probe: PostgresStatement = "SET LOCAL lock_timeout = '20ms'"
-    private static let alone: PostgresStatement = "SET LOCAL lock_timeout = '5s'"
 }

@@ -16,19 +16,10 @@ protocol BatchedWrite: Sendable {
 enum LockPatience {
     /// A batch: as long as the session's `lock_timeout`. All of its writes wait.
     case batch
-    /// One item of a batch that waited too long: just long enough to find out whether this item is blocked.
+    /// A part of a batch that waited too long: just long enough to find out whether one of its items is blocked.
     case probe
     /// One item that waits for another transaction's lock. No other item waits with it.
     case alone
-
-    /// Nil means the session's own timeout.
-    var timeout: Duration? {
-        switch self {
-        case .batch: nil
-        case .probe: .milliseconds(20)
-        case .alone: .seconds(5)
-        }
-    }
 }
 
 /// Sends writes to PostgreSQL in batches: all that arrive during a transaction share a later one. Each event loop has
@@ -38,10 +29,12 @@ enum LockPatience {
 /// second one starts at the same time. A write that waits for another transaction's lock is set aside: it waits in a
 /// separate transaction, and the other writes of the batch do not wait for it.
 ///
-/// On Citus, an app has one transaction at a time, and a short rest after each (`EventLoop.rest(after:)`).
+/// On Citus, an app has one transaction at a time, and a short rest after each (`EventLoop.rest(after:)`). An app that
+/// writes alone has a second one after `patience`: its transactions wait for the nodes most of the time.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
-    /// Writes a batch of one app and returns each write's result. An error concerns the whole batch.
+    /// Writes a batch of one app and returns each write's result. An error that it throws concerns the whole batch. A
+    /// write whose result is such an error (`mayBeOneItem`) is repeated without those that are done.
     typealias Body = @Sendable (_ batch: [Write], _ patience: LockPatience) async throws -> Results
 
     /// Writes that wait; more are refused.
@@ -51,9 +44,12 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// How long a write waits for its turn. After this time its client has probably left.
     static var waitMax: Duration { .seconds(10) }
     static var transactionsMax: Int { 2 }
-    /// On Citus, where each is of another app: one node that hangs blocks the transactions of its apps alone.
+    /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
+    /// of its apps alone.
     static var transactionsOnCitusMax: Int { 6 }
     static var patience: Duration { .milliseconds(25) }
+    /// The parts in which a batch is repeated that failed.
+    static var partsMax: Int { 8 }
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -122,6 +118,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     }
 
     private var mayStart: Bool {
+        if isDistributed, isPatienceOver, queue.isReadyToOverlap { return true }
         guard queue.isReady else { return false }
         guard !isDistributed else { return transactionCount < Self.transactionsOnCitusMax }
         return transactionCount == 0 || transactionCount < Self.transactionsMax && isPatienceOver
@@ -181,15 +178,21 @@ extension WriteCoalescer {
     }
 
     /// - Returns: the items that another transaction's lock blocks; the others have their outcomes.
-    private func write(_ items: [Item]) async -> [Item] {
+    private func write(_ items: [Item], _ patience: LockPatience = .batch) async -> [Item] {
         do {
-            let results = try await body(items.map(\.write), .batch)
-            for (item, result) in zip(items, results) { item.continuation.resume(with: result) }
-            return []
+            let results = try await body(items.map(\.write), patience)
+            var left: [Item] = []
+            for (item, result) in zip(items, results) {
+                if items.count > 1, case .failure(let error) = result, error.mayBeOneItem {
+                    left.append(item)
+                } else {
+                    item.continuation.resume(with: result)
+                }
+            }
+            return left.isEmpty ? [] : await repeatInParts(left, patience)
         } catch let error where items.count > 1 && error.mayBeOneItem {
             // An item does not fail because of others in the batch.
-            meters.split()
-            return await writeOneByOne(items)
+            return await repeatInParts(items, patience)
         } catch let error as PostgresError where error.kind == .lockTimeout {
             return items
         } catch {
@@ -198,16 +201,17 @@ extension WriteCoalescer {
         }
     }
 
-    private func writeOneByOne(_ items: [Item]) async -> [Item] {
+    private func repeatInParts(_ items: [Item], _ patience: LockPatience) async -> [Item] {
+        if case .batch = patience { meters.split() }
+        return await writeInParts(items)
+    }
+
+    /// Most parts succeed at once: usually one item is the cause.
+    private func writeInParts(_ items: [Item]) async -> [Item] {
+        let size = (items.count + Self.partsMax - 1) / Self.partsMax
         var blocked: [Item] = []
-        for item in items {
-            do {
-                item.continuation.resume(with: try await body([item.write], .probe)[0])
-            } catch let error as PostgresError where error.kind == .lockTimeout {
-                blocked.append(item)
-            } catch {
-                item.continuation.resume(throwing: StoreError(error))
-            }
+        for start in stride(from: 0, to: items.count, by: size) {
+            blocked += await write(Array(items[start..<min(start + size, items.count)]), .probe)
         }
         return blocked
     }
@@ -215,7 +219,7 @@ extension WriteCoalescer {
     /// Waits for the lock, and frees the key.
     private func writeAside(_ item: Item) async {
         do {
-            let result = try await lone.withTurn { try await body([item.write], .alone) }[0]
+            let result = try await lone.withTurn(of: item.write.app) { try await body([item.write], .alone) }[0]
             item.continuation.resume(with: result)
         } catch {
             item.continuation.resume(throwing: StoreError(error))

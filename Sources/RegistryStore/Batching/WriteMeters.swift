@@ -17,7 +17,7 @@ struct WriteMeters: Sendable {
 
     func lookedUp(_ count: Int) { lookUps.record(count) }
     func wrote(_ count: Int) { writes.record(count) }
-    /// A batch is done one by one.
+    /// A batch is repeated in parts.
     func split() { splits.increment() }
     /// A write found the queue full, or waited too long in it.
     func refused() { refusals.increment() }

@@ -33,6 +33,11 @@ public struct NamedStatement: Sendable {
         self.init(name, purpose, statement.text, types: statement.parameterTypes, file)
     }
 
+    /// - Parameter script: settings, several in one text.
+    init(_ name: String, serving purpose: String, script: String, file: StaticString = #fileID) {
+        self.init(name, purpose, script, types: [], file)
+    }
+
     private init(
         _ name: String, _ purpose: String, _ sql: String, onCitus sqlOnCitus: String? = nil,
         _ sqlOfOneRowOnCitus: String? = nil, types: [PostgresType], _ file: StaticString

@@ -14,36 +14,34 @@ public enum StatementCatalog {
         StatementTopic("events", "History and the change feed", [EventStatements.named]),
         StatementTopic(
             "audience", "Audiences",
-            [
-                AudienceSessions.named, PostgresAudienceStore.named, AudienceStatements.named,
-                AudienceExplanation.named, KnownValues.named, ExportCopy.named,
-            ], sessions: .ordinary),
-        StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named, EndedEpochs.named]),
+            [AudienceSessionStatements.named, AudienceStatements.named, KnownValueStatements.named],
+            sessions: .ordinary),
+        StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named]),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
         StatementTopic(
             "topics", "Topics and choices",
             [TopicCatalogueStatements.named, TopicChoiceStatements.named, TopicsEventStatements.named]),
         StatementTopic(
-            "directory", "Apps and API keys",
-            [DirectoryStatements.named, KeyUseStatements.named, SigningKeyStatements.named]),
+            "directory", "Apps and API keys", [DirectoryStatements.named, SigningKeyStatements.named]),
         StatementTopic(
             "messages", "Messages, receipts and their sums",
-            [MessageStatements.named, ReceiptStatements.named, MessageDelta.named, MessageSumStatements.named]),
+            [MessageStatements.named, ReceiptStatements.named, MessageSumStatements.named]),
         StatementTopic(
             "console", "Sessions of the console, and runs of the night job",
             [ConsoleSessionStatements.named, CleanUpRunStatements.named]),
-        StatementTopic("cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDelta.named]),
+        StatementTopic(
+            "cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDeltaStatements.named]),
     ]
 
     private static let background = [
         StatementTopic(
             "service", "Background tasks of a service, probes and metrics",
             [
-                RegistryClockStatements.named, TableAnalyzerStatements.named, SchemaVersion.named, LockTimeout.named,
-                CleanUpResult.named, InstallationCounts.named,
+                RegistryClockStatements.named, ServiceStatements.named, LockTimeoutStatements.named,
+                GaugeStatements.named,
             ]),
         StatementTopic(
-            "rollup", "Folding deltas into the roll-up", [RollUpStatements.named, RollUpPreparation.named],
+            "rollup", "Folding deltas into the roll-up", [RollUpStatements.named, RollUpPreparationStatements.named],
             sessions: .ordinary),
         StatementTopic(
             "partitions", "The partitions of history", [HistoryPartitionStatements.named], sessions: .ordinary),
@@ -57,18 +55,17 @@ public enum StatementCatalog {
             sessions: .ordinary),
         StatementTopic(
             "cleanup", "push-registry cleanup, the night job",
-            [CleanUpStatements.named, PageRange.named, OldRows.named, DeletedTopicStatements.named],
-            sessions: .ordinary),
+            [CleanUpStatements.named, OldRows.named, DeletedTopicStatements.named], sessions: .ordinary),
         StatementTopic(
             "runs", "The records of the night job's runs", [CleanUpLedgerStatements.named], sessions: .ordinary),
         StatementTopic("undo", "push-registry cleanup undo", [CleanUpUndoStatements.named], sessions: .ordinary),
         StatementTopic(
-            "import", "push-registry import", [ImportCopies.named, ImportStatements.named], sessions: .ordinary,
+            "import", "push-registry import", [ImportCopyStatements.named, ImportStatements.named], sessions: .ordinary,
             setUp: ImportStatements.createTable),
         StatementTopic(
             "rebuild", "push-registry rebuild-rollup", [RollUpRebuildStatements.named], sessions: .ordinary),
-        StatementTopic("verify", "push-registry verify", [RegistryVerifier.named], sessions: .ordinary),
+        StatementTopic("verify", "push-registry verify", [VerifierStatements.named], sessions: .ordinary),
         StatementTopic(
-            "fleet", "Fleets that the benchmark generates", [LoadedInstallations.named], sessions: .ordinary),
+            "fleet", "Fleets that the benchmark generates", [LoadedInstallationStatements.named], sessions: .ordinary),
     ]
 }

@@ -45,8 +45,8 @@ public struct CleanUp: Sendable {
     ) async throws -> CleanUpReport {
         try await PostgresSession.withSession(configuration) { session in
             let nodes = try CleanUpNodes(session)
-            try session.run(script: Self.sessionSettings)
-            if nodes.isDistributed { try session.run(script: Self.distributedSettings) }
+            try session.run(script: CleanUpStatements.sessionSettings)
+            if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
             let ledger = CleanUpLedger(session: session)
             if !options.isDryRun { try ledger.lock() }
             defer { if !options.isDryRun { ledger.unlock() } }
@@ -74,13 +74,6 @@ public struct CleanUp: Sendable {
     public func runs(limit: Int) async throws -> [CleanUpRun] {
         try await PostgresSession.withSession(configuration) { try CleanUpLedger(session: $0).runs(limit: limit) }
     }
-
-    /// A batch that meets a locked row waits this long, and its neighbours with it. Then it is tried again.
-    static let sessionSettings =
-        "SET lock_timeout = '200ms'; SET jit = off; SET max_parallel_workers_per_gather = 0"
-    /// On Citus: `SET LOCAL` reaches the other nodes, and a node that hangs counts as away after this time.
-    private static let distributedSettings =
-        "SET citus.propagate_set_commands = 'local'; SET statement_timeout = '60s'"
 
     private static func forecast(
         _ session: PostgresSession, _ nodes: CleanUpNodes, _ plan: CleanUpPlan, _ historyBefore: Timestamp?

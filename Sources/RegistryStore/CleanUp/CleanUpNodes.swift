@@ -34,11 +34,14 @@ final class CleanUpNodes {
     }
 
     /// Runs `body`, which concerns history on all nodes.
-    func withHistory(_ body: () throws -> Void) throws {
+    ///
+    /// - Returns: nil if a node is not reachable.
+    func withHistory<Value>(_ body: () throws -> Value?) throws -> Value? {
         do {
-            try body()
+            return try body()
         } catch let error where isDistributed && error.isOfOtherNode {
             historyFault = String(describing: error)
+            return nil
         }
     }
 }

@@ -12,6 +12,23 @@ enum CleanUpStatements {
         NamedStatement("now", serving: "Clean-up: reads the registry's time.", now),
         NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
         NamedStatement(
+            "sessionSettings", serving: "Clean-up, cleanup undo: prepares the session.", script: sessionSettings),
+        NamedStatement(
+            "sessionSettingsOnCitus", serving: "Clean-up, on Citus: prepares the session.",
+            script: sessionSettingsOnCitus),
+        NamedStatement(
+            "writeSettings", serving: "Clean-up: makes batches find their rows by key.", script: writeSettings),
+        NamedStatement(
+            "readSettings", serving: "Clean-up: resets this before the next pages are read.", script: readSettings),
+        NamedStatement(
+            "batchSettingsOnCitus", serving: "Clean-up, on Citus: limits a batch's waits for locks.",
+            script: batchSettingsOnCitus),
+        NamedStatement(
+            "countPages", serving: "Clean-up: reads how many pages a table has.", countPages(of: "installation")),
+        NamedStatement(
+            "countPagesOfShard", serving: "Clean-up, on Citus: reads how many pages the shard of some apps has.",
+            countPagesOfShard(of: "installation", [NamedStatement.app])),
+        NamedStatement(
             "count", serving: "Clean-up, plan (R11): counts what is due on some pages, by app and step.",
             count(NamedStatement.pages, bounds([]))),
         NamedStatement(
@@ -32,7 +49,38 @@ enum CleanUpStatements {
             AND (state = 'active' AND backend_type = 'client backend' OR state IS NULL AND usesysid IS NOT NULL)
         """)
 
+    // MARK: Settings, as scripts
+
+    /// A batch that meets a locked row waits this long, and its neighbours with it. Then it is tried again.
+    static let sessionSettings =
+        "SET lock_timeout = '200ms'; SET jit = off; SET max_parallel_workers_per_gather = 0"
+
+    /// On Citus: `SET LOCAL` reaches the other nodes, and a node that hangs counts as away after this time.
+    static let sessionSettingsOnCitus =
+        "SET citus.propagate_set_commands = 'local'; SET statement_timeout = '60s'"
+
+    /// A batch must find its rows by key, also if the planner's statistics of a growing table are old.
+    static let writeSettings = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
+
+    static let readSettings = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin"
+
+    /// Reaches the session on the node that has the app.
+    static let batchSettingsOnCitus = "SET LOCAL lock_timeout = '200ms'"
+
     // MARK: Plan
+
+    static func countPages(of table: String) -> PostgresStatement {
+        "SELECT pg_relation_size(\(table)::text::regclass) / current_setting('block_size')::bigint"
+    }
+
+    static func countPagesOfShard(of table: String, _ apps: [AppNumber]) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT pg_relation_size(tableoid) / current_setting('block_size')::bigint FROM \(identifier: table)
+            WHERE app_id = ANY (\(apps.map(\.rawValue))::integer[]) LIMIT 1
+            """
+        ).unprepared()
+    }
 
     /// The apps' bounds as a FROM item named `p`, a row for each app and provider.
     static func bounds(_ bounds: [(app: AppNumber, bounds: CleanUpBounds)]) -> PostgresSQL {

@@ -28,16 +28,19 @@ struct CleanUpUpkeep {
         }
     }
 
-    /// - Parameters:
-    ///   - historyBefore: former owners who left earlier are forgotten; nil forgets none.
-    ///   - forgotten: called with how many logouts and users were forgotten.
-    func purge(historyBefore: Timestamp?, _ forgotten: (Int) throws -> Void) throws {
+    /// - Parameter forgotten: called with how many logouts and users were forgotten.
+    func purge(_ forgotten: (Int) throws -> Void) throws {
         for rows in OldRows.tombstones { try purge(rows, before: apps, forgotten) }
         for rows in [OldRows.holders, .changes] { try purge(rows, before: apps) { _ in } }
         for rows in OldRows.notifications { try purge(rows, before: apps.map { ($0.app, asOf) }) { _ in } }
         try DeletedTopics(session: session, nodes: nodes).remove()
-        guard let historyBefore else { return }
-        try purge(.owners, before: apps.map { ($0.app, historyBefore) }) { _ in }
+    }
+
+    /// Forgets the former owners who left before the first event that is kept: an erasure finds a user's events and
+    /// digests by these rows.
+    func purgeOwners(historyBefore: Timestamp) throws {
+        let last = Timestamp(microseconds: historyBefore.microseconds - 1)
+        try purge(.owners, before: apps.map { ($0.app, last) }) { _ in }
     }
 
     /// Rows that another transaction has locked wait for the next night.
@@ -80,6 +83,8 @@ struct CleanUpUpkeep {
         _ rows: OldRows, _ keys: [OldRows.Key], of app: AppNumber, before since: Timestamp
     ) throws -> Int {
         try session.withTransaction(attemptsMax: 5) {
+            // Installations are locked before their owners.
+            if let forget = try rows.forget(keys, in: app) { _ = try session.execute(forget) }
             let locked = try session.execute(rows.lock(keys, of: app, before: since)).map { try rows.decode($0) }
             guard !locked.isEmpty else { return 0 }
             return try session.execute(rows.delete(locked, of: app, before: since)).affectedRows

@@ -30,7 +30,7 @@ struct CleanUpWork {
         var done = 0
         for range in plan.ranges {
             let due = try nodes.with(range.apps) { try pace.run { try read(range, bounds) } } ?? []
-            try session.run(script: Self.writeSettings)
+            try session.run(script: CleanUpStatements.writeSettings)
             for batch in due {
                 try nodes.with([batch.app]) {
                     var rest = batch.rows[...]
@@ -43,14 +43,9 @@ struct CleanUpWork {
                     }
                 }
             }
-            try session.run(script: Self.readSettings)
+            try session.run(script: CleanUpStatements.readSettings)
         }
     }
-
-    /// A batch must find its rows by key, also if the planner's statistics of a growing table are old.
-    private static let writeSettings =
-        "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
-    private static let readSettings = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin"
 
     private func read(_ range: PageRange, _ bounds: PostgresSQL) throws -> [Batch] {
         struct Kind: Hashable {
@@ -96,9 +91,9 @@ struct CleanUpWork {
     }
 
     private func writeOnce(_ batch: Batch) throws {
+        let now: PostgresTimestamp = try session.execute(PostgresStatement(RegistryClockStatements.pass))[0].decode(0)
         try session.withTransaction {
-            if nodes.isDistributed { try session.run(script: Self.distributedSettings) }
-            let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
+            if nodes.isDistributed { try session.run(script: CleanUpStatements.batchSettingsOnCitus) }
             let installIDs = try batch.rows.map { try InstallID($0.installID) }
             if batch.step.releasesToken {
                 _ = try session.execute(HolderStatements.lock(of: installIDs, in: batch.app))
@@ -124,18 +119,17 @@ struct CleanUpWork {
         return try TopicCatalogue.byApp(rows)[app] ?? TopicCatalogue()
     }
 
-    /// Reaches the session on the node that has the app.
-    private static let distributedSettings = "SET LOCAL lock_timeout = '200ms'"
-
     /// - Parameter historyBefore: older rows are deleted; nil: history stays.
     func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
         let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
-        try upkeep.purge(historyBefore: historyBefore) { try ledger.count(tombstones: $0, of: run) }
+        try upkeep.purge { try ledger.count(tombstones: $0, of: run) }
         if let historyBefore {
-            try nodes.withHistory {
-                try keepHistory(since: historyBefore)
+            let kept = try nodes.withHistory {
+                let kept = try keepHistory(since: historyBefore)
                 try keepMessages(plan)
+                return kept
             }
+            if let kept { try upkeep.purgeOwners(historyBefore: Timestamp(kept)) }
         }
         try upkeep.foldRollUp()
     }
@@ -149,16 +143,21 @@ struct CleanUpWork {
 
     /// Dropping a partition locks a table. While a session waits for such a lock, all later statements on the table
     /// wait behind it. So the wait is short; a table that is in use all the time is left for the next night.
-    private func keepHistory(since: Timestamp) throws {
+    ///
+    /// - Returns: the time before which no event is left; nil if the oldest month could not be dropped.
+    private func keepHistory(since: Timestamp) throws -> PostgresTimestamp? {
         try ledger.count(partitionsMade: HistoryPartitions.make(session), of: run)
         let history = HistoryMonths(session: session)
+        var (kept, isDropped) = (PostgresTimestamp?.none, true)
         for month in try history.expired(before: since) {
             try history.recordDropped(month)
             try history.removeFromDefaults(before: month.end) { try ledger.count(historyRemoved: $0, of: run) }
-            for name in month.partitions where try history.drop(name) {
-                try ledger.count(partitionsDropped: 1, of: run)
+            for name in month.partitions {
+                if try history.drop(name) { try ledger.count(partitionsDropped: 1, of: run) } else { isDropped = false }
             }
+            if isDropped { kept = month.end }
         }
+        return kept
     }
 }
 

@@ -1,17 +1,19 @@
 import PostgresClient
 import PushRegistry
 
-/// Rows of a narrow table that the night job forgets, and the SQL that finds, locks and deletes them.
+/// Rows of a narrow table that the night job forgets.
 struct OldRows {
     /// The columns of a row's key behind `app_id`, as text.
     typealias Key = [String]
 
     let table: String
-    private let rule: String
+    let rule: String
     /// The columns of the primary key behind `app_id`, with their types.
-    private let columns: [(name: String, type: String)]
+    let columns: [(name: String, type: String)]
     /// Of a row `t`. Rows up to `b.since` are old for their app.
-    private let condition: PostgresSQL
+    let condition: PostgresSQL
+    /// Whether the installations of these rows have digests of the users, which are forgotten with them.
+    var haveDigests = false
 
     // MARK: Rows to forget
 
@@ -44,7 +46,7 @@ struct OldRows {
     /// R12: former owners, past the time for which history is kept.
     static let owners = OldRows(
         table: "installation_owner", rule: "R12", columns: [("user_id", "text"), ("install_id", "text")],
-        condition: "t.left_at <= b.since")
+        condition: "t.left_at <= b.since", haveDigests: true)
 
     /// R11: tokens and sessions that `cleanup undo` cannot restore, because the installation has changed.
     static let changes = OldRows(
@@ -66,85 +68,7 @@ struct OldRows {
             condition: "t.expires_at <= b.since"),
     ]
 
-    // MARK: SQL
-
-    static let named = (tombstones + [holders, owners, changes] + notifications).flatMap(\.statements)
-
-    private var statements: [NamedStatement] {
-        let (app, time) = (NamedStatement.app, Timestamp(NamedStatement.time))
-        let named = { (name: String, action: String, statement: PostgresStatement) in
-            NamedStatement("\(name).\(table)", serving: "Clean-up (\(rule)): \(action).", statement)
-        }
-        return [
-            named("count", "dry run: counts old rows", count(before: [(app, time)])),
-            named(
-                "read", "reads the keys of old rows on some pages", read(NamedStatement.pages, before: [(app, time)])),
-            named("lock", "locks old rows, except those that are locked", lock([], of: app, before: time)),
-            named("delete", "deletes old rows that it has locked", delete([], of: app, before: time)),
-        ]
-    }
-
-    private typealias Bound = (app: AppNumber, since: Timestamp)
-
-    func count(before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
-        "SELECT count(*) \(sql: from(bounds)) WHERE \(sql: condition)"
-    }
-
-    /// Returns the app's number, then the key.
-    func read(_ range: PageRange, before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
-        """
-        SELECT t.app_id, \(sql: selected) \(sql: from(bounds))
-        WHERE \(sql: range.contains("t")) AND \(sql: condition)
-        """
-    }
-
-    /// Returns the keys of the rows that it locked: rows that are still old and that no other transaction has locked.
-    func lock(_ keys: [Key], of app: AppNumber, before since: Timestamp) -> PostgresStatement {
-        """
-        SELECT \(sql: selected)
-        FROM \(sql: unnest(keys)) JOIN \(identifier: table) t ON \(sql: isKey(of: app)), \(sql: bound(since))
-        WHERE \(sql: condition) FOR UPDATE OF t SKIP LOCKED
-        """
-    }
-
-    /// Deletes rows that are still old.
-    func delete(_ keys: [Key], of app: AppNumber, before since: Timestamp) -> PostgresStatement {
-        """
-        DELETE FROM \(identifier: table) t USING \(sql: unnest(keys)), \(sql: bound(since))
-        WHERE \(sql: isKey(of: app)) AND \(sql: condition)
-        """
-    }
-
     func decode(_ row: PostgresRow, from first: Int = 0) throws -> Key {
         try columns.indices.map { try row.decode(first + $0) }
-    }
-
-    private func from(_ bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresSQL {
-        """
-        FROM \(identifier: table) t
-            JOIN unnest(\(bounds.map(\.app.rawValue))::integer[], \(bounds.map(\.since.postgres))::timestamptz[])
-                AS b (app_id, since) ON b.app_id = t.app_id
-        """
-    }
-
-    private func bound(_ since: Timestamp) -> PostgresSQL {
-        "(SELECT \(since.postgres)::timestamptz AS since OFFSET 0) AS b"
-    }
-
-    private func unnest(_ keys: [Key]) -> PostgresSQL {
-        let arrays = columns.enumerated().map { index, column in
-            "\(keys.map { $0[index] })::text[]" + PostgresSQL(trusted: "::\(column.type)[]")
-        }
-        let names = columns.map { PostgresSQL(identifier: $0.name) }
-        return "unnest(\(sql: arrays.joined(separator: ", "))) AS k (\(sql: names.joined(separator: ", ")))"
-    }
-
-    private func isKey(of app: AppNumber) -> PostgresSQL {
-        let equal = columns.map { "t.\(identifier: $0.name) = k.\(identifier: $0.name)" as PostgresSQL }
-        return "t.app_id = \(app.rawValue) AND \(sql: equal.joined(separator: " AND "))"
-    }
-
-    private var selected: PostgresSQL {
-        columns.map { "t.\(identifier: $0.name)::text" as PostgresSQL }.joined(separator: ", ")
     }
 }

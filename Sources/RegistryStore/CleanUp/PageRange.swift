@@ -7,14 +7,6 @@ import PushRegistry
 /// The night job finds the due installations by reading the table in its physical order, in transactions so short that
 /// they hold back neither vacuum nor the change feed. It writes by key.
 struct PageRange: Hashable {
-    static let named = [
-        NamedStatement(
-            "countPages", serving: "Clean-up: reads how many pages a table has.", countPages(of: "installation")),
-        NamedStatement(
-            "countPagesOfShard", serving: "Clean-up, on Citus: reads how many pages the shard of some apps has.",
-            countPagesOfShard(of: "installation", [NamedStatement.app])),
-    ]
-
     /// How the apps are read on Citus.
     enum Grouping {
         /// A shard once for each of its apps: for statements that join tables, which Citus routes by one app.
@@ -50,11 +42,14 @@ struct PageRange: Hashable {
         _ grouping: Grouping = .byApp
     ) throws -> [PageRange] {
         guard try nodes?.isDistributed ?? Distribution.exists(session) else {
-            return ranges(try session.execute(countPages(of: table))[0].decode(0), by: size)
+            return ranges(try session.execute(CleanUpStatements.countPages(of: table))[0].decode(0), by: size)
         }
         return try groups(grouping, session).flatMap { apps in
             // Apps without rows have no shard to look at.
-            let read = { try session.execute(countPagesOfShard(of: table, apps)).first?.decode(0, as: Int64.self) }
+            let read = {
+                try session.execute(CleanUpStatements.countPagesOfShard(of: table, apps)).first?
+                    .decode(0, as: Int64.self)
+            }
             let count = try nodes.map { try $0.with(apps, read) ?? nil } ?? read()
             return ranges(count ?? 0, by: size, of: apps)
         }
@@ -74,18 +69,5 @@ struct PageRange: Hashable {
         stride(from: 0, to: count, by: Int64.Stride(size)).map {
             PageRange(pages: $0..<min($0 + size, count), apps: apps)
         }
-    }
-
-    static func countPages(of table: String) -> PostgresStatement {
-        "SELECT pg_relation_size(\(table)::text::regclass) / current_setting('block_size')::bigint"
-    }
-
-    static func countPagesOfShard(of table: String, _ apps: [AppNumber]) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT pg_relation_size(tableoid) / current_setting('block_size')::bigint FROM \(identifier: table)
-            WHERE app_id = ANY (\(apps.map(\.rawValue))::integer[]) LIMIT 1
-            """
-        ).unprepared()
     }
 }

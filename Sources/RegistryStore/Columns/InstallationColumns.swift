@@ -10,6 +10,23 @@ struct StoredInstallation: Sendable {
     let cell: Int64
 }
 
+/// The locked installations of a page of ids, in the order of ids: a row for each id, followed by
+/// `InstallationColumns`. An installation that was deleted before it was locked has only its id, so that a page with
+/// fewer rows than the limit is the last one.
+struct LockedPage {
+    let installations: [StoredInstallation]
+    /// The last id; nil if this is the last page.
+    let last: String?
+
+    init(_ rows: PostgresResult, limit: Int64) throws {
+        installations = try rows.compactMap { row in
+            guard try row.decode(2, as: String?.self) != nil else { return nil }
+            return try InstallationColumns.decode(row, from: 1)
+        }
+        last = rows.count < Int(limit) ? nil : try rows.last?.decode(0)
+    }
+}
+
 /// The columns that the rules see of an installation, and the store's own, as they are read.
 enum InstallationColumns {
     static let list: PostgresSQL = """

@@ -48,32 +48,10 @@ public final class KeyUseLog: KeyUseRecorder {
         for await use in waiting {
             let time = Timestamp(microseconds: use.hour * Self.microsecondsPerHour)
             do {
-                _ = try await postgres.execute(KeyUseStatements.record(use.keyID, at: time))
+                _ = try await postgres.execute(DirectoryStatements.recordUse(of: use.keyID, at: time))
             } catch {
                 forget(use)
             }
         }
     }
-}
-
-/// The SQL of `lastUsedAt`, GET /v1/apps/{app}/keys.
-enum KeyUseStatements {
-    static let named = [NamedStatement("record", recordSQL), NamedStatement("lastUses", lastUses)]
-
-    /// Services write the same row, and the latest hour stays.
-    static func record(_ keyID: String, at time: Timestamp) -> PostgresStatement {
-        PostgresStatement(recordSQL, keyID, time.postgres)
-    }
-
-    private static let recordSQL = PreparedSQL(
-        serving: "A service's background task: records when a key was used last.",
-        """
-        INSERT INTO api_key_use AS known (key_id, last_used_at) VALUES ($1, $2)
-        ON CONFLICT (key_id) DO UPDATE SET last_used_at = excluded.last_used_at
-            WHERE known.last_used_at < excluded.last_used_at
-        """)
-
-    static let lastUses = PreparedSQL(
-        serving: "GET …/keys: reads when the app's keys were used last.",
-        "SELECT key_id, last_used_at FROM api_key_use JOIN api_key ON id = key_id WHERE app_id = $1")
 }

@@ -120,11 +120,7 @@ public actor PostgresAppDirectory: AppDirectory {
                 case .revisions(let known):
                     PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
                 }
-            let results = try await postgres.withTransaction { transaction in
-                // Another change of the app may be in progress, for longer than a batch of registrations may wait.
-                try await transaction.commit(after: LockTimeout.statements(.alone) + [change])
-            }
-            guard let row = results.last?.first else {
+            guard let row = try await postgres.executePatiently(change).first else {
                 let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
                 throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
             }
@@ -151,7 +147,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func add(_ key: APIKey) async throws {
         do {
-            _ = try await postgres.execute(
+            _ = try await postgres.executePatiently(
                 PostgresStatement(
                     DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
                     key.secretSHA256, key.createdAt.postgres))
@@ -162,8 +158,8 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func revokeKey(_ id: String, of app: AppNumber) async throws -> Bool {
         do {
-            let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue))
-            return !rows.isEmpty
+            let revocation = PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue)
+            return try await !postgres.executePatiently(revocation).isEmpty
         } catch {
             throw StoreError(error)
         }
@@ -171,7 +167,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
         do {
-            let rows = try await postgres.execute(PostgresStatement(KeyUseStatements.lastUses, app.rawValue))
+            let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
             return try rows.reduce(into: [:]) { uses, row in
                 uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
             }
@@ -179,81 +175,6 @@ public actor PostgresAppDirectory: AppDirectory {
             throw StoreError(error)
         }
     }
-}
-
-enum DirectoryStatements {
-    static let named = [
-        NamedStatement("version", version), NamedStatement("moment", moment),
-        NamedStatement("databaseEpoch", databaseEpoch), NamedStatement("apps", apps),
-        NamedStatement("revision", revision), NamedStatement("keys", keys), NamedStatement("drawNumber", drawNumber),
-        NamedStatement("createApp", createApp),
-        NamedStatement("replacePolicy", replacePolicy), NamedStatement("addKey", addKey),
-        NamedStatement("revokeKey", revokeKey),
-    ]
-
-    static let version = PreparedSQL(
-        serving: "Every request: reads the version of apps and keys, to validate the cache.",
-        "SELECT version FROM directory_version")
-
-    static let databaseEpoch = PreparedSQL(
-        serving: "Every request after a change of apps or keys: reads the database's epoch.",
-        "SELECT epoch FROM change_epoch")
-
-    /// Runs after a read of an app on Citus. If the directory still has the version by which the call was authorized,
-    /// it also had it during the read.
-    static let moment = PreparedSQL(
-        serving: "Registrations and fetches of notifications, on Citus: reads the directory's version and the time.",
-        "SELECT version, statement_timestamp() FROM directory_version")
-
-    /// A revision is a digest of the policy's text, which PostgreSQL writes in one form.
-    private static let revisionOfPolicy: PostgresSQL =
-        "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
-
-    static let apps = PreparedSQL(
-        serving: "Every request after a change of apps or keys: reads the apps.",
-        "SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key FROM app")
-
-    static let revision = PreparedSQL(
-        serving: "PUT and PATCH /v1/apps/{app}, apps create: reads the policy's revision.",
-        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
-
-    static let keys = PreparedSQL(
-        serving: "Every request after a change of apps or keys: reads the keys.",
-        "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at FROM api_key")
-
-    static let drawNumber = PreparedSQL(
-        serving: "PUT /v1/apps/{app}, apps create: draws the number of a new app.",
-        "SELECT nextval('app_id_seq')::integer")
-
-    /// Another caller may have created the app since.
-    static let createApp = PreparedSQL(
-        serving: "PUT /v1/apps/{app}, apps create: creates an app.",
-        """
-        INSERT INTO app (id, identifier, policy) OVERRIDING SYSTEM VALUE VALUES ($3, $1, $2::jsonb)
-        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
-        RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
-        """)
-
-    static let replacePolicy = PreparedSQL(
-        serving: "PUT and PATCH /v1/apps/{app}, apps create: replaces a policy.",
-        """
-        UPDATE app SET policy = $2::jsonb, updated_at = now()
-        WHERE identifier = $1 AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
-        RETURNING id, false, \(sql: revisionOfPolicy)
-        """)
-
-    static let addKey = PreparedSQL(
-        serving: "POST …/keys, keys create: adds an API key.",
-        """
-        INSERT INTO api_key (id, app_id, name, roles, secret_sha256, created_at)
-        VALUES ($1, $2, $3, $4::text[]::role[], $5, $6)
-        """)
-
-    static let revokeKey = PreparedSQL(
-        serving: "DELETE …/keys/{keyId}, keys revoke: revokes an API key.",
-        """
-        UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 AND app_id = $2 RETURNING id
-        """)
 }
 
 extension APIKey {

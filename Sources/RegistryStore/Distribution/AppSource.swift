@@ -20,7 +20,7 @@ struct AppSource {
 
     /// An expression: the writing transaction, as deltas name it.
     var transactionID: PostgresSQL {
-        isDistributed ? "pg_current_xact_id()::text::bigint" : RollUpDelta.transactionID
+        isDistributed ? "pg_current_xact_id()::text::bigint" : RollUpDeltaStatements.transactionID
     }
 
     /// A FROM item: `rows`, which is another one.

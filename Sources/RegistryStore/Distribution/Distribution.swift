@@ -24,12 +24,16 @@ public struct Distribution: Sendable {
         /// The tables that are not distributed yet.
         public let tables: [String]
         public let referenceTables: [String]
+        /// The distributed tables whose rows are still on the coordinator, too: an earlier run was interrupted.
+        public let localCopies: [String]
         /// The nodes that still compile statements.
         public let compilingNodes: [String]
         /// Sessions of services, which must end first.
         public let sessions: Int
 
-        public var isDone: Bool { tables.isEmpty && referenceTables.isEmpty && compilingNodes.isEmpty }
+        public var isDone: Bool { !changesTables && compilingNodes.isEmpty }
+
+        var changesTables: Bool { !(tables.isEmpty && referenceTables.isEmpty && localCopies.isEmpty) }
     }
 
     private static let servicesDeadline = Duration.seconds(3)
@@ -50,6 +54,19 @@ public struct Distribution: Sendable {
         return try session.execute(DistributionStatements.isDistributed)[0].decode(0)
     }
 
+    /// The listed tables that are not distributed; nil if the apps are not. They stay on the coordinator if a migration
+    /// creates them after `distribute`.
+    public static func missingTables(in configuration: PostgresConfiguration) async throws -> [String]? {
+        try await PostgresSession.withSession(configuration) { session in
+            try exists(session) ? missing(of: tables + referenceTables, session) : nil
+        }
+    }
+
+    private static func missing(of tables: [String], _ session: PostgresSession) throws -> [String] {
+        let present = Set(try session.execute(DistributionStatements.tables).map { try $0.decode(0, as: String.self) })
+        return tables.filter { !present.contains($0) }
+    }
+
     /// - Throws: `DistributionError`, `PostgresError`.
     public func plan(shards: Int) async throws -> Plan {
         try await PostgresSession.withSession(configuration) { try Self.plan(shards: shards, $0) }
@@ -61,32 +78,37 @@ public struct Distribution: Sendable {
         }
         let nodes = try Self.nodes(session)
         guard !nodes.isEmpty else { throw DistributionError.noNodes }
-        let present = Set(try session.execute(DistributionStatements.tables).map { try $0.decode(0, as: String.self) })
         return Plan(
             version: try row.decode(0), nodes: nodes.map(\.text), shards: shards,
-            tables: tables.filter { !present.contains($0) },
-            referenceTables: referenceTables.filter { !present.contains($0) },
+            tables: try missing(of: tables, session), referenceTables: try missing(of: referenceTables, session),
+            localCopies: try session.execute(DistributionStatements.localCopies)
+                .map { try $0.decode(0) }.filter { (tables + referenceTables).contains($0) },
             compilingNodes: try Self.nodes(
                 session.execute(PostgresStatement(DistributionStatements.compilingNodes))
             ).map(\.text),
             sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0))
     }
 
-    /// Distributes the tables that are not distributed yet, one after the other. A second run continues.
+    /// Distributes the tables that are not distributed yet, one after the other. A second run continues: a distributed
+    /// table may still have its rows on the coordinator, and apps may lack the rows that inserts read.
     ///
-    /// - Parameter progress: called before each table.
-    public func distribute(_ plan: Plan, progress: @escaping @Sendable (_ table: String) -> Void) async throws {
+    /// - Parameter progress: called before each step.
+    public func distribute(_ plan: Plan, progress: @escaping @Sendable (_ step: String) -> Void) async throws {
         try await PostgresSession.withSession(configuration) { session in
             if !plan.compilingNodes.isEmpty { try Self.stopCompiling(session) }
-            if !plan.tables.isEmpty || !plan.referenceTables.isEmpty { try Self.waitForServices(session) }
+            if plan.changesTables { try Self.waitForServices(session) }
+            for table in plan.localCopies {
+                progress("deleting the coordinator's copy of \(table)")
+                _ = try session.execute(DistributionStatements.truncateLocal(table))
+            }
             for table in plan.referenceTables {
-                progress(table)
+                progress("copying \(table) to every node")
                 _ = try session.execute(DistributionStatements.refer(table))
                 _ = try session.execute(DistributionStatements.truncateLocal(table))
             }
             for table in plan.tables {
                 try session.checkCancellation()
-                progress(table)
+                progress("distributing \(table)")
                 let first = Self.tables[0]
                 _ = try session.execute(
                     DistributionStatements.distribute(

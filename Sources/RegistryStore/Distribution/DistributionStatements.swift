@@ -9,7 +9,11 @@ enum DistributionStatements {
         NamedStatement(
             "isDistributed", serving: "Every command, at start, with Citus: checks for distributed tables.",
             isDistributed),
-        NamedStatement("tables", serving: "distribute: lists the tables that are distributed.", tables),
+        NamedStatement(
+            "tables", serving: "distribute, migrate, serve, on Citus: lists the distributed tables.", tables),
+        NamedStatement(
+            Invariant.distribution.name, serving: "verify (decision 10), on Citus: finds tables that lack shards.",
+            Invariant.distribution.count),
         NamedStatement("nodes", serving: "distribute, apps move: lists the nodes that have shards.", nodes),
         NamedStatement("sessions", sessions), NamedStatement("compilingNodes", compilingNodes),
         NamedStatement("stopCompiling", stopCompiling),
@@ -20,6 +24,9 @@ enum DistributionStatements {
         NamedStatement(
             "truncateLocal", serving: "distribute: deletes the rows that were copied to shards.",
             truncateLocal("installation")),
+        NamedStatement(
+            "localCopies", serving: "distribute: lists the tables whose rows are still on the coordinator, too.",
+            localCopies),
         NamedStatement(
             "location", serving: "apps move: reads the node and the shard of an app.",
             location(of: NamedStatement.app)),
@@ -37,7 +44,7 @@ enum DistributionStatements {
         "SELECT extversion FROM pg_extension WHERE extname = 'citus'")
 
     static let isDistributed = PostgresStatement(
-        "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'installation'::regclass)"
+        "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('installation'))"
     ).unprepared()
 
     static let tables = PostgresStatement("SELECT logicalrelid::text FROM pg_dist_partition").unprepared()
@@ -100,6 +107,14 @@ enum DistributionStatements {
     static func truncateLocal(_ table: String) -> PostgresStatement {
         PostgresStatement("SELECT truncate_local_data_after_distributing_table(\(table)::text::regclass)").unprepared()
     }
+
+    /// Partitions are not returned, but the tables that have them.
+    static let localCopies = PostgresStatement(
+        """
+        SELECT DISTINCT coalesce(pg_partition_root(logicalrelid), logicalrelid)::text FROM pg_dist_partition
+        WHERE pg_relation_size(logicalrelid) > 0 ORDER BY 1
+        """
+    ).unprepared()
 
     struct Node: Hashable, Sendable {
         let name: String

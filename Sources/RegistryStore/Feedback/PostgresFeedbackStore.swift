@@ -1,3 +1,4 @@
+import EventLoop
 import PostgresClient
 import PushRegistry
 
@@ -9,8 +10,10 @@ import PushRegistry
 public struct PostgresFeedbackStore: FeedbackStore {
     /// How often a transaction is tried that loses races.
     private static let attemptsMax = 20
-    /// Calls that wait for their turn; more are refused. Each may hold 8 MiB.
+    /// Calls of an app that wait for their turn; more are refused. Each may hold 8 MiB.
     static let waitingMax = 32
+    /// How long a call waits for its turn. After this time its client has probably left.
+    private static let waitMax = Duration.seconds(30)
 
     /// While PostgreSQL changes the rows of one call, the service decides about another one.
     private static let turns = 2
@@ -25,13 +28,13 @@ public struct PostgresFeedbackStore: FeedbackStore {
         self.resources = resources
         turns = Turns(
             loop: resources.loop, count: resources.postgres.isDistributed ? Self.turnsOnCitus : Self.turns,
-            waitingMax: Self.waitingMax)
+            waitingMax: Self.waitingMax, waitMax: Self.waitMax)
     }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
         do {
             return try await resources.serving(feedback.app) {
-                try await turns.withTurn {
+                try await turns.withTurn(of: feedback.app) {
                     do {
                         return try await applyUnlocked(feedback)
                     } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
@@ -66,7 +69,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
             let now = PostgresStatement(FeedbackStatements.now)
-            let setUp = LockTimeout.statements(.alone) + [now]
+            let setUp = LockTimeoutStatements.of(.alone) + [now]
             let results = try await transaction.execute(setUp + FeedbackStatements.lock(feedback) + [now])
             let receivedAt = try time(results[setUp.count - 1]).preceding(by: waited)
             let write = try await decide(feedback, on: results[setUp.count + 1], receivedAt: receivedAt)

@@ -63,7 +63,7 @@ enum EventStatements {
     /// Column 2 says whether the epoch belongs to this database, and not to the one that was dumped.
     static let epoch = PreparedSQL(
         serving: "GET …/changes, histories (R12): reads the epoch of cursors.",
-        "SELECT epoch, identity = database_identity() FROM change_epoch")
+        "SELECT c.epoch, c.identity = d.identity FROM change_epoch c CROSS JOIN database_identity d")
 
     /// History is dropped by the month, and for each app the newest dropped event is remembered.
     static let isDropped = PreparedSQL(

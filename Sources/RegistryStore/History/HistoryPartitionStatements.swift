@@ -12,6 +12,9 @@ enum HistoryPartitionStatements {
                 "lock", serving: "Service, at start and daily; clean-up: locks the creation of partitions.", lock),
             NamedStatement("unlock", serving: "Service, at start and daily; clean-up: releases this lock.", unlock),
             NamedStatement(
+                "lockTimeout", serving: "Service, at start and daily; clean-up: limits the waits for locks of tables.",
+                script: lockTimeout),
+            NamedStatement(
                 "extent",
                 serving: "Service, at start and daily; clean-up: reads which months the default partition has.",
                 extent(of: events)),
@@ -67,6 +70,7 @@ enum HistoryPartitionStatements {
     private static let lockKey: PostgresSQL = "hashtext('push-registry: history partitions')::bigint"
     static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"
     static let unlock: PostgresStatement = "SELECT pg_advisory_unlock(\(sql: lockKey))"
+    static let lockTimeout = "SET LOCAL lock_timeout = '50ms'"
 
     static func make(_ parent: String, _ firstDay: String) -> PostgresStatement {
         PostgresStatement(makeSQL, parent, firstDay)

@@ -8,7 +8,7 @@ public import PostgresClient
 public enum HistoryPartitions {
     /// How many months ahead partitions are created.
     static let monthsAhead: Int32 = 3
-    private static let attemptsMax = 5
+    private static let attemptsMax = 10
     private static let interval = Duration.seconds(24 * 60 * 60)
 
     private typealias History = HistoryPartitionStatements.History
@@ -143,7 +143,7 @@ public enum HistoryPartitions {
                 return try withShortTimeout(session, body)
             } catch let error where error.isLockTimeout || error.isLostRace {
                 try session.checkCancellation()
-                CleanUpPace.sleep(.milliseconds(200 * number))
+                CleanUpPace.sleep(.milliseconds(100 * number))
             }
         }
         try withShortTimeout(session, body)
@@ -151,7 +151,7 @@ public enum HistoryPartitions {
 
     private static func withShortTimeout(_ session: PostgresSession, _ body: () throws -> Void) throws {
         try session.withTransaction {
-            try session.run(script: "SET LOCAL lock_timeout = '500ms'")
+            try session.run(script: HistoryPartitionStatements.lockTimeout)
             try body()
         }
     }

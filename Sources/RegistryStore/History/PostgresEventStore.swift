@@ -34,13 +34,14 @@ public struct PostgresEventStore: EventStore {
         let (position, id) = (after?.position ?? 0, after?.id ?? 0)
         // In a separate round trip: the events are read in a later snapshot.
         let horizon = try await horizon()
+        // What is dropped is recorded before it is dropped, so the record is read after the events.
         let statements = [
-            PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
             PostgresStatement(EventStatements.changes, app.rawValue, position, id, horizon, Int64(limit)),
+            PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
         ]
         return try await read(statements, of: app, from: after) { results in
-            guard try after == nil || !results[0][0].decode(0, as: Bool.self) else { throw EventRefusal.cursorExpired }
-            return try results[1].map(RecordedEvent.init)
+            guard try after == nil || !results[1][0].decode(0, as: Bool.self) else { throw EventRefusal.cursorExpired }
+            return try results[0].map(RecordedEvent.init)
         }
     }
 

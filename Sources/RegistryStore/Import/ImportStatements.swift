@@ -70,7 +70,8 @@ enum ImportStatements {
     static func addUsers(_ app: AppNumber, at now: PostgresTimestamp) -> PostgresStatement {
         """
         WITH named AS MATERIALIZED (
-            SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported WHERE user_id IS NOT NULL ORDER BY 1
+            SELECT DISTINCT \(sql: UserDigest.sha256(of: "user_id")) AS user_sha256
+            FROM imported WHERE user_id IS NOT NULL ORDER BY 1
         ), added AS (
             INSERT INTO user_guard (app_id, user_sha256, added_at)
             SELECT \(app.rawValue), user_sha256, \(now)::timestamptz FROM named
@@ -84,7 +85,7 @@ enum ImportStatements {
     static func addSessions(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, user_digest(user_id),
+        SELECT DISTINCT ON (session_id) \(app.rawValue), session_id, \(sql: UserDigest.sha256(of: "user_id")),
             \(sql: RegistryClockStatements.now)
         FROM imported WHERE session_id IS NOT NULL ORDER BY session_id
         ON CONFLICT DO NOTHING
@@ -111,7 +112,8 @@ enum ImportStatements {
     static func shareUsers(_ app: AppNumber) -> PostgresStatement {
         """
         WITH named AS MATERIALIZED (
-            SELECT DISTINCT user_digest(user_id) AS user_sha256 FROM imported WHERE user_id IS NOT NULL ORDER BY 1
+            SELECT DISTINCT \(sql: UserDigest.sha256(of: "user_id")) AS user_sha256
+            FROM imported WHERE user_id IS NOT NULL ORDER BY 1
         ), shared AS MATERIALIZED (
             SELECT u.user_sha256
             FROM named n
@@ -193,7 +195,7 @@ enum ImportStatements {
                 \(sql: slugs(topics))
             FROM created WHERE topic_choices IS NOT NULL
         ), counted AS (
-            \(sql: RollUpDelta.insert(into: "\(app.rawValue)", from: """
+            \(sql: RollUpDeltaStatements.insert(into: "\(app.rawValue)", from: """
                 SELECT topics, cell, session_expires_at AS expires_at, 1 AS active, 1 AS installations FROM created
                 """))
         )
@@ -203,7 +205,10 @@ enum ImportStatements {
 
     /// The choices of a line's user.
     private static func inherited(_ app: AppNumber) -> PostgresSQL {
-        "SELECT u.topics FROM user_guard u WHERE u.app_id = \(app.rawValue) AND u.user_sha256 = user_digest(w.user_id)"
+        """
+        SELECT u.topics FROM user_guard u \
+        WHERE u.app_id = \(app.rawValue) AND u.user_sha256 = \(sql: UserDigest.sha256(of: "w.user_id"))
+        """
     }
 
     /// The topics of the choices on a created installation, by their slugs.
@@ -230,7 +235,7 @@ enum ImportStatements {
         return """
             (coalesce((
                 SELECT refused_before FROM user_guard
-                WHERE app_id = \(app.rawValue) AND user_sha256 = user_digest(line.user_id))
+                WHERE app_id = \(app.rawValue) AND user_sha256 = \(sql: UserDigest.sha256(of: "line.user_id")))
                 > CASE WHEN line.last_seen_at IS NULL THEN '-infinity'
                     ELSE least(line.last_seen_at, \(now)::timestamptz) END,
                 false)

@@ -212,6 +212,11 @@ public struct InstallationImporter: Sendable {
                 ImportStatements.merge(app, at: now, position: position, topics, checksUsers: !addedAll))
             let merged = try session.execute(merge)[0]
             (counts.imported, counts.topicChoices) = (try merged.decode(0), try merged.decode(1))
+            if counts.imported > 0 {
+                // An insertion may have waited for the deletion of the same id, whose event must come earlier.
+                let ids = set.map(\.installation.installID.rawValue)
+                _ = try session.execute(RegistrationStatements.checkOrder(of: ids, in: app, at: Timestamp(now)))
+            }
             guard counts.imported < set.count else { return counts }
             let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
             counts.unchanged = Int(present) - counts.imported

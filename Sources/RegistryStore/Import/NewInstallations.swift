@@ -39,10 +39,11 @@ struct NewInstallations {
         // After the users are locked: a session that is added after a user's logout has a later time.
         let time = try now(session)
         try addSessions(at: time, session)
-        let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
         try copyHolders(session)
         try copyInstallations(at: time, session)
         try copyOwners(session)
+        // After the waits for deletions of the same ids: their events come earlier.
+        let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
         try copyEvents(at: time, position: position, session)
         if let counts = deltas.statement(in: app) { _ = try session.execute(counts) }
         var counts = InstallationImporter.Counts()
@@ -95,7 +96,7 @@ struct NewInstallations {
             guard refusedBefore == nil, choices == nil else { throw NotNew() }
             known.insert(try row.decode(0))
         }
-        _ = try session.copyIn(ImportCopies.users) { writer in
+        _ = try session.copyIn(ImportCopyStatements.users) { writer in
             for (index, user) in users.enumerated() where !known.contains(Int64(index + 1)) {
                 try writer.write(app.rawValue, user, now)
             }
@@ -119,7 +120,7 @@ struct NewInstallations {
             guard try row.decode(1, as: PostgresTimestamp?.self) == nil else { throw NotNew() }
             known.insert(try row.decode(0))
         }
-        _ = try session.copyIn(ImportCopies.sessions) { writer in
+        _ = try session.copyIn(ImportCopyStatements.sessions) { writer in
             for (index, owned) in sessions.enumerated() where !known.contains(Int64(index + 1)) {
                 try writer.write(app.rawValue, owned.key, owned.value, now)
             }
@@ -129,7 +130,7 @@ struct NewInstallations {
     // MARK: Installations
 
     private func copyHolders(_ session: PostgresSession) throws {
-        _ = try session.copyIn(ImportCopies.holders) { writer in
+        _ = try session.copyIn(ImportCopyStatements.holders) { writer in
             for index in byToken {
                 let row = rows[index]
                 try writer.write(
@@ -140,10 +141,10 @@ struct NewInstallations {
     }
 
     private func copyInstallations(at now: PostgresTimestamp, _ session: PostgresSession) throws {
-        _ = try session.copyIn(ImportCopies.installations) { writer in
+        _ = try session.copyIn(ImportCopyStatements.installations) { writer in
             for index in byInstallation {
                 try writer.write { binds in
-                    ImportCopies.bind(rows[index], of: app, at: now, to: &binds)
+                    ImportCopyStatements.bind(rows[index], of: app, at: now, to: &binds)
                     SnapshotColumns.batch.bind(rows[index].installation.snapshot, to: &binds)
                 }
             }
@@ -152,7 +153,7 @@ struct NewInstallations {
 
     private func copyOwners(_ session: PostgresSession) throws {
         guard rows.contains(where: { $0.installation.userID != nil }) else { return }
-        _ = try session.copyIn(ImportCopies.owners) { writer in
+        _ = try session.copyIn(ImportCopyStatements.owners) { writer in
             for index in byInstallation {
                 let row = rows[index]
                 guard let userID = row.installation.userID else { continue }
@@ -165,7 +166,7 @@ struct NewInstallations {
 
     private func copyEvents(at now: PostgresTimestamp, position: Int64, _ session: PostgresSession) throws {
         let generation = now.microsecondsSince1970
-        _ = try session.copyIn(ImportCopies.events) { writer in
+        _ = try session.copyIn(ImportCopyStatements.events) { writer in
             for index in byInstallation {
                 let row = rows[index]
                 func write(_ event: String, before: Int64, topics: [String]?) throws {

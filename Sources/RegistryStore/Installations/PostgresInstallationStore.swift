@@ -56,7 +56,7 @@ public struct PostgresInstallationStore: InstallationStore {
 
     public func delete(_ deletion: Deletion) async throws {
         try await storing(deletion.key.app) {
-            try await resources.lone.withTurn {
+            try await resources.lone.withTurn(of: deletion.key.app) {
                 try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
                     try await delete(deletion, $0)
                 }
@@ -67,7 +67,7 @@ public struct PostgresInstallationStore: InstallationStore {
     private func delete(_ deletion: Deletion, _ transaction: PostgresTransaction) async throws {
         let (app, installID) = (deletion.key.app, deletion.key.installID)
         let results = try await transaction.execute(
-            LockTimeout.statements(.alone) + [
+            LockTimeoutStatements.of(.alone) + [
                 HolderStatements.lock(of: [installID], in: app),
                 PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
                 PostgresStatement(RegistrationStatements.now),

@@ -3,8 +3,6 @@ import PushRegistry
 
 /// The changes that one transaction makes to the sums of messages, by cell and minute.
 struct MessageDelta: Sendable {
-    static let named = [NamedStatement("append", append)]
-
     private struct Key: Hashable {
         let message: MessageNumber
         let cell: Int64
@@ -34,20 +32,10 @@ struct MessageDelta: Sendable {
         guard !changes.isEmpty else { return nil }
         let (keys, counts) = (Array(changes.keys), Array(changes.values))
         return PostgresStatement(
-            Self.append, app.rawValue, keys.map(\.message.rawValue), keys.map(\.cell), keys.map { $0.minute?.postgres },
+            MessageSumStatements.append, app.rawValue, keys.map(\.message.rawValue), keys.map(\.cell),
+            keys.map { $0.minute?.postgres },
             counts.map { Int32(clamping: $0.targeted) }, counts.map { Int32(clamping: $0.accepted) },
             counts.map { Int32(clamping: $0.failed) }, counts.map { Int32(clamping: $0.delivered) },
             counts.map { Int32(clamping: $0.opened) }, counts.map { Int32(clamping: $0.dismissed) })
     }
-
-    private static let append = PreparedSQL(
-        serving: "Every call that counts a message (fine print 55): writes changes of its sums.",
-        """
-        INSERT INTO message_delta (
-            app_id, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
-        SELECT $1, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed
-        FROM unnest($2::bigint[], $3::bigint[], $4::timestamptz[], $5::integer[], $6::integer[], $7::integer[],
-                $8::integer[], $9::integer[], $10::integer[])
-            AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
-        """)
 }

@@ -5,7 +5,7 @@ import PushRegistry
 enum MessageSumStatements {
     static let named = [
         NamedStatement("counts", countsSQL), NamedStatement("timeline", timelineSQL),
-        NamedStatement("waiting", waiting), NamedStatement("fold", foldSQL),
+        NamedStatement("append", append), NamedStatement("waiting", waiting), NamedStatement("fold", foldSQL),
         NamedStatement(
             "groups", serving: "POST …/messages/{message}/breakdown (fine print 56): counts groups, an example.",
             groups(of: MessageNumber(1), by: [.locale], in: NamedStatement.app)),
@@ -125,7 +125,19 @@ enum MessageSumStatements {
         GROUP BY 1
         """)
 
-    // MARK: Folding
+    // MARK: Counting and folding
+
+    /// `$2` are the messages.
+    static let append = PreparedSQL(
+        serving: "Every call that counts a message (fine print 55): writes changes of its sums.",
+        """
+        INSERT INTO message_delta (
+            app_id, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
+        SELECT $1, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed
+        FROM unnest($2::bigint[], $3::bigint[], $4::timestamptz[], $5::integer[], $6::integer[], $7::integer[],
+                $8::integer[], $9::integer[], $10::integer[])
+            AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
+        """)
 
     static let waiting = PreparedSQL(
         serving: "Service, every second; clean-up: finds apps whose messages have changes to fold.",

@@ -32,10 +32,11 @@ public struct PostgresMessageStore: MessageStore {
     ) async throws -> (message: Message, isNew: Bool) {
         try await storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-                let found = try await transaction.execute([
-                    PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue),
-                    PostgresStatement(MessageStatements.newest, app.rawValue),
-                ])
+                let found = try await transaction.execute(
+                    [
+                        PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue),
+                        PostgresStatement(MessageStatements.newest, app.rawValue),
+                    ] + LockTimeoutStatements.of(.alone))
                 if let known = try found[0].first.map(Message.init) {
                     let message = Message(
                         number: known.number, name: name, content: content, createdAt: known.createdAt,
@@ -83,7 +84,7 @@ public struct PostgresMessageStore: MessageStore {
         _ segments: [SegmentName], for message: MessageNumber, of app: AppNumber
     ) async throws {
         try await storing(app) {
-            _ = try await postgres.execute(MessageStatements.record(segments, for: message, of: app))
+            _ = try await postgres.executePatiently(MessageStatements.record(segments, for: message, of: app))
         }
     }
 
@@ -116,7 +117,7 @@ extension PostgresMessageStore {
         let write = TargetWrite(targets, for: message, of: app, at: now)
         try await storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
-                _ = try await transaction.execute(LockTimeout.statements(.alone))
+                _ = try await transaction.execute(LockTimeoutStatements.of(.alone))
                 let last = try await write.run(transaction)
                 try await transaction.commit(after: last.map { [$0] } ?? [])
             }
@@ -130,7 +131,7 @@ extension PostgresMessageStore {
         guard !distinct.isEmpty else { return [] }
         let isCounted = try await storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
-                let first = LockTimeout.statements(.alone)
+                let first = LockTimeoutStatements.of(.alone)
                 let rows = try await transaction.execute(
                     first + [ReceiptStatements.countRemembered(event, at: distinct, for: message, of: app)])[
                         first.count]

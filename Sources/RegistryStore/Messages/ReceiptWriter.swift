@@ -39,7 +39,7 @@ struct ReceiptWriter: Sendable {
         return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
             if !rows.isEmpty {
-                let first = LockTimeout.statements(patience)
+                let first = LockTimeoutStatements.of(patience)
                 let results = try await transaction.execute(first + [ReceiptStatements.count(rows, of: app)])
                 additions = try Self.additions(results[first.count])
             }

@@ -27,7 +27,7 @@ struct AcknowledgementWriter: Sendable {
         let (ids, epochs, numbers) = (sorted.map(\.key.rawValue), sorted.map(\.epoch), sorted.map(\.number))
         try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             _ = try await transaction.commit(
-                after: LockTimeout.statements(patience) + [
+                after: LockTimeoutStatements.of(patience) + [
                     PostgresStatement(
                         NotificationStatements.acknowledge, batch[0].app.rawValue, ids, epochs, numbers),
                     PostgresStatement(NotificationStatements.forget, batch[0].app.rawValue, ids, epochs, numbers),

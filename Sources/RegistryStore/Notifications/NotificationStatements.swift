@@ -12,6 +12,8 @@ enum NotificationStatements {
         NamedStatement("remove", remove), NamedStatement("add", add), NamedStatement("remember", remember),
         NamedStatement("states", states), NamedStatement("statesOnCitus", statesOnCitus),
         NamedStatement("page", page), NamedStatement("acknowledge", acknowledge), NamedStatement("forget", forget),
+        NamedStatement("deleteCounters", deleteCounters), NamedStatement("deleteWaiting", deleteWaiting),
+        NamedStatement("deleteRemembered", deleteRemembered),
     ]
 
     // MARK: Addressees
@@ -222,4 +224,32 @@ enum NotificationStatements {
             SELECT FROM notification_counter c
             WHERE c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = k.epoch AND c.acknowledged >= k.number)
         """)
+
+    // MARK: The end of an epoch
+
+    /// Locks and deletes in the order of the ids.
+    static let deleteCounters = PreparedSQL(
+        serving: "Every call that ends an epoch of notifications (fine print 65): deletes counters.",
+        """
+        DELETE FROM notification_counter c USING unnest($2::text[]) AS k (install_id)
+        WHERE c.app_id = $1 AND c.install_id = k.install_id AND NOT EXISTS (
+            SELECT FROM installation i WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = c.epoch)
+        """)
+
+    static let deleteWaiting = PreparedSQL(
+        serving: "Every call that ends an epoch of notifications (fine print 65): deletes what waits.",
+        """
+        DELETE FROM notification n USING unnest($2::text[]) AS k (install_id)
+        WHERE n.app_id = $1 AND n.install_id = k.install_id AND \(sql: hasNoCounter)
+        """)
+
+    static let deleteRemembered = PreparedSQL(
+        serving: "Every call that ends an epoch of notifications (fine print 80): deletes remembered posts.",
+        """
+        DELETE FROM notification_dedup d USING unnest($2::text[]) AS k (install_id)
+        WHERE d.app_id = $1 AND d.install_id = k.install_id AND \(sql: hasNoCounter)
+        """)
+
+    private static let hasNoCounter: PostgresSQL =
+        "NOT EXISTS (SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)"
 }

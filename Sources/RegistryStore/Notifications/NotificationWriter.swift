@@ -52,7 +52,7 @@ struct NotificationWriter: Sendable {
         _ posts: [NotificationPost], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<[PostedNotification], any Error>] {
         let app = posts[0].app
-        let setUp = LockTimeout.statements(patience)
+        let setUp = LockTimeoutStatements.of(patience)
         let found = try await transaction.execute(setUp + Addressees.statements(of: posts, in: app))
         let addressees = try Addressees(Array(found[setUp.count...]))
         let targets = posts.map { post in

@@ -52,7 +52,9 @@ public struct PostgresNotificationStore: NotificationStore {
         }
         do {
             return try await resources.serving(post.app) {
-                try await resources.lone.withTurn { try await writer.write([PendingPost(post)], .alone) }[0].get()
+                try await resources.lone.withTurn(of: post.app) {
+                    try await writer.write([PendingPost(post)], .alone)[0].get()
+                }
             }
         } catch let refusal as NotificationRefusal {
             throw refusal

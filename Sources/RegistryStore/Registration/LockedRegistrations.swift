@@ -27,7 +27,7 @@ struct LockedRegistrations {
     /// - Throws: `LostRace`, `PostgresError`: nothing was written.
     func write(_ transaction: PostgresTransaction) async throws -> [Result<RegistrationOutcome, any Error>] {
         let guards = RegistrationGuards(batch)
-        let locks = LockTimeout.statements(patience) + (guards?.locks ?? [])
+        let locks = LockTimeoutStatements.of(patience) + (guards?.locks ?? [])
         let tokens = tokenLocks
         let reads =
             [installationLock, PostgresStatement(RegistrationStatements.now)] + (guards.map { [$0.logouts] } ?? [])

@@ -38,13 +38,18 @@ struct NewRegistrations {
             let guards = RegistrationGuards(rows.map(\.pending))
             let keychainIDs = rows.compactMap(\.keychainID)
             let found = try await transaction.execute(
-                [PostgresStatement(RegistrationStatements.knownKeychain, app.rawValue, keychainIDs)]
+                (keychainIDs.isEmpty ? [] : [knownKeychain(among: keychainIDs)])
                     + (guards.map { [$0.addUsers] } ?? []))
-            let known = found[0].isEmpty ? [] : try await knownKeychains(among: keychainIDs, transaction)
-            let usersAreNew = guards?.areUsersNew(found[1]) ?? true
+            let isKeychainKnown = !keychainIDs.isEmpty && !found[0].isEmpty
+            let known = isKeychainKnown ? try await knownKeychains(among: keychainIDs, transaction) : []
+            let usersAreNew = guards?.areUsersNew(found[found.count - 1]) ?? true
             let alone = rows.filter { row in row.keychainID.map { !known.contains($0) } ?? true }
             return alone.isEmpty ? [:] : try await write(alone, usersAreNew: usersAreNew, transaction)
         }
+    }
+
+    private func knownKeychain(among keychainIDs: [String]) -> PostgresStatement {
+        PostgresStatement(RegistrationStatements.knownKeychain, app.rawValue, keychainIDs)
     }
 
     private func knownKeychains(

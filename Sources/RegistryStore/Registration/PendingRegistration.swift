@@ -1,4 +1,3 @@
-import Crypto
 import PostgresClient
 import PushRegistry
 
@@ -66,17 +65,5 @@ enum RegistrationFinding: Sendable {
         /// Whether only `lastSeenAt` is due: the registration has the same values.
         let isSame: Bool
         let readAt: Timestamp
-    }
-}
-
-/// Digests of users, as guards and snapshots name them.
-enum UserDigest {
-    static func sha256(_ userID: UserID) -> [UInt8] {
-        SHA256.hash(data: Array(userID.rawValue.utf8)).withUnsafeBytes { Array($0) }
-    }
-
-    /// The first 64 bits, as `installation.registrant` has them.
-    static func registrant(_ sha256: [UInt8]) -> Int64 {
-        sha256.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 }

@@ -44,7 +44,7 @@ extension PendingRegistration: BatchedRead {
 
 /// Writes a batch of registrations, all of one app.
 struct RegistrationWriter: Sendable {
-    /// How often a batch that lost a race is tried again before its registrations are tried one by one.
+    /// How often a batch that lost a race is tried again before it is repeated in parts.
     static let batchAttemptsMax = 4
     /// How often one registration is tried. Each lost race is the success of another registration, so this suffices.
     static let singleAttemptsMax = 40
@@ -53,29 +53,49 @@ struct RegistrationWriter: Sendable {
     let cells: RollUpCells
     let clock: RegistryClock
 
-    /// - Throws: `PostgresError`, `StoreError`: nothing of the rest was written.
+    /// - Returns: results in the order of the batch. If only a part was written, the others have the error that kept
+    ///   them from being written.
+    /// - Throws: `PostgresError`, `StoreError`: nothing was written.
     func write(
         _ batch: [PendingRegistration], _ patience: LockPatience
     ) async throws -> [Result<RegistrationOutcome, any Error>] {
-        let numbers = try await cells.numbers(of: batch.map(\.registration), postgres)
+        let numbers = try await cells.numbers(of: batch.map(\.registration), postgres, patience)
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
         if case .batch = patience {
             outcomes = try await writeOptimistically(batch, numbers)
         }
         let left = batch.indices.filter { outcomes[$0] == nil }
-        if !left.isEmpty {
-            let attemptsMax = left.count > 1 ? Self.batchAttemptsMax : Self.singleAttemptsMax
-            var isFirstAttempt = true
-            let results = try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
-                let locked = LockedRegistrations(
-                    left.map { batch[$0] }, cells: left.map { numbers[$0] }, clock: clock, patience: patience,
-                    isFirstAttempt: isFirstAttempt)
-                isFirstAttempt = false
-                return try await locked.write(transaction)
-            }
+        guard !left.isEmpty else { return batch.indices.compactMap { outcomes[$0] } }
+        do {
+            let results = try await writeLocked(left.map { batch[$0] }, left.map { numbers[$0] }, patience)
             for (index, result) in zip(left, results) { outcomes[index] = result }
+        } catch let error where !outcomes.isEmpty {
+            let error = error.mayBeOneItem ? error : StoreError(error)
+            for index in left { outcomes[index] = .failure(error) }
         }
         return batch.indices.compactMap { outcomes[$0] }
+    }
+
+    private func writeLocked(
+        _ batch: [PendingRegistration], _ numbers: [Int64], _ patience: LockPatience
+    ) async throws -> [Result<RegistrationOutcome, any Error>] {
+        let attemptsMax = batch.count > 1 ? Self.batchAttemptsMax : Self.singleAttemptsMax
+        var isFirstAttempt = true
+        var isBehindHistory = false
+        return try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
+            if isBehindHistory {
+                try await clock.catchUp(withHistoryOf: batch.map(\.key), in: batch[0].app, transaction)
+            }
+            let locked = LockedRegistrations(
+                batch, cells: numbers, clock: clock, patience: patience, isFirstAttempt: isFirstAttempt)
+            isFirstAttempt = false
+            do {
+                return try await locked.write(transaction)
+            } catch {
+                isBehindHistory = error.isFailedCheckOfOrder
+                throw error
+            }
+        }
     }
 
     /// - Returns: results by their index in the batch.
@@ -91,10 +111,14 @@ struct RegistrationWriter: Sendable {
         let changed: [Int: Result<RegistrationOutcome, any Error>] = try await unlessRaceIsLost {
             try await ChangesOnCitus(batch, cells: numbers).write(postgres).mapValues { .success($0) }
         }
-        let created = try await unlessRaceIsLost {
-            try await NewRegistrations(batch, cells: numbers, clock: clock).write(postgres)
+        do {
+            let created = try await unlessRaceIsLost {
+                try await NewRegistrations(batch, cells: numbers, clock: clock).write(postgres)
+            }
+            return changed.merging(created) { $1 }
+        } catch let error where !changed.isEmpty && error.mayBeOneItem {
+            return changed
         }
-        return changed.merging(created) { $1 }
     }
 
     /// - Returns: nothing if a race was lost; then nothing was written.

@@ -143,27 +143,27 @@ enum RegistrationStatements {
     /// Without a lock: it writes only rows that still have the revision that the look-up read. It keeps the replaced
     /// snapshots and moves the counts between cells. `$2` is the time.
     ///
-    /// A row that still has this revision when it is written had the snapshot that `old` read.
+    /// The same row is read as `s`, whose columns `changed` returns as they were before: a row that still has this
+    /// revision when it is written is the one that was read.
     static let change = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): writes a changed snapshot, key or session expiry.",
         """
-        WITH old AS MATERIALIZED (
-            \(sql: SnapshotStatements.present(in: changedSnapshots)) AND i.revision = k.old_revision
-            WHERE k.is_new_snapshot
-        ), changed AS (
+        WITH changed AS (
             UPDATE installation i
             SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
                 snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
                 last_seen_at = greatest(i.last_seen_at, $2),
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
             FROM \(sql: ChangedRow.columns.unnest(from: 3))
-            WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-            RETURNING i.install_id, i.last_seen_at, i.cell, i.session_expires_at, i.topics, k.old_cell, k.old_expires_at
+                JOIN installation s ON s.app_id = $1 AND s.install_id = k.install_id
+            WHERE i.ctid = s.ctid AND i.revision = k.old_revision
+            RETURNING i.last_seen_at, i.cell, i.session_expires_at, i.topics, k.old_cell, k.old_expires_at,
+                k.is_new_snapshot, \(sql: SnapshotStatements.columns(of: "s"))
         ), replaced AS (
-            \(sql: SnapshotStatements.keep("old", at: "$2"))
-            WHERE EXISTS (SELECT FROM changed c WHERE c.install_id = s.install_id)
+            \(sql: SnapshotStatements.keep("changed", at: "$2"))
+            WHERE s.is_new_snapshot
         ), moved AS (
-            \(sql: RollUpDelta.insert(from: """
+            \(sql: RollUpDeltaStatements.insert(from: """
                 SELECT topics, old_cell AS cell, old_expires_at AS expires_at, -1 AS active, -1 AS installations
                 FROM changed
                 UNION ALL
@@ -172,10 +172,6 @@ enum RegistrationStatements {
         )
         SELECT install_id, last_seen_at FROM changed
         """)
-
-    /// The first of the arrays of `ChangedRow`.
-    private static let changedSnapshots: PostgresSQL =
-        "unnest($3::text[], $4::bigint[], $5::boolean[]) AS k (install_id, old_revision, is_new_snapshot)"
 
     /// As `change`, without the writes of other tables.
     static let changeAlone = PreparedSQL(
@@ -255,7 +251,7 @@ enum RegistrationStatements {
             FROM created
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), cell, session_expires_at, count(*), count(*)
+            SELECT $1, \(sql: RollUpDeltaStatements.transactionID), cell, session_expires_at, count(*), count(*)
             FROM created GROUP BY cell, session_expires_at
         )
         SELECT install_id, generation, created_at FROM created
@@ -348,10 +344,13 @@ enum RegistrationStatements {
     ///
     /// An INSERT waits for a transaction that deletes an earlier installation of the same id, and continues when that
     /// transaction has ended. The position and the generation were drawn before the wait, the event's id after it. This
-    /// statement reads the event before, which may be of the earlier installation. If its position or generation is
-    /// higher, the statement divides by zero, which rolls the transaction back (`isLostRace`). The two bounds of the
-    /// time limit the scan to two months; the order makes it read two rows by key, whatever the planner's statistics
-    /// are. On Citus, where a statement of one table is planned once for a session, it reads all events of that time.
+    /// statement reads the event before, which may be of the earlier installation. If its position, generation or time
+    /// is higher, the statement divides by zero, which rolls the transaction back (`isLostRace`). Its time is higher if
+    /// the clock was set back: this event might lie in a month that is dropped before the one of the earlier event.
+    ///
+    /// The two bounds of the time limit the scan to two months; the order makes it read two rows by key, whatever the
+    /// planner's statistics are. On Citus, where a statement of one table is planned once for a session, it reads all
+    /// events of that time.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
@@ -359,19 +358,22 @@ enum RegistrationStatements {
             SELECT FROM unnest($2::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
                 SELECT array_agg(position ORDER BY id DESC) AS positions,
-                    array_agg(generation_after ORDER BY id DESC) AS generations
+                    array_agg(generation_after ORDER BY id DESC) AS generations,
+                    array_agg(at ORDER BY id DESC) AS times
                 FROM (
-                    SELECT id, position, generation_after FROM token_event
+                    SELECT id, position, generation_after, at FROM token_event
                     WHERE app_id = $1 AND install_id = k.install_id
                         AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
                     ORDER BY id DESC LIMIT 2) AS event
                 OFFSET 0) AS last
             WHERE last.positions[1] < last.positions[2] OR last.generations[1] < last.generations[2]
+                OR last.times[1] < last.times[2]
         ) THEN 0 ELSE 1 END
         """,
         distributed: """
             SELECT 1 / CASE WHEN (array_agg(position ORDER BY id DESC))[1] < (array_agg(position ORDER BY id DESC))[2]
                 OR (array_agg(generation_after ORDER BY id DESC))[1] < (array_agg(generation_after ORDER BY id DESC))[2]
+                OR (array_agg(at ORDER BY id DESC))[1] < (array_agg(at ORDER BY id DESC))[2]
                 THEN 0 ELSE 1 END
             FROM token_event
             WHERE app_id = $1 AND install_id = ANY ($2)

@@ -66,8 +66,8 @@ enum GuardStatements {
 
     /// As `addSessions`, for users whose rows this transaction has added: they were never logged out.
     static let addSessionsOfNewUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R7): adds sessions of users that had no row.", newSessions,
-        distributed: newSessionsOnCitus,
+        serving: "PUT …/installations/{installId}, on Citus (R7): adds sessions of users that had no row.",
+        newSessions, distributed: newSessionsOnCitus,
         values: InsertedValues(
             "INSERT INTO session (app_id, session_id, user_sha256, seen_at)", row: "$1, $2, $3, statement_timestamp()",
             then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2))

@@ -14,10 +14,16 @@ enum SnapshotStatements {
     /// - Parameter installations: a FROM item named `k` with a column `install_id`.
     static func present(in installations: PostgresSQL) -> PostgresSQL {
         """
-        SELECT i.app_id, i.install_id, i.revision, i.snapshot_at, i.snapshot_sender,
-            \(sql: SnapshotColumns.batch.list.names(of: "i"))
+        SELECT \(sql: columns(of: "i"))
         FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """
+    }
+
+    /// The columns of an installation that `keep` reads.
+    static func columns(of installation: String) -> PostgresSQL {
+        let names: [PostgresSQL] = ["app_id", "install_id", "revision", "snapshot_at", "snapshot_sender"]
+        return names.map { "\(identifier: installation).\(sql: $0)" }.joined(separator: ", ")
+            + ", \(sql: SnapshotColumns.batch.list.names(of: installation))"
     }
 
     /// PUT …/installations/{id} (R2): inserts snapshots that the same transaction replaces.

@@ -83,7 +83,7 @@ enum DeletedTopicStatements {
                 CASE WHEN o.state = 'active' THEN o.session_expires_at END AS expires_at
         ), counted AS (
             INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDelta.transactionID), t.topic, cell, expires_at, -sum(active), -count(*)
+            SELECT $1, \(sql: RollUpDeltaStatements.transactionID), t.topic, cell, expires_at, -sum(active), -count(*)
             FROM changed CROSS JOIN LATERAL unnest(topics) AS t (topic)
             WHERE t.topic = ANY ($4) GROUP BY t.topic, cell, expires_at
         )

@@ -34,7 +34,7 @@ struct InstallationTopicsWriter: Sendable {
         _ batch: [PendingInstallationTopics], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<ResolvedTopics, any Error>] {
         let (app, ids) = (batch[0].app, batch.map(\.key.rawValue))
-        let setUp = LockTimeout.statements(patience)
+        let setUp = LockTimeoutStatements.of(patience)
         let checks = CredentialChecks(batch.map { ($0.patch, $0.installation) }, in: app)
         let results = try await transaction.execute(
             setUp + [

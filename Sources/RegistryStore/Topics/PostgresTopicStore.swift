@@ -76,7 +76,7 @@ public struct PostgresTopicStore: TopicStore {
         do {
             return try await postgres.withTransaction { transaction in
                 let lock = PostgresStatement(TopicCatalogueStatements.lock, app.rawValue)
-                _ = try await transaction.execute(LockTimeout.statements(.alone) + [lock])
+                _ = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
                 return try await body(transaction)
             }
         } catch let refusal as TopicRefusal {

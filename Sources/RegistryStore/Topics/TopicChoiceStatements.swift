@@ -40,7 +40,7 @@ enum TopicChoiceStatements {
         SELECT i.install_id, g.topics
         FROM unnest($2::text[]) AS k (install_id)
         JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-        JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = user_digest(i.user_id)
+        JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = \(sql: UserDigest.sha256(of: "i.user_id"))
         WHERE g.topics IS NOT NULL
         """)
 
@@ -74,16 +74,16 @@ enum TopicChoiceStatements {
     static let lockInstallations = PreparedSQL(
         serving: "PATCH …/users/{userId}/topics: locks installations of users.",
         """
-        SELECT i.*
+        SELECT k.install_id, i.*
         FROM (
             SELECT o.install_id
             FROM unnest($2::text[]) AS k (user_id)
             JOIN installation_owner o ON o.app_id = $1 AND o.user_id = k.user_id
             WHERE o.left_at IS NULL AND o.install_id > $3
             ORDER BY o.install_id LIMIT $4) AS k
-        CROSS JOIN LATERAL (
+        LEFT JOIN LATERAL (
             SELECT \(sql: InstallationColumns.list) FROM installation i
-            WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
+            WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i ON true
         """)
 
     // MARK: Writing

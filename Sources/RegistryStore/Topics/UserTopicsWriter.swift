@@ -17,7 +17,7 @@ struct PendingUserTopics: BatchedWrite {
 struct UserTopicsWriter: Sendable {
     private static let attemptsMax = 20
     /// The most installations of one read and one write.
-    private static let pageMax = 1_000
+    private static let pageMax: Int64 = 1_000
 
     let postgres: PostgresClient
     let clock: RegistryClock
@@ -35,7 +35,7 @@ struct UserTopicsWriter: Sendable {
         _ batch: [PendingUserTopics], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<TopicChoices, any Error>] {
         let (app, digests) = (batch[0].app, batch.map { UserDigest.sha256($0.userID) })
-        let setUp = LockTimeout.statements(patience)
+        let setUp = LockTimeoutStatements.of(patience)
         let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
         let results = try await transaction.execute(
             setUp + [
@@ -76,12 +76,12 @@ struct UserTopicsWriter: Sendable {
         }
         var page = firstPage
         while true {
-            let stored = try page.map { try InstallationColumns.decode($0) }
+            let locked = try LockedPage(page, limit: Self.pageMax)
             var write = TopicsWrite(in: app, at: changes.moment)
-            for before in stored {
+            for before in locked.installations {
                 if let after = changes.merged(into: before.installation) { write.add(before, after) }
             }
-            guard stored.count == Self.pageMax, let last = stored.last?.installation.key.installID.rawValue else {
+            guard let last = locked.last else {
                 for event in changes.events { write.add(event) }
                 let own = changes.choices.map { (UserDigest.sha256($0), $1) }
                 try await transaction.commit(
@@ -98,7 +98,7 @@ struct UserTopicsWriter: Sendable {
     private func lock(_ users: [UserID], after installID: String, in app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             TopicChoiceStatements.lockInstallations, app.rawValue, users.map(\.rawValue), installID,
-            Int64(Self.pageMax))
+            Self.pageMax)
     }
 }
 

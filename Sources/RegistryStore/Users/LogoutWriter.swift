@@ -32,7 +32,7 @@ struct LogoutWriter: Sendable {
         let (app, logouts) = (batch[0].app, batch.map(\.logout))
         return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let ids = logouts.map(\.key.installID.rawValue)
-            let setUp = LockTimeout.statements(patience)
+            let setUp = LockTimeoutStatements.of(patience)
             let results = try await transaction.execute(
                 setUp + [
                     PostgresStatement(InstallationStatements.lock, app.rawValue, ids),

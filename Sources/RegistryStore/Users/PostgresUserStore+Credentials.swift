@@ -39,39 +39,6 @@ extension Tombstones {
     }
 }
 
-/// The SQL that checks a user's credential.
-enum CredentialStatements {
-    static let named = [
-        NamedStatement("tombstones", tombstonesSQL)
-    ]
-
-    /// - Parameter key: nil for a call of no installation.
-    static func tombstones(
-        of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
-    ) -> PostgresStatement {
-        PostgresStatement(
-            tombstonesSQL, app.rawValue, key?.installID.rawValue, credential.owner.userID.rawValue,
-            credential.owner.session?.id.rawValue)
-    }
-
-    /// The user's logout, the session's end, the session's exception from a logout, and the logouts of this
-    /// installation, with the session and without one.
-    private static let tombstonesSQL = PreparedSQL(
-        serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads tombstones of a credential.",
-        """
-        SELECT
-            (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = user_digest($3)),
-            (SELECT ended_at FROM session WHERE app_id = $1 AND session_id = $4),
-            (SELECT kept_at FROM session WHERE app_id = $1 AND session_id = $4),
-            (SELECT logged_out_at FROM installation_logout
-                WHERE app_id = $1 AND install_id = $2 AND user_sha256 = user_digest($3) AND session_id = $4),
-            (SELECT logged_out_at FROM installation_logout
-                WHERE app_id = $1 AND install_id = $2 AND user_sha256 = user_digest($3) AND session_id = ''),
-            statement_timestamp(),
-            (SELECT seen_at FROM session WHERE app_id = $1 AND session_id = $4 AND user_sha256 = user_digest($3))
-        """)
-}
-
 extension PostgresRow {
     fileprivate func time(_ column: Int) throws -> Timestamp? {
         try decode(column, as: PostgresTimestamp?.self).map(Timestamp.init)

@@ -89,23 +89,21 @@ extension PostgresUserStore {
     /// The result of one transaction, and the installation after which the next one continues; nil at the end.
     private typealias Batch<Value> = (value: Value, last: String?)
 
-    /// Runs transactions until there is nothing left, while it has the loop's turn. Every error is thrown as a
+    /// Runs transactions until there is nothing left, each in a turn of its own. Every error is thrown as a
     /// `StoreError`; if the call is repeated, it continues where this one ended.
     private func batches<Value: Sendable>(
         in app: AppNumber, _ body: (_ after: String?) async throws -> Batch<Value>
     ) async throws -> [Value] {
         do {
             return try await resources.serving(app) {
-                try await resources.lone.withTurn {
-                    var values: [Value] = []
-                    var after: String?
-                    repeat {
-                        let batch = try await body(after)
-                        values.append(batch.value)
-                        after = batch.last
-                    } while after != nil
-                    return values
-                }
+                var values: [Value] = []
+                var after: String?
+                repeat {
+                    let batch = try await resources.lone.withTurn(of: app) { [after] in try await body(after) }
+                    values.append(batch.value)
+                    after = batch.last
+                } while after != nil
+                return values
             }
         } catch {
             throw StoreError(error)
@@ -158,20 +156,19 @@ extension PostgresUserStore {
             case .user(let userID, _):
                 PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue, after ?? "", limit)
             }
-        let first = LockTimeout.statements(.alone) + (after == nil ? guards(end) : [])
+        let first = LockTimeoutStatements.of(.alone) + (after == nil ? guards(end) : [])
         let results = try await transaction.execute(first + [lock, PostgresStatement(RegistrationStatements.now)])
         let moment = try Moment(results[first.count + 1], resources.clock)
-        let stored = try results[first.count].map { try InstallationColumns.decode($0) }
+        let page = try LockedPage(results[first.count], limit: limit)
         var ends = BindingEnds(in: end.app, at: moment)
-        for before in stored {
+        for before in page.installations {
             guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
             ends.add(before, outcome.after, outcome.event, end.catalogue)
         }
         try await transaction.commit(after: ends.statements, recording: ends.records)
         EventMeters.count(ends.events)
         EventMeters.count(ends.topicsEvents)
-        let isLast = stored.count < Int(limit)
-        return (ends.events.count, isLast ? nil : stored.last?.installation.key.installID.rawValue)
+        return (ends.events.count, page.last)
     }
 
     private func eraseBatch(
@@ -180,7 +177,7 @@ extension PostgresUserStore {
         let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
         let first =
-            LockTimeout.statements(.alone)
+            LockTimeoutStatements.of(.alone)
             + (after == nil ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
         let seen = try await transaction.execute(
             first + [

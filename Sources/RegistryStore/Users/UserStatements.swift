@@ -7,31 +7,32 @@ enum UserStatements {
         NamedStatement("lockOfUser", lockOfUser), NamedStatement("lockOfSession", lockOfSession),
         NamedStatement("seenWithUser", seenWithUser), NamedStatement("leftByUser", leftByUser),
         NamedStatement("anonymizeEvents", anonymizeEvents), NamedStatement("forgetRegistrant", forgetRegistrant),
-        NamedStatement("deleteOwners", deleteOwners), NamedStatement("list", list),
+        NamedStatement("forgetFormerOwners", forgetFormerOwners), NamedStatement("deleteOwners", deleteOwners),
+        NamedStatement("list", list),
     ]
 
-    /// Up to `$4` installations with ids after `$3` that are bound to the user `$2`, in the order of ids.
+    /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound to the user `$2`.
     static let lockOfUser = PreparedSQL(
         serving: "POST …/users/{userId}/logout (R7): locks installations of a user.",
         """
-        SELECT i.*
+        SELECT k.install_id, i.*
         FROM (
             SELECT install_id FROM installation_owner
             WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3
             ORDER BY install_id LIMIT $4) AS k
-        CROSS JOIN LATERAL (\(sql: locked)) AS i
+        LEFT JOIN LATERAL (\(sql: locked)) AS i ON true
         """)
 
-    /// Up to `$4` installations with ids after `$3` that are bound in the session `$2`, in the order of ids.
+    /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound in the session `$2`.
     static let lockOfSession = PreparedSQL(
         serving: "DELETE …/sessions/{sessionId} (R7): locks installations of a session.",
         """
-        SELECT i.*
+        SELECT k.install_id, i.*
         FROM (
             SELECT install_id FROM installation_owner
             WHERE app_id = $1 AND session_id = $2 AND left_at IS NULL AND install_id > $3
             ORDER BY install_id LIMIT $4) AS k
-        CROSS JOIN LATERAL (\(sql: locked)) AS i
+        LEFT JOIN LATERAL (\(sql: locked)) AS i ON true
         """)
 
     private static let locked: PostgresSQL = """
@@ -67,19 +68,23 @@ enum UserStatements {
         serving: "DELETE …/users/{userId} (R12): removes the user, and the topics of the user's choices, in events.",
         """
         WITH own AS MATERIALIZED (
-            SELECT e.id, e.at, e.token_sha256
+            SELECT e.install_id, e.id, e.at, e.token_sha256,
+                e.user_id = $2 OR e.previous_user_id = $2 AS has_user
             FROM unnest($3::text[]) AS k (install_id)
             JOIN token_event e ON e.app_id = $1 AND e.install_id = k.install_id
         ), others AS MATERIALIZED (
-            SELECT e.id, e.at
+            SELECT e.install_id, e.id, e.at, e.user_id = $2 OR e.previous_user_id = $2 AS has_user
             FROM (SELECT DISTINCT token_sha256 FROM own WHERE token_sha256 IS NOT NULL) AS t
             JOIN token_event e ON e.app_id = $1 AND e.token_sha256 = t.token_sha256
         )
         UPDATE token_event e
         SET user_id = nullif(e.user_id, $2), previous_user_id = nullif(e.previous_user_id, $2),
             topics = CASE WHEN e.topics IS NOT NULL THEN '{}'::text[] END
-        FROM (SELECT id, at FROM own UNION SELECT id, at FROM others) AS k
-        WHERE e.app_id = $1 AND e.id = k.id AND e.at = k.at AND (e.user_id = $2 OR e.previous_user_id = $2)
+        FROM (
+            SELECT install_id, id, at FROM own WHERE has_user
+            UNION
+            SELECT install_id, id, at FROM others WHERE has_user) AS k
+        WHERE e.app_id = $1 AND e.install_id = k.install_id AND e.id = k.id AND e.at = k.at
         """)
 
     /// Removes the digest `$2` of the user who registered the installations `$3` and sent their snapshots. The present
@@ -92,6 +97,23 @@ enum UserStatements {
             revision = i.revision + 1
         FROM unnest($3::text[]) AS k (install_id)
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND (i.registrant = $2 OR i.snapshot_sender = $2)
+        """)
+
+    /// Removes the digests `$4` of the users `$2` from the installations `$3`, unless they are bound to them again.
+    static let forgetFormerOwners = PreparedSQL(
+        serving: "Clean-up (R12): removes the digests of former owners from installations.",
+        """
+        UPDATE installation i
+        SET registrant = CASE WHEN i.registrant = ANY (k.digests) THEN NULL ELSE i.registrant END,
+            snapshot_sender = CASE WHEN i.snapshot_sender = ANY (k.digests) THEN NULL ELSE i.snapshot_sender END,
+            revision = i.revision + 1
+        FROM (
+            SELECT install_id, array_agg(user_id) AS users, array_agg(digest) AS digests
+            FROM unnest($2::text[], $3::text[], $4::bigint[]) AS k (user_id, install_id, digest)
+            GROUP BY install_id) AS k
+        WHERE i.app_id = $1 AND i.install_id = k.install_id
+            AND (i.registrant = ANY (k.digests) OR i.snapshot_sender = ANY (k.digests))
+            AND (i.user_id IS NULL OR i.user_id <> ALL (k.users))
         """)
 
     static let deleteOwners = PreparedSQL(

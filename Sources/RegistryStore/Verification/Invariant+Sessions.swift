@@ -22,7 +22,7 @@ extension Invariant {
             SELECT i.app_id || '/' || i.install_id
             FROM user_guard u
             JOIN policy p ON p.app_id = u.app_id
-            JOIN installation i ON i.app_id = u.app_id AND user_digest(i.user_id) = u.user_sha256
+            JOIN installation i ON i.app_id = u.app_id AND \(sql: UserDigest.sha256(of: "i.user_id")) = u.user_sha256
             LEFT JOIN session s ON s.app_id = i.app_id AND s.session_id = i.session_id
             WHERE u.refused_before IS NOT NULL AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
                 AND (i.registered_at < u.refused_before
@@ -37,7 +37,7 @@ extension Invariant {
             FROM installation_logout l
             JOIN policy p ON p.app_id = l.app_id
             JOIN installation i ON i.app_id = l.app_id AND i.install_id = l.install_id
-                AND user_digest(i.user_id) = l.user_sha256
+                AND \(sql: UserDigest.sha256(of: "i.user_id")) = l.user_sha256
             WHERE i.registered_at < l.logged_out_at + p.tombstones
                 AND (l.session_id = i.session_id
                     OR l.session_id = '' AND i.credential_issued_at < date_trunc('second', l.logged_out_at))

@@ -13,7 +13,7 @@ extension Invariant {
             FROM installation i
                 LEFT JOIN deleted d ON d.app_id = i.app_id
                 LEFT JOIN (SELECT app_id, user_sha256, topics FROM user_guard WHERE topics IS NOT NULL) AS g
-                    ON g.app_id = i.app_id AND g.user_sha256 = user_digest(i.user_id)
+                    ON g.app_id = i.app_id AND g.user_sha256 = \(sql: UserDigest.sha256(of: "i.user_id"))
             WHERE (i.topics IS NOT NULL OR i.topic_choices IS NOT NULL OR g.topics IS NOT NULL)
                 AND choices_without(i.topics, coalesce(d.codes, '{}'))
                     IS DISTINCT FROM choices_without(

@@ -4,7 +4,7 @@ import PostgresClient
 public struct Invariant: Sendable {
     /// Stable, kebab-case.
     public let name: String
-    /// The number of its entry on the page Rules.
+    /// The number of its entry on the page Rules, or the decision from which it follows.
     public let rule: String
     public let promise: String
     /// Selects a text for each row that breaks the promise; never a token.
@@ -82,7 +82,7 @@ extension Invariant {
             """
             SELECT app_id || '/' || install_id FROM installation
             WHERE user_id IS NOT NULL AND registrant IS DISTINCT FROM
-                ('x' || encode(substr(user_digest(user_id), 1, 8), 'hex'))::bit(64)::bigint
+                ('x' || encode(substr(\(sql: UserDigest.sha256(of: "user_id")), 1, 8), 'hex'))::bit(64)::bigint
             """),
         Invariant(
             "owner-and-session", "R6", "a session has an owner, an expiry a session; after a logout there is no owner",
@@ -212,7 +212,8 @@ extension Invariant {
         Invariant(
             "epoch", "27", "the change feed's epoch is this database's",
             """
-            SELECT 'change_epoch' WHERE NOT EXISTS (SELECT FROM change_epoch WHERE identity = database_identity())
+            SELECT 'change_epoch' WHERE NOT EXISTS (
+                SELECT FROM change_epoch JOIN database_identity USING (identity))
             """),
     ]
 }

@@ -3,12 +3,6 @@ import PushRegistry
 
 /// Checks every invariant of the data in one snapshot of the database.
 public struct RegistryVerifier: Sendable {
-    static let named =
-        [NamedStatement("totals", serving: "verify: counts installations and events.", totals)]
-        + Invariant.all.map {
-            NamedStatement($0.name, serving: "verify (\($0.rule)): finds violations of “\($0.promise)”.", $0.count)
-        }
-
     /// The findings of one invariant.
     public struct Finding: Sendable {
         public let invariant: Invariant
@@ -43,9 +37,7 @@ public struct RegistryVerifier: Sendable {
     ) async throws -> Report {
         try await PostgresSession.withSession(configuration) { session in
             try session.withTransaction {
-                try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                // Recounting the roll-up of five million takes 10 s with it, and 40 s without.
-                try session.run(script: "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off")
+                try session.run(script: VerifierStatements.settings)
                 return try report(session, progress)
             }
         }
@@ -54,19 +46,20 @@ public struct RegistryVerifier: Sendable {
     private func report(
         _ session: PostgresSession, _ progress: (Int, Int, Invariant) -> Void
     ) throws -> Report {
-        let totals = try session.execute(Self.totals)[0]
+        let totals = try session.execute(VerifierStatements.totals)[0]
+        let isDistributed = try Distribution.exists(session)
+        let invariants = isDistributed ? [.distribution] + Invariant.all : Invariant.all
         var findings: [Finding] = []
-        for (number, invariant) in Invariant.all.enumerated() {
+        for (number, invariant) in invariants.enumerated() {
             try session.checkCancellation()
-            progress(number, Invariant.all.count, invariant)
+            progress(number, invariants.count, invariant)
             let row = try session.execute(invariant.count)[0]
             findings.append(Finding(invariant: invariant, broken: try row.decode(0), examples: try row.decode(1)))
+            // Citus refuses some of the others: they read a table of the coordinator together with distributed ones.
+            if invariant.name == Invariant.distribution.name, findings[number].broken > 0 { break }
         }
         return Report(
             asOf: Timestamp(try totals.decode(0)), installations: try totals.decode(1), events: try totals.decode(2),
             findings: findings)
     }
-
-    private static let totals: PostgresStatement =
-        "SELECT now(), (SELECT count(*) FROM installation), (SELECT count(*) FROM token_event)"
 }

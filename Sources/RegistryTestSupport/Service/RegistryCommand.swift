@@ -1,6 +1,7 @@
 import Foundation
 
-/// One run of the command `push-registry`: the binary that was built with the tests.
+/// One run of the command `push-registry`: the binary that was built with the tests, or the one that
+/// `PUSH_REGISTRY_TEST_BINARY` names.
 public final class RegistryCommand: @unchecked Sendable {
     private let process = Process()
     private let standardOutput: OutputFile
@@ -11,12 +12,13 @@ public final class RegistryCommand: @unchecked Sendable {
     /// - Parameters:
     ///   - environment: the command gets only these variables, `PATH`, `HOME` and `TZ`.
     ///   - socket: a listening socket that is passed to it, as systemd does (sd_listen_fds(3)).
+    ///   - descriptorsMax: the hard limit of its open files.
     ///   - log: receives standard error instead of the file that the property `log` reads.
     ///   - directory: the working directory; by default that of temporary files, so that no `.push-registry` is created
     ///     elsewhere.
     public init(
         _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
-        log: FileHandle? = nil, in directory: String? = nil
+        descriptorsMax: Int? = nil, log: FileHandle? = nil, in directory: String? = nil
     ) throws {
         standardOutput = try OutputFile()
         standardError = try OutputFile()
@@ -27,6 +29,7 @@ public final class RegistryCommand: @unchecked Sendable {
         process.currentDirectoryURL = directory.map { URL(filePath: $0) } ?? FileManager.default.temporaryDirectory
         process.standardInput = socket?.handle ?? FileHandle.nullDevice
         if socket != nil { passSocket() }
+        if let descriptorsMax { execute(after: "ulimit -n \(descriptorsMax)") }
         process.standardOutput = standardOutput.handle
         process.standardError = log ?? standardError.handle
         try process.run()
@@ -35,14 +38,21 @@ public final class RegistryCommand: @unchecked Sendable {
     /// Foundation's processes inherit only the three standard descriptors, and only the process knows
     /// its own id. So a shell moves the socket to descriptor 3 and then executes the command.
     private func passSocket() {
-        process.executableURL = URL(filePath: "/bin/sh")
-        let script = #"export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec "$0" "$@" 3<&0 0</dev/null"#
-        process.arguments = ["-c", script, Self.binary.path] + (process.arguments ?? [])
+        execute(after: "export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http", with: "3<&0 0</dev/null")
     }
 
-    /// Next to the running test bundle.
+    /// Lets a shell run a command and then become the process.
+    private func execute(after command: String, with redirections: String = "") {
+        process.arguments =
+            ["-c", #"\#(command); exec "$0" "$@" \#(redirections)"#, process.executableURL?.path ?? ""]
+            + (process.arguments ?? [])
+        process.executableURL = URL(filePath: "/bin/sh")
+    }
+
+    /// By default the one next to the running test bundle.
     private static var binary: URL {
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        if let path = ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_BINARY"] { return URL(filePath: path) }
+        return URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: "push-registry")
     }
 
@@ -59,6 +69,11 @@ public final class RegistryCommand: @unchecked Sendable {
         let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return (line?.split(separator: " ").compactMap { Int($0) }.first ?? 0) / 1_024
+    }
+
+    /// The number of its open files: proc(5), `fd`.
+    public func openFiles() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
     }
 
     public func send(_ signal: CInt) {

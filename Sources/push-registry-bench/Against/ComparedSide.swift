@@ -53,6 +53,8 @@ struct ComparedSide: Sendable {
         guard result.expected == fleet.count, result.failures == 0 else {
             throw BenchmarkFailure("\(name): only \(result.expected) of \(fleet.count) could register")
         }
+        // Else autovacuum analyzes the new rows within a minute, during the first measurements.
+        try await PostgresSession.withSession(superuser) { try $0.run(script: "ANALYZE") }
     }
 
     func measure(_ row: ComparedRow, round: Int, _ fleet: Fleet) async throws -> Measurement {

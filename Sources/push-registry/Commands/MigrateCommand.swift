@@ -11,6 +11,9 @@ struct MigrateCommand: AsyncParsableCommand {
             Applies the missing migrations in order, each in a transaction. `serve` does the same at its start. Run \
             this separately if the service's role must not change the schema, or before an upgrade.
 
+            On a Citus cluster, the command lists the tables that are not distributed, such as those of a migration. \
+            Then stop the services and run `push-registry distribute`.
+
             Exit codes: 0 the schema is up to date, or --dry-run succeeded; 1 a migration failed and was rolled back, \
             or the database has other migrations than this binary: read the message; 2 the database cannot be reached: \
             run it again; 64 invalid arguments or settings.
@@ -38,6 +41,7 @@ struct MigrateCommand: AsyncParsableCommand {
         if try await RestoredEvents.adopt(database.configuration) {
             print("the database was restored from a dump: readers of the change feed must start over")
         }
+        try await showMissingTables(database)
     }
 
     private func show(_ database: Database) async throws {
@@ -45,5 +49,13 @@ struct MigrateCommand: AsyncParsableCommand {
         for migration in status.pending { print("pending \(migration.version) \(migration.name)") }
         for record in status.unknown { print("newer than this binary: \(record.version) \(record.name)") }
         if status.isUpToDate { print("the schema is up to date") }
+        try await showMissingTables(database)
+    }
+
+    private func showMissingTables(_ database: Database) async throws {
+        let tables = try await Distribution.missingTables(in: database.configuration) ?? []
+        guard !tables.isEmpty else { return }
+        print("not distributed: \(tables.joined(separator: ", "))")
+        print("stop all services, run push-registry distribute, and start the services again")
     }
 }

@@ -4,6 +4,8 @@ import RegistryStore
 /// The settings of a service's sessions, which depend on whether the database is distributed.
 struct ServiceSessions: Sendable {
     let isDistributed: Bool
+    /// Tables that must be distributed as well.
+    let missingTables: [String]
     let registrations: PostgresConfiguration
     let folding: PostgresConfiguration
 }
@@ -15,9 +17,10 @@ extension Database {
     }
 
     func serviceSessions() async throws -> ServiceSessions {
-        let isDistributed = try await Distribution.exists(in: configuration)
+        let missingTables = try await Distribution.missingTables(in: configuration)
+        let isDistributed = missingTables != nil
         return ServiceSessions(
-            isDistributed: isDistributed,
+            isDistributed: isDistributed, missingTables: missingTables ?? [],
             registrations: try registrationConfiguration(isDistributed: isDistributed),
             folding: try foldingConfiguration(isDistributed: isDistributed))
     }
@@ -27,8 +30,8 @@ extension Database {
     private func registrationConfiguration(isDistributed: Bool) throws -> PostgresConfiguration {
         var settings = [
             "jit": "off", "statement_timeout": "10s",
-            // A batch must not wait longer for a lock: all its items wait.
-            "lock_timeout": "100ms",
+            // A batch must not wait longer for a lock: all its items wait. On Citus, a statement takes longer.
+            "lock_timeout": isDistributed ? "100ms" : "25ms",
             "idle_in_transaction_session_timeout": "15s",
         ]
         if isDistributed {

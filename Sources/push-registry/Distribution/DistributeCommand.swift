@@ -43,8 +43,9 @@ struct DistributeCommand: AsyncParsableCommand {
         let distribution = Distribution(try database.configuration)
         if !dryRun { _ = try await database.migrate() }
         let plan = try await distribution.plan(shards: shards)
-        if dryRun || plan.isDone { return try show(plan) }
-        try await distribution.distribute(plan) { [json] table in if !json { print("distributing \(table)") } }
+        if dryRun { return try show(plan) }
+        try await distribution.distribute(plan) { [json] step in if !json { print(step) } }
+        if plan.isDone { return try show(plan) }
         if json { return try printJSON(Listing(plan, isDone: true)) }
         print(plan.tables.isEmpty ? "done" : "done: start the services again")
     }
@@ -54,6 +55,7 @@ struct DistributeCommand: AsyncParsableCommand {
         print("Citus \(plan.version), nodes for shards: \(plan.nodes.joined(separator: ", "))")
         guard !plan.isDone else { return print("all tables are distributed") }
         for node in plan.compilingNodes { print("would turn off jit in the database on \(node)") }
+        for table in plan.localCopies { print("would delete the coordinator's copy of \(table)") }
         for table in plan.referenceTables { print("would copy \(table) to every node") }
         for table in plan.tables { print("would distribute \(table) over \(plan.shards) shards") }
         if plan.sessions > 0 { print("services are connected (\(plan.sessions) sessions): stop them first") }
@@ -65,7 +67,9 @@ struct DistributeCommand: AsyncParsableCommand {
         let shards: Int
         let tables: [String]
         let referenceTables: [String]
+        let localCopies: [String]
         let compilingNodes: [String]
+        let sessions: Int
         let isDone: Bool
 
         init(_ plan: Distribution.Plan, isDone: Bool) {
@@ -74,7 +78,9 @@ struct DistributeCommand: AsyncParsableCommand {
             shards = plan.shards
             tables = plan.tables
             referenceTables = plan.referenceTables
+            localCopies = plan.localCopies
             compilingNodes = plan.compilingNodes
+            sessions = plan.sessions
             self.isDone = isDone
         }
     }

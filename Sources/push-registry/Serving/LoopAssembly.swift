@@ -188,6 +188,11 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
     }
 
+    /// Before the service listens.
+    func begin(_ configuration: PostgresConfiguration) async throws {
+        try await clock.begin(configuration)
+    }
+
     /// Runs the connections and queues of the loops until the service group shuts down. The HTTP server stops first.
     func run() async throws {
         await cancelWhenGracefulShutdown {

@@ -28,7 +28,7 @@ enum MetricDescriptions {
                 prefix: "logout_batch_size", help: "Logouts that shared a transaction.",
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
-                prefix: "logout_batch_splits_total", help: "Batches of logouts that were repeated one by one."),
+                prefix: "logout_batch_splits_total", help: "Batches of logouts that were repeated in parts."),
             MetricDescription(
                 prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
             MetricDescription(prefix: "receipts_total", help: "Receipts that were reported, by result."),
@@ -37,7 +37,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "receipt_batch_splits_total",
-                help: "Batches of calls with counts of messages that were repeated one by one."),
+                help: "Batches of calls with counts of messages that were repeated in parts."),
             MetricDescription(
                 prefix: "receipt_refused_total",
                 help: "Calls with counts of messages refused: the queue was full, or the wait too long."),
@@ -53,7 +53,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "notification_batch_splits_total",
-                help: "Batches of posts of notifications that were repeated one by one."),
+                help: "Batches of posts of notifications that were repeated in parts."),
             MetricDescription(
                 prefix: "notification_refused_total",
                 help: "Posts of notifications refused: the queue was full, or the wait too long."),
@@ -64,7 +64,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "notification_fetch_batch_splits_total",
-                help: "Batches of acknowledgements that were repeated one by one."),
+                help: "Batches of acknowledgements that were repeated in parts."),
             MetricDescription(
                 prefix: "notification_fetch_refused_total",
                 help: "Fetches of notifications refused: the queue was full, or the service was stopping."),
@@ -74,7 +74,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "installation_topics_batch_splits_total",
-                help: "Batches of changes of the choices on installations that were repeated one by one."),
+                help: "Batches of changes of the choices on installations that were repeated in parts."),
             MetricDescription(
                 prefix: "installation_topics_refused_total",
                 help: "Changes of the choices on installations refused: the queue was full, or the wait too long."),
@@ -83,7 +83,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "user_topics_batch_splits_total",
-                help: "Batches of changes of the choices of users that were repeated one by one."),
+                help: "Batches of changes of the choices of users that were repeated in parts."),
             MetricDescription(
                 prefix: "user_topics_refused_total",
                 help: "Changes of the choices of users refused: the queue was full, or the wait too long."),
@@ -92,7 +92,7 @@ enum MetricDescriptions {
                 buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
             MetricDescription(
                 prefix: "registration_batch_splits_total",
-                help: "Batches of registrations that were repeated one by one."),
+                help: "Batches of registrations that were repeated in parts."),
             MetricDescription(
                 prefix: "registration_refused_total",
                 help: "Registrations refused: the queue was full, or the service was stopping."),

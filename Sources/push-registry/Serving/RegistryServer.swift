@@ -52,6 +52,12 @@ struct RegistryServer {
         if try await RestoredEvents.adopt(database.configuration) {
             logger.notice("the database was restored from a dump: readers of the change feed must start over")
         }
+        let sessions = try await database.serviceSessions()
+        if !sessions.missingTables.isEmpty {
+            logger.error(
+                "tables are not distributed: stop all services and run push-registry distribute",
+                metadata: ["tables": "\(sessions.missingTables.joined(separator: ", "))"])
+        }
         let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
             EventLoop(name: "loop-\($0)")
         }
@@ -60,13 +66,14 @@ struct RegistryServer {
         let shutdown = ShutdownFlag()
         let codes = OneTimeCodes()
         let assembly = try LoopAssembly(
-            database, try await database.serviceSessions(), settings.audiences, settings.sizes.bodies,
+            database, sessions, settings.audiences, settings.sizes.bodies,
             limits: CallLimits(receipts: settings.receipts.limit), loops: loops, admin: admin,
             keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
             consoleOrigin: ConsoleOrigin(
                 configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
             codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
+        try await assembly.begin(database.configuration)
         var configuration = configuration
         limitConnections(&configuration, eventLoops: loops.count)
         let server = try HTTPServer(

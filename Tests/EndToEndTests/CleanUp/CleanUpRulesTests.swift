@@ -137,7 +137,7 @@ struct CleanUpRulesTests {
         let left = try await app.registry.database.column(
             """
             SELECT name FROM user_guard g JOIN app ON app.id = app_id
-            JOIN unnest(ARRAY['alice', 'bob', 'carol', 'dora']) AS name ON user_sha256 = user_digest(name)
+            JOIN unnest(ARRAY['alice', 'bob', 'carol', 'dora']) AS name ON user_sha256 = sha256(name::bytea)
             WHERE identifier = \(app.registry.id) ORDER BY 1
             """, as: String.self)
         #expect(left == ["dora"])

@@ -1,5 +1,7 @@
+import EmbeddedPostgres
 import Foundation
 import Glibc
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -23,6 +25,38 @@ struct FloodTests {
             #expect(statuses.count > Self.strangers / 2)
             #expect(try await registry.send("GET", "/healthz", key: nil).status == 200)
             #expect(try registry.service.command.residentMegabytesMax() < Self.residentMegabytesMax)
+        }
+    }
+
+    /// More clients than the service may have files open. Those that it accepted are in the middle of a request.
+    @Test func postgreSQLIsReachedAgain_whenStrangersTookEveryConnection() async throws {
+        let descriptorsMax = 400
+        try await withRegistry(descriptorsMax: descriptorsMax) { registry in
+            #expect(registry.service.command.log.contains("fewer connections than configured"))
+            let flood = try Flood(connections: Self.strangers, port: registry.client.port)
+            flood.begin(Array("GET /healthz HTTP/1.1\r\nHost: t\r\n".utf8))
+            let others = try Flood(connections: Self.strangers, port: registry.client.port)
+            try await eventually("new connections wait") {
+                registry.service.command.log.contains("new connections have to wait")
+            }
+            #expect(try registry.service.command.openFiles() < descriptorsMax - 64)
+            let ended = try await registry.database.column(
+                "SELECT pid::bigint FROM pg_stat_activity WHERE application_name LIKE 'push-registry%'", as: Int64.self)
+            try await Database.with(registry.cluster.superuserConnectionString) { superuser in
+                _ = try await superuser.rows(
+                    "SELECT pg_terminate_backend(pid::integer) FROM unnest(\(ended)) AS s (pid)")
+            }
+            try await eventually("the service has new sessions") {
+                try await registry.database.count(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE application_name LIKE 'push-registry%' AND NOT pid = ANY (\(ended))
+                    """) > 0
+            }
+            try await eventually("the strangers' requests time out", within: .seconds(30)) {
+                try await registry.send("GET", "/readyz", key: nil).status == 200
+            }
+            withExtendedLifetime((flood, others)) {}
         }
     }
 }
@@ -71,8 +105,13 @@ private final class Flood: Sendable {
         }
     }
 
+    /// Sends the same bytes on each connection.
+    func begin(_ bytes: [UInt8]) {
+        for descriptor in descriptors { _ = send(descriptor, bytes) }
+    }
+
     private func send(_ head: [UInt8], _ bodyBytes: Int) {
-        for descriptor in descriptors { _ = send(descriptor, head) }
+        begin(head)
         let piece = [UInt8](repeating: UInt8(ascii: "x"), count: Self.pieceBytes)
         for _ in 0..<(bodyBytes / piece.count) {
             let taken = descriptors.map { send($0, piece) }

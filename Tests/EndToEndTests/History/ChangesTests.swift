@@ -63,8 +63,12 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let other = try await RegistryApp.make()
             _ = try await app.put("phone")
-            _ = try await other.put("phone")
-            let cursor = try #require(try await app.changes("").last?["cursor"].string)
+            var seen: [JSON] = []
+            try await eventually("the change is shown") {
+                seen = try await app.changes("")
+                return !seen.isEmpty
+            }
+            let cursor = try #require(seen.last?["cursor"].string)
             #expect(try await app.send("GET", "/changes?after=nonsense").faults == ["after invalid-cursor"])
             #expect(try await other.send("GET", "/changes?after=\(cursor)").faults == ["after invalid-cursor"])
             #expect(try await app.send("GET", "/changes?limit=1001").faults == ["limit out-of-range"])

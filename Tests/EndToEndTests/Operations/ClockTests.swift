@@ -1,4 +1,6 @@
+import EmbeddedPostgres
 import Foundation
+import Logging
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -46,6 +48,35 @@ struct ClockTests {
             // A new installation's generation begins at PostgreSQL's time in microseconds.
             let new = try #require(try await app.put("tablet", as: "alice").generation)
             #expect(TimeInterval(new) / 1_000_000 > Date().timeIntervalSince1970 + Self.skew - 3_600)
+        }
+    }
+
+    /// The clock was set back by an hour while no service ran.
+    @Test func firstRequest_getsTheLatestTime_afterARestart() async throws {
+        try await ThrowawayCluster.with(logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }) { cluster in
+            func withService(_ body: (Registry) async throws -> Void) async throws {
+                try await RegistryService.with(databaseURL: cluster.connectionString) { service in
+                    try await Database.with(cluster.connectionString) { database in
+                        try await body(Registry(cluster: cluster, service: service, database: database))
+                    }
+                }
+            }
+            var path = ""
+            try await withService { path = try await RegistryApp.make(in: $0).path }
+            for round in 0..<5 {
+                let hours = Int64(round + 1)
+                try await Database.with(cluster.connectionString) { database in
+                    _ = try await database.rows(
+                        "UPDATE registry_clock SET latest = now() + \(hours) * interval '1 hour'")
+                }
+                try await withService { registry in
+                    let put = try await registry.send(
+                        "PUT", "\(path)/installations/phone-\(round)", RegistrationBody.make("phone-\(round)"))
+                    let generation = try #require(put.generation)
+                    let ahead = TimeInterval(generation) / 1_000_000 - Date().timeIntervalSince1970
+                    #expect(ahead > TimeInterval(hours) * 3_600 - 60, "\(put.text)")
+                }
+            }
         }
     }
 

@@ -37,7 +37,7 @@ extension RegistryApp {
         let wrong: [String] = try await database.column(
             """
             SELECT i.install_id
-            FROM installation i LEFT JOIN user_guard g ON g.app_id = \(app) AND g.user_sha256 = user_digest(i.user_id)
+            FROM installation i LEFT JOIN user_guard g ON g.app_id = \(app) AND g.user_sha256 = sha256(i.user_id::bytea)
             WHERE i.app_id = \(app) AND coalesce(i.topics, '{}') <> coalesce((
                 SELECT array_agg(c ORDER BY c) FROM (
                     SELECT unnest(i.topic_choices) UNION ALL

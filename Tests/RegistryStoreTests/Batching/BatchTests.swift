@@ -90,6 +90,24 @@ struct BatchTests {
         }
     }
 
+    /// A batch first writes what concerns no other installation. What fails after it must not be repeated with it.
+    @Test func failureOfTheRest_isReported_whenAPartIsWritten() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.database.execute(
+                """
+                CREATE FUNCTION disk_full() RETURNS boolean LANGUAGE plpgsql AS
+                $$ BEGIN RAISE 'no space left on device' USING ERRCODE = 'disk_full'; END $$
+                """)
+            _ = try await store.database.execute(
+                "ALTER TABLE installation ADD CHECK (carrier IS DISTINCT FROM 'bad' OR disk_full())")
+            let outcomes = try await store.writeInOneBatch([.make("A"), .make("B", token: "t", carrier: "bad")])
+            #expect(outcomes.map(\.status) == [.created, nil])
+            #expect(throws: StoreError.unavailable) { try outcomes[1].get() }
+            #expect(try await store.holders() == ["A token-of-A", "old t"])
+        }
+    }
+
     @Test func outdatedOne_isRefusedAlone_andItsNeighboursAreWritten() async throws {
         try await withStore { store in
             _ = try await store.register(.make("A", token: "t"))

@@ -83,6 +83,34 @@ struct FairQueueTests {
         #expect(next?.items.map(\.item) == [4])
     }
 
+    @Test func appThatWritesAlone_mayHaveTwoBatchesUnderWay_inASerialQueue() {
+        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, isSerial: true)
+        for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        _ = queue.takeBatch(now: now)
+        #expect(!queue.isReadyToOverlap, "nothing waits")
+        _ = queue.append(3, key: "3", of: one, deadline: late)
+        #expect(!queue.isReady && queue.isReadyToOverlap)
+        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [3])
+        _ = queue.append(4, key: "4", of: one, deadline: late)
+        #expect(!queue.isReadyToOverlap && queue.takeBatch(now: now) == nil, "two are under way")
+        queue.finishBatch(of: one)
+        #expect(!queue.isReady && queue.isReadyToOverlap)
+        for number in 5..<7 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        #expect(!queue.isReadyToOverlap, "a full batch waits")
+        queue.finishBatch(of: one)
+        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [4, 5, 6])
+    }
+
+    @Test func secondApp_takesTheTurn_beforeAnAppHasTwoBatches() {
+        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, isSerial: true)
+        for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        _ = queue.takeBatch(now: now)
+        _ = queue.append(3, key: "3", of: one, deadline: late)
+        _ = queue.append(4, key: "4", of: two, deadline: late)
+        #expect(queue.takeBatch(now: now)?.app == two)
+        #expect(!queue.isReadyToOverlap)
+    }
+
     @Test func fullBatch_isReported_ofItsAppAlone() {
         var queue = queue()
         for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }

@@ -1,7 +1,7 @@
-import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import PostgresClient
 @testable import RegistryStore
 
 @Suite("A registration that loses a race is tried again, and nobody hears of it")
@@ -48,6 +48,51 @@ struct LostRaceTests {
                 "SELECT install_id || ' ' || event::text FROM token_event WHERE install_id <> 'template' ORDER BY id")
             #expect(events == ["rival superseded", "phone takenOver"])
         }
+    }
+}
+
+@Suite("Only an error that another transaction caused is a lost race")
+struct LostRaceErrorTests {
+    /// The last two are of servers whose messages are German. Only Citus has a function `ReportCopyError`.
+    private static let races = [
+        PostgresError.ServerFields(sqlState: "23505", constraint: "token_holder_pkey", function: "_bt_check_unique"),
+        .init(sqlState: "40P01", message: "deadlock detected", function: "DeadLockReport"),
+        .init(sqlState: "40001", message: "could not serialize access due to concurrent update"),
+        .init(sqlState: "22012", message: "division by zero", function: "int4div"),
+        .init(
+            sqlState: "XX000",
+            message: "duplicate key value violates unique constraint \"token_holder_pkey_102008\"",
+            function: "ReportCopyError"),
+        .init(
+            sqlState: "XX000",
+            message: "doppelter Schlüsselwert verletzt Unique-Constraint „token_holder_pkey_102008“",
+            function: "ReportCopyError"),
+        .init(sqlState: "40P01", message: "Verklemmung (Deadlock) entdeckt", function: "DeadLockReport"),
+    ]
+
+    private static let others = [
+        PostgresError.ServerFields(
+            sqlState: "XX000", message: "could not read block 7 in file \"base/5/2619\": read only 0 of 8192 bytes",
+            function: "mdread"),
+        .init(sqlState: "XX000", message: "duplicate key value violates unique constraint", function: "elog"),
+        .init(sqlState: "XX001", message: "invalid page in block 7 of relation base/5/2619"),
+        .init(sqlState: "23502", message: "null value in column", column: "k", function: "ReportCopyError"),
+        .init(sqlState: "55P03", message: "canceling statement due to lock timeout"),
+        .init(sqlState: "08006", message: "connection to the remote node failed"),
+    ]
+
+    @Test(arguments: Self.races.indices)
+    func error_isALostRace(index: Int) {
+        #expect(PostgresError(Self.races[index]).isLostRace)
+    }
+
+    @Test(arguments: Self.others.indices)
+    func error_isNoLostRace(index: Int) {
+        #expect(!PostgresError(Self.others[index]).isLostRace)
+    }
+
+    @Test func lostRace_isOne_andErrorsOfOtherKindsAreNot() {
+        #expect(LostRace().isLostRace && !StoreError.overloaded.isLostRace)
     }
 }
 

@@ -28,6 +28,28 @@ struct NeighbourTests {
         }
     }
 
+    /// A write that is done must not be repeated: its response would be another one.
+    @Test func writes_areDoneOnce_whenTheRestOfTheirBatchIsBlocked() async throws {
+        try await withStore { store in
+            let phones = (0..<20).map { "phone-\($0)" }
+            _ = try await store.writeInOneBatch(phones.map { try .make($0) })
+            try await store.database.withTransaction { holder in
+                _ = try await holder.execute("SELECT FROM installation FOR UPDATE")
+                let outcomes = try await store.writeInOneBatch([.make("new"), .make("phone-0", token: "next")])
+                #expect(outcomes[0].status == .created)
+                #expect(throws: PostgresError.self) { try outcomes[1].get() }
+                var blocked: [Task<RegistrationOutcome, any Error>] = []
+                for (round, phone) in phones.enumerated() {
+                    blocked.append(Task { try await store.register(.make(phone, token: "next-\(round)")) })
+                    let created = try await store.registerTogether((0..<32).map { try .make("new-\(round)-\($0)") })
+                    #expect(created.allSatisfy { $0.status == .created }, "\(round)")
+                }
+                try await holder.commit()
+                for task in blocked { #expect(try await task.value.status == .updated) }
+            }
+        }
+    }
+
     @Test func sameInstallation_waitsInLine_andOthersPassIt() async throws {
         try await withStore { store in
             _ = try await store.writeInOneBatch([.make("flooded"), .make("other")])

@@ -9,19 +9,29 @@ struct EmptyTablePlanTests {
     @Test(arguments: [
         (
             RegistrationStatements.lookUp,
-            "1, '{7,new}', '{apns,apns}', ARRAY[user_digest('7'), user_digest('8')]"
+            "1, '{7,new}', '{apns,apns}', ARRAY[sha256('7'), sha256('8')]"
         ),
-        (RegistrationStatements.lockHolders, "1, '{apns}', ARRAY[user_digest('7')], '{7}'"),
-        (RegistrationStatements.lock, "1, '{7}', '{apns}', ARRAY[user_digest('7')], '{7}'"),
+        (RegistrationStatements.lockHolders, "1, '{apns}', ARRAY[sha256('7')], '{7}'"),
+        (RegistrationStatements.lock, "1, '{7}', '{apns}', ARRAY[sha256('7')], '{7}'"),
         (RegistrationStatements.touch, "1, '2026-01-01', '{7}', '{1}'"),
         (RegistrationStatements.keepSnapshots, "1, '2026-01-01', '{7}'"),
         (RegistrationStatements.checkOrder, "1, '{7}', now()"),
         (InstallationStatements.lock, "1, '{7}'"),
         (UserStatements.lockOfSession, "1, '7', '', 10"),
         (UserStatements.lockOfUser, "1, '7', '', 10"),
-        (GuardStatements.shareUsers, "1, ARRAY[user_digest('7')]"),
+        (GuardStatements.shareUsers, "1, ARRAY[sha256('7')]"),
         (GuardStatements.shareSessions, "1, '{7}'"),
-        (GuardStatements.installationLogouts, "1, '{7}', ARRAY[user_digest('7')], '{7}'"),
+        (UserStatements.seenWithUser, "1, '7', '', 10"),
+        (UserStatements.leftByUser, "1, '7', 7, '{7}'"),
+        (UserStatements.anonymizeEvents, "1, '7', '{7}'"),
+        (UserStatements.forgetRegistrant, "1, 7, '{7}'"),
+        (UserStatements.forgetFormerOwners, "1, '{7}', '{7}', '{7}'"),
+        (UserStatements.deleteOwners, "1, '7', '{7}'"),
+        (UserStatements.list, "1, '7', '', 10"),
+        (TopicChoiceStatements.lockInstallations, "1, '{7}', '', 10"),
+        (GuardStatements.endSessionsOfBindings, "1, '7', NULL"),
+        (RegistryClockStatements.lastEvents, "1, '{7}'"),
+        (GuardStatements.installationLogouts, "1, '{7}', ARRAY[sha256('7')], '{7}'"),
     ])
     func row_isReadAlone_byAPlanOfEmptyTables(lookUp: PreparedSQL, values: String) async throws {
         let read = try await rowsRead(lookUp, values)
@@ -71,17 +81,17 @@ struct EmptyTablePlanTests {
             generation, registration_generation, epoch, revision, created_at, registered_at, last_seen_at,
             state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, settings, keychain_id,
             device_model, system_name, system_version, locale, languages, time_zone_id, time_zone_offset)
-        SELECT 1, n, 'apns', n, user_digest(n), n, n, 'active', 1, 1, 1, 1, now(), now(), now(), now(), now(), 1, '',
+        SELECT 1, n, 'apns', n, sha256(n::bytea), n, n, 'active', 1, 1, 1, 1, now(), now(), now(), now(), now(), 1, '',
             '', 0, n, '', '', '', '', '{}', '', 0
         FROM (SELECT number::text FROM generate_series(1, 5000) AS number) AS row (n);
-        INSERT INTO token_holder SELECT 1, 'apns', user_digest(n::text), n::text FROM generate_series(1, 5000) AS n;
+        INSERT INTO token_holder SELECT 1, 'apns', sha256(n::text::bytea), n::text FROM generate_series(1, 5000) AS n;
         INSERT INTO installation_owner SELECT 1, n::text, n::text, n::text FROM generate_series(1, 5000) AS n;
         INSERT INTO user_guard (app_id, user_sha256, added_at)
-        SELECT 1, user_digest(n::text), now() FROM generate_series(1, 5000) AS n;
+        SELECT 1, sha256(n::text::bytea), now() FROM generate_series(1, 5000) AS n;
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT 1, n::text, user_digest(n::text), now() FROM generate_series(1, 5000) AS n;
+        SELECT 1, n::text, sha256(n::text::bytea), now() FROM generate_series(1, 5000) AS n;
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-        SELECT 1, n::text, user_digest(n::text), n::text, now() FROM generate_series(1, 5000) AS n;
+        SELECT 1, n::text, sha256(n::text::bytea), n::text, now() FROM generate_series(1, 5000) AS n;
         INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, generation_after)
         SELECT n, now(), 1, n::text, 'registered', 'firstRegistration', 'service', n FROM generate_series(1, 5000) AS n
         """

@@ -17,9 +17,14 @@ struct StatementCatalogTests {
     }
 
     @Test func sources_executeNoSQL_thatHasNoName() throws {
-        for (file, text) in try Self.sources() where text.contains(#/execute\(\s*"/#) {
+        for (file, text) in try Self.sources() where text.contains(#/(?:execute\(|script:)\s*"/#) {
             Issue.record("\(file) executes a literal")
         }
+    }
+
+    @Test func statements_standInTheFileOfTheirTopic() throws {
+        let files = Set(try Self.declared().map { $0.prefix { $0 != " " } })
+        #expect(files.filter { !$0.hasSuffix("Statements.swift") } == [])
     }
 
     @Test func statement_hasAPurposeOfOneLine() {

@@ -48,13 +48,13 @@ struct StatementsOnCitusTests {
             _ = try await stores.sql(
                 """
                 INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-                SELECT app, install, user_digest(name), session, '2026-01-01'
+                SELECT app, install, sha256(name::bytea), session, '2026-01-01'
                 FROM unnest('{1,2}'::integer[]) AS app, unnest('{a,b,c,d}'::text[]) AS install,
                     unnest('{alice,bob}'::text[]) AS name, unnest('{"",s1,s2}'::text[]) AS session
                 WHERE install <> 'd'
                 """)
             let values = """
-                1, '{b,d,c}', ARRAY[user_digest('bob'), user_digest('bob'), user_digest('alice')], '{s2,s2,NULL}'
+                1, '{b,d,c}', ARRAY[sha256('bob'), sha256('bob'), sha256('alice')], '{s2,s2,NULL}'
                 """
             for text in try texts(of: GuardStatements.installationLogouts) {
                 #expect(try await rows(of: text, values, in: stores) == ["1 false", "1 true", "3 false"])

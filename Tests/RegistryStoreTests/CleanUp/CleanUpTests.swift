@@ -1,4 +1,3 @@
-import Dispatch
 import PostgresClient
 import PushRegistry
 import Synchronization
@@ -48,7 +47,7 @@ struct CleanUpTests {
     @Test func batch_isOnDisk_beforeReadersOfChangesSeeIt() async throws {
         try await TestStores.with { stores in
             let commits = try await PostgresSession.withSession(stores.configuration) { session in
-                try session.run(script: CleanUp.sessionSettings)
+                try session.run(script: CleanUpStatements.sessionSettings)
                 return try session.execute("SHOW synchronous_commit")[0].decode(0, as: String.self)
             }
             #expect(commits == "on")
@@ -122,10 +121,36 @@ struct CleanUpTests {
             let left = try await stores.column(
                 "SELECT install_id FROM installation_owner WHERE left_at IS NOT NULL ORDER BY 1")
             #expect(left == ["gone"])
-            // Past the time for which history is kept.
-            _ = try await stores.sql("UPDATE installation_owner SET left_at = left_at - interval '401 days'")
+            // Events of the month in which the user left are kept until the whole month is past.
+            let month: PostgresSQL = "date_trunc('month', now() - interval '400 days', 'UTC')"
+            _ = try await stores.sql(
+                "UPDATE installation_owner SET left_at = \(sql: month) WHERE left_at IS NOT NULL")
+            _ = try await stores.cleanUp()
+            #expect(try await stores.sql("SELECT FROM installation_owner WHERE left_at IS NOT NULL").count == 1)
+            _ = try await stores.sql(
+                """
+                UPDATE installation_owner SET left_at = \(sql: month) - interval '1 second' WHERE left_at IS NOT NULL
+                """)
             _ = try await stores.cleanUp()
             #expect(try await stores.sql("SELECT FROM installation_owner WHERE left_at IS NOT NULL").isEmpty)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// An erasure finds a user's digests by the rows of former owners.
+    @Test func digestsOfAFormerOwner_areForgotten_withTheRowThatNamesTheUser() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("phone", token: "aaaaaaaaaaaaaaaa", as: "alice")
+            // The same snapshot.
+            try await stores.register("phone", token: "aaaaaaaaaaaaaaaa", as: "bob")
+            let sender: PostgresStatement = "SELECT FROM installation WHERE snapshot_sender IS NOT NULL"
+            #expect(try await stores.sql(sender).count == 1)
+            _ = try await stores.sql(
+                "UPDATE installation_owner SET left_at = left_at - interval '440 days' WHERE left_at IS NOT NULL")
+            _ = try await stores.cleanUp()
+            #expect(try await stores.column("SELECT user_id FROM installation_owner") == ["bob"])
+            #expect(try await stores.sql(sender).isEmpty)
+            #expect(try await stores.sql("SELECT FROM installation WHERE registrant IS NOT NULL").count == 1)
             try await stores.expectIntact()
         }
     }
@@ -177,25 +202,6 @@ struct CleanUpTests {
     }
 }
 
-/// Does something in another session while the job, on whose thread this is called, waits.
-private func aside<Value: Sendable>(
-    _ configuration: PostgresConfiguration, _ body: @escaping @Sendable (PostgresSession) throws -> Value
-) throws -> Value {
-    let done = DispatchSemaphore(value: 0)
-    let outcome = Mutex<Result<Value, any Error>?>(nil)
-    Task {
-        do {
-            let value = try await PostgresSession.withSession(configuration, body)
-            outcome.withLock { $0 = .success(value) }
-        } catch {
-            outcome.withLock { $0 = .failure(error) }
-        }
-        done.signal()
-    }
-    done.wait()
-    return try outcome.withLock { $0 }!.get()
-}
-
 extension TestStores {
     /// `i-0`, `i-1`, …
     func fill(_ count: Int) async throws {
@@ -238,9 +244,9 @@ extension TestStores {
     }
 
     /// Every invariant holds.
-    func expectIntact(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func expectIntact(_ note: String = "", sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let report = try await RegistryVerifier(configuration).verify()
         let broken = report.findings.filter { $0.broken > 0 }.map { "\($0.invariant.name): \($0.examples)" }
-        #expect(broken.isEmpty, sourceLocation: sourceLocation)
+        #expect(broken.isEmpty, "\(note)", sourceLocation: sourceLocation)
     }
 }

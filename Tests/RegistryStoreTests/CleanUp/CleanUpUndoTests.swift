@@ -75,6 +75,38 @@ struct CleanUpUndoTests {
         }
     }
 
+    /// The undo waits for the first installation; meanwhile the second one gets an event.
+    @Test func event_comesAfterThoseThatWereWrittenDuringTheWait() async throws {
+        try await TestStores.with { stores in
+            for (name, token) in [("a", token), ("b", "bbbbbbbbbbbbbbbb")] {
+                try await stores.register(name, token: token, as: "alice", session: "s-\(name)")
+                try await stores.change(name, "session_expires_at = now() - interval '1 second'")
+            }
+            let run = try await stores.cleanUp().runID
+            try await stores.postgres.holding("SELECT FROM installation WHERE install_id = 'a' FOR UPDATE") {
+                let restored = try await undo(run, in: stores).restored
+                #expect(restored == 2)
+            } meanwhile: { _ in
+                // As a logout that comes too late: an event, and the same generation.
+                _ = try await stores.sql(
+                    """
+                    WITH late AS (
+                        UPDATE installation SET revision = revision + 1 WHERE install_id = 'b' RETURNING *)
+                    INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, state,
+                        generation_before, generation_after)
+                    SELECT pg_current_xact_id()::text::bigint, now(), app_id, install_id, 'logoutIgnored', 'logout',
+                        'service:test', provider, state, generation, generation
+                    FROM late
+                    """)
+            }
+            let events = try await stores.column(
+                "SELECT event::text FROM token_event WHERE install_id = 'b' ORDER BY position, id")
+            let written = try await stores.column(
+                "SELECT event::text FROM token_event WHERE install_id = 'b' ORDER BY id")
+            #expect(events == written && events.count == 4, "\(events) \(written)")
+        }
+    }
+
     /// The chosen rows are deleted, registered and logged out while they are restored.
     @Test func undo_keepsEveryPromise_whileItsInstallationsChange() async throws {
         try await TestStores.with { stores in

@@ -17,6 +17,26 @@ struct HistoryPartitionTests {
         try await stores.sql("SELECT count(*) FROM \(identifier: table)")[0].decode(0)
     }
 
+    /// The bounds of partitions are read as text.
+    @Test func partitions_areFound_whateverTheRolesDefaultsAre() async throws {
+        try await TestStores.with { stores in
+            for setting in [
+                "datestyle = 'SQL, DMY'", "timezone = 'Asia/Kolkata'",
+                "default_transaction_isolation = 'repeatable read'", "synchronous_commit = off",
+                "standard_conforming_strings = off",
+            ] {
+                _ = try await stores.sql("ALTER ROLE CURRENT_USER SET \(sql: PostgresSQL(trusted: setting))")
+            }
+            #expect(try await HistoryPartitions.make(on: stores.configuration) == 0)
+            let settings = try await PostgresSession.withSession(stores.configuration) { session in
+                try ["TimeZone", "transaction_isolation", "synchronous_commit", "standard_conforming_strings"].map {
+                    try session.execute("SELECT current_setting(\($0))")[0].decode(0, as: String.self)
+                }
+            }
+            #expect(settings == ["Asia/Kolkata", "read committed", "on", "on"])
+        }
+    }
+
     @Test func defaultPartition_becomesItsMonths_withAllItsRows_whileOthersWrite() async throws {
         try await TestStores.with { stores in
             try await forgetPartitions(stores)
@@ -93,6 +113,36 @@ struct HistoryPartitionTests {
             }
             let rest = try await stores.events.changes(of: stores.app.number, after: events[1].cursor, limit: 9)
             #expect(rest.map(\.installID) == ["i-2"])
+        }
+    }
+
+    /// Another session drops a month while the reader's query waits for the table.
+    @Test func reader_learnsThatEventsAreGone_whenTheyAreDroppedWhileItReads() async throws {
+        try await TestStores.with { stores in
+            _ = try await stores.sql("SELECT make_history_partition('token_event', '2020-01-01')")
+            try await stores.fill(3)
+            let events = try await stores.events.changes(of: stores.app.number, after: nil, limit: 9)
+            _ = try await stores.sql("UPDATE token_event SET at = '2020-01-15' WHERE install_id = 'i-1'")
+            // A service's session would not wait for so long.
+            let postgres = PostgresClient(
+                stores.configuration, on: stores.postgres.loop, limits: .init(connectionsMin: 0, connectionsMax: 2),
+                logger: TestStores.quiet)
+            async let _ = postgres.run()
+            let reader = PostgresEventStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+            let reading = try await stores.postgres.withTransaction { job in
+                _ = try await job.execute("LOCK TABLE ONLY token_event IN ACCESS EXCLUSIVE MODE")
+                let reading = Task {
+                    try await reader.changes(of: stores.app.number, after: events[0].cursor, limit: 9)
+                }
+                try await eventually {
+                    try await stores.sql("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'").count == 1
+                }
+                _ = try await job.execute(
+                    "INSERT INTO dropped_history SELECT app_id, position, id FROM token_event_2020_01")
+                _ = try await job.execute("DROP TABLE token_event_2020_01")
+                return reading
+            }
+            await #expect(throws: EventRefusal.cursorExpired) { _ = try await reading.value }
         }
     }
 

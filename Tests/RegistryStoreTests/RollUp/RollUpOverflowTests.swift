@@ -33,7 +33,7 @@ struct RollUpOverflowTests {
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
             var creation = RollUpCellCreation(keys, count: RollUpCells.cellsOfAppMax, drawsNumbers: drawsNumbers)
-            try await creation.run(on: stores.postgres)
+            try await creation.run(on: stores.postgres, .batch)
             #expect(Set(creation.numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
         }
@@ -60,7 +60,7 @@ struct RollUpOverflowTests {
                     zone: "Europe/Berlin", offset: offset, systemName: "iOS", systemVersion: "26.5")
             }
             var creation = RollUpCellCreation(keys, count: 1, texts: known.texts, drawsNumbers: drawsNumbers)
-            try await creation.run(on: stores.postgres)
+            try await creation.run(on: stores.postgres, .batch)
             let locales = try await stores.postgres.execute(
                 """
                 SELECT t.text FROM unnest(\(creation.numbers)::bigint[]) WITH ORDINALITY AS n (number, position)

@@ -24,7 +24,7 @@ struct TestStores: Sendable {
     ) async throws -> Value {
         try await ThrowawayCluster.with(logger: quiet) { server in
             let configuration = try PostgresConfiguration(server.connectionString)
-            _ = try await Migrator(migrationFiles.map(Migration.init), logger: quiet).migrate(configuration)
+            try await migrate(configuration)
             let loop = EventLoop(name: "stores")
             defer { loop.stop() }
             let service = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
@@ -47,7 +47,11 @@ struct TestStores: Sendable {
         }
     }
 
-    private static var quiet: Logger {
+    static func migrate(_ configuration: PostgresConfiguration) async throws {
+        _ = try await Migrator(migrationFiles.map(Migration.init), logger: quiet).migrate(configuration)
+    }
+
+    static var quiet: Logger {
         var logger = Logger(label: "stores")
         logger.logLevel = .critical
         return logger

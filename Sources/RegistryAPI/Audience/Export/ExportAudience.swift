@@ -14,11 +14,13 @@ extension RegistryService {
             let call = try await appCall(request, allowing: Self.audienceRoles)
             let bytes = try exportBody(of: request)
             let names = try await names(for: call)
-            let body = try AudienceBody.parse(
-                bytes, in: vocabulary(of: call.app),
-                members: ["format", "fields", "after", "spreadsheetSafe", "message"]
-            ) { root in
-                try ExportOptions(root, names, call.caller)
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app),
+                    members: ["format", "fields", "after", "spreadsheetSafe", "message"]
+                ) { root in
+                    try ExportOptions(root, names, call.caller)
+                }
             }
             let (audience, options) = (try await audience(body, of: call.app), body.options)
             var message: HandedOutMessage?

@@ -2,6 +2,7 @@ import ByteText
 import Foundation
 import PushRegistry
 import Receipts
+import StrictJSON
 
 /// Writes the rows of an export. It copies the bytes from the database and only escapes them for JSON or CSV.
 struct ExportEncoder: Sendable {
@@ -169,10 +170,10 @@ struct ExportEncoder: Sendable {
 extension ExportEncoder {
     private func append(_ text: UnsafeRawBufferPointer, after start: [UInt8] = [], to bytes: inout [UInt8]) {
         switch format {
-        case .ndjson: EscapedText.appendJSON(text, after: start, to: &bytes)
-        case .csv where isSpreadsheetSafe && EscapedText.startsFormula(start.first ?? text.first):
-            EscapedText.appendCSV(text, after: [UInt8(ascii: "'")] + start, to: &bytes)
-        case .csv: EscapedText.appendCSV(text, after: start, to: &bytes)
+        case .ndjson: bytes.appendJSONString(text, after: start)
+        case .csv where isSpreadsheetSafe && CSVText.startsFormula(start.first ?? text.first):
+            CSVText.append(text, after: [UInt8(ascii: "'")] + start, to: &bytes)
+        case .csv: CSVText.append(text, after: start, to: &bytes)
         }
     }
 

@@ -13,8 +13,10 @@ struct FilterResolver: Sendable {
         let names = Set(filter.segments.map(\.name))
         guard !names.isEmpty else { return (filter.simplified, []) }
         let definitions = try await segments.definitions(of: names, in: app)
-        var expansion = SegmentExpansion(try definitions.mapValues(saved))
-        return expansion.expand(filter)
+        return try await parsing(definitions.values.reduce(0) { $0 + $1.utf8.count }) {
+            var expansion = SegmentExpansion(try definitions.mapValues(saved))
+            return expansion.expand(filter)
+        }
     }
 
     /// Parses a saved filter. It was valid when it was saved, and its topics cannot be deleted.

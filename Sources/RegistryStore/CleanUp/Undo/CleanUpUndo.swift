@@ -15,7 +15,7 @@ extension CleanUp {
     /// - Throws: `CleanUpRefusal`, `PostgresError`.
     public func undo(_ run: Int, process: String) async throws -> Undoing {
         try await PostgresSession.withSession(configuration) { session in
-            try session.run(script: Self.sessionSettings)
+            try session.run(script: CleanUpStatements.sessionSettings)
             let ledger = CleanUpLedger(session: session)
             try ledger.lock()
             defer { ledger.unlock() }
@@ -59,7 +59,7 @@ private struct CleanUpUndo {
     }
 
     private func now() throws -> PostgresTimestamp {
-        try session.execute(CleanUpStatements.now)[0].decode(0)
+        try session.execute(PostgresStatement(RegistryClockStatements.pass))[0].decode(0)
     }
 
     /// Of the events that the transaction writes.
@@ -104,11 +104,12 @@ private struct CleanUpUndo {
     private func restore(_ rows: [Judged], of app: Int32, to state: String) throws -> Int {
         var restored = 0
         for batch in rows.batches(of: Self.batch) {
+            let now = try now()
             restored += try session.withTransaction(attemptsMax: Self.attemptsMax) {
-                try session.run(script: Self.batchSettings)
+                try session.run(script: CleanUpUndoStatements.batchSettings)
                 return try session.execute(
                     PostgresStatement(
-                        CleanUpUndoStatements.restoreJudged, app, now(), own, batch.map(\.installID),
+                        CleanUpUndoStatements.restoreJudged, app, now, own, batch.map(\.installID),
                         batch.map(\.revision), state, position()))[0].decode(0) as Int
             }
             try session.checkCancellation()
@@ -150,12 +151,13 @@ private struct CleanUpUndo {
     }
 
     private func restore(_ changes: [Change], of app: Int32) throws -> Int {
-        try session.withTransaction(attemptsMax: Self.attemptsMax) {
-            try session.run(script: Self.batchSettings)
+        let now = try now()
+        return try session.withTransaction(attemptsMax: Self.attemptsMax) {
+            try session.run(script: CleanUpUndoStatements.batchSettings)
             for lock in try locks(for: changes, of: app) { _ = try session.execute(lock) }
             return try session.execute(
                 PostgresStatement(
-                    CleanUpUndoStatements.restoreChanges, app, now(), own, changes.map(\.installID),
+                    CleanUpUndoStatements.restoreChanges, app, now, own, changes.map(\.installID),
                     changes.map(\.generation), changes.map(\.userID), position()))[0].decode(0)
         }
     }
@@ -179,14 +181,10 @@ private struct CleanUpUndo {
             statements.append(
                 PostgresStatement(RegistrationStatements.lockHolders, app, providers, digests, [String]()))
         }
+        // The position of the events is read under these locks, so it is above that of every earlier event.
+        statements.append(PostgresStatement(InstallationStatements.lock, app, changes.map(\.installID)))
         return statements
     }
-
-    /// A batch looks its rows up by key, and waits for a lock at most as long as these settings allow.
-    private static let batchSettings = """
-        SET LOCAL lock_timeout = '5s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
-        SET LOCAL enable_mergejoin = off
-        """
 }
 
 extension Array {

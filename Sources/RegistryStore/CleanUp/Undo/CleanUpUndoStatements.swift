@@ -8,6 +8,8 @@ enum CleanUpUndoStatements {
         NamedStatement("restoreJudged", restoreJudged), NamedStatement("readChanges", readChanges),
         NamedStatement("restoreChanges", restoreChanges),
         NamedStatement(
+            "batchSettings", serving: "cleanup undo: prepares a batch's transaction.", script: batchSettings),
+        NamedStatement(
             "readJudged", serving: "cleanup undo (R9, R11): finds installations that a run made stale or unregistered.",
             readJudged(NamedStatement.pages, from: NamedStatement.time, to: NamedStatement.time)),
     ]
@@ -30,6 +32,12 @@ enum CleanUpUndoStatements {
                 WHERE u.run_id IN (SELECT id FROM cleanup_run WHERE undoes = $1))::bigint
         FROM cleanup_result WHERE run_id = $1
         """)
+
+    /// A batch looks its rows up by key, and waits for a lock at most as long as these settings allow.
+    static let batchSettings = """
+        SET LOCAL lock_timeout = '5s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+        SET LOCAL enable_mergejoin = off
+        """
 
     // MARK: Installations that lost nothing
 
@@ -93,7 +101,7 @@ enum CleanUpUndoStatements {
         WITH chosen AS MATERIALIZED (
             SELECT c.*, k.user_id, (
                     SELECT g.topics FROM user_guard g
-                    WHERE g.app_id = $1 AND g.user_sha256 = user_digest(k.user_id)) AS user_topics,
+                    WHERE g.app_id = $1 AND g.user_sha256 = \(sql: UserDigest.sha256(of: "k.user_id"))) AS user_topics,
                 row_number() OVER (PARTITION BY i.provider, c.token_sha256 ORDER BY c.generation DESC) AS claim
             FROM unnest($4::text[], $5::bigint[], $6::text[]) AS k (install_id, generation, user_id)
                 JOIN cleanup_change c ON c.app_id = $1 AND c.install_id = k.install_id AND c.generation = k.generation
@@ -145,11 +153,12 @@ enum CleanUpUndoStatements {
                     WHERE s.app_id = $1 AND s.session_id = c.session_id AND s.ended_at IS NULL)
                 AND EXISTS (
                     SELECT FROM user_guard g
-                    WHERE g.app_id = $1 AND g.user_sha256 = user_digest(k.user_id)
+                    WHERE g.app_id = $1 AND g.user_sha256 = \(sql: UserDigest.sha256(of: "k.user_id"))
                         AND coalesce(g.refused_before < i.registered_at, true))
                 AND NOT EXISTS (
                     SELECT FROM installation_logout o
-                    WHERE o.app_id = $1 AND o.install_id = i.install_id AND o.user_sha256 = user_digest(k.user_id)
+                    WHERE o.app_id = $1 AND o.install_id = i.install_id
+                        AND o.user_sha256 = \(sql: UserDigest.sha256(of: "k.user_id"))
                         AND o.session_id IN ('', c.session_id)))
         """
 
@@ -173,7 +182,7 @@ enum CleanUpUndoStatements {
                 token_sha256, user_id, user_id, state, generation - 1, generation
             FROM changed
         ), counted AS (
-            \(sql: RollUpDelta.insert(from: """
+            \(sql: RollUpDeltaStatements.insert(from: """
                 SELECT topics, cell, CASE WHEN state = 'active' THEN session_expires_at END AS expires_at,
                     (state = 'active')::integer AS active, 0 AS installations, bound
                 FROM changed

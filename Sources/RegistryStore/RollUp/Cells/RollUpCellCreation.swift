@@ -185,10 +185,11 @@ struct RollUpCellCreation {
 }
 
 extension RollUpCellCreation {
-    /// Sends all units.
-    mutating func run(on postgres: PostgresClient) async throws {
+    /// Sends all units. Each waits for other sessions that create the same texts or cells, on a connection of its own:
+    /// look-ups do not wait with it.
+    mutating func run(on postgres: PostgresClient, _ patience: LockPatience) async throws {
         var unit: [PostgresStatement]? = first
-        while let statements = unit { unit = try next(try await postgres.execute(statements)) }
+        while let statements = unit { unit = try next(try await postgres.execute(statements, patience)) }
     }
 
     /// Sends all units.

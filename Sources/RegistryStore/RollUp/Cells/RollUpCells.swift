@@ -58,12 +58,14 @@ final class RollUpCells: Sendable {
     /// The numbers of these registrations' cells, of one app.
     ///
     /// - Throws: `PostgresError`.
-    func numbers(of registrations: [Registration], _ postgres: PostgresClient) async throws -> [Int64] {
+    func numbers(
+        of registrations: [Registration], _ postgres: PostgresClient, _ patience: LockPatience
+    ) async throws -> [Int64] {
         let keys = registrations.map(Key.init)
         let known = cached(keys)
         let missing = Array(Set(zip(keys, known).filter { $1 == nil }.map(\.0)))
         guard !missing.isEmpty else { return known.compactMap(\.self) }
-        let created = try await create(missing, postgres)
+        let created = try await create(missing, postgres, patience)
         return try zip(keys, known).map { key, number in
             guard let number = number ?? created[key] else { throw StoreError.failed("a cell was not created") }
             return number
@@ -74,12 +76,14 @@ final class RollUpCells: Sendable {
         cache.withLock { cache in keys.map { cache.numbers[$0] } }
     }
 
-    private func create(_ keys: [Key], _ postgres: PostgresClient) async throws -> [Key: Int64] {
+    private func create(
+        _ keys: [Key], _ postgres: PostgresClient, _ patience: LockPatience
+    ) async throws -> [Key: Int64] {
         let app = keys[0].app
         var creation = RollUpCellCreation(
             keys, count: try await count(of: app, postgres), texts: cache.withLock { $0.texts[app] } ?? RollUpTexts(),
             drawsNumbers: postgres.isDistributed)
-        try await creation.run(on: postgres)
+        try await creation.run(on: postgres, patience)
         let created = Dictionary(uniqueKeysWithValues: zip(keys, creation.numbers))
         cache.withLock { cache in
             cache.texts[app, default: RollUpTexts()].merge(creation.texts)

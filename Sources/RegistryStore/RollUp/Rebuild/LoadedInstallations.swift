@@ -3,11 +3,6 @@ import PushRegistry
 
 /// Installations that are loaded by COPY and not through the rules: a generated fleet.
 package struct LoadedInstallations {
-    static let named = [
-        NamedStatement("holders", holders), NamedStatement("owners", owners), NamedStatement("deltas", deltas),
-        NamedStatement("events", events),
-    ]
-
     private let app: AppNumber
     private var cells: [RollUpCells.Key: Int64] = [:]
 
@@ -71,44 +66,10 @@ package struct LoadedInstallations {
     ///
     /// - Parameter actor: of the events; nil for none.
     package func completeRows(of installIDs: [String], actor: String?, in session: PostgresSession) throws {
-        _ = try session.execute(PostgresStatement(Self.holders, app.rawValue, installIDs))
-        _ = try session.execute(PostgresStatement(Self.owners, app.rawValue, installIDs))
-        _ = try session.execute(PostgresStatement(Self.deltas, app.rawValue, installIDs))
-        if let actor { _ = try session.execute(PostgresStatement(Self.events, app.rawValue, installIDs, actor)) }
+        typealias Statements = LoadedInstallationStatements
+        for statement in [Statements.holders, Statements.owners, Statements.deltas] {
+            _ = try session.execute(PostgresStatement(statement, app.rawValue, installIDs))
+        }
+        if let actor { _ = try session.execute(PostgresStatement(Statements.events, app.rawValue, installIDs, actor)) }
     }
-
-    private static let holders = PreparedSQL(
-        serving: "Benchmark, generated fleet (R1): adds tokens.",
-        """
-        INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
-        SELECT app_id, provider, token_sha256, install_id FROM installation
-        WHERE app_id = $1 AND install_id = ANY ($2)
-        """)
-
-    private static let owners = PreparedSQL(
-        serving: "Benchmark, generated fleet (R4): adds owners.",
-        """
-        INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
-        SELECT app_id, user_id, install_id, session_id FROM installation
-        WHERE app_id = $1 AND install_id = ANY ($2) AND user_id IS NOT NULL
-        """)
-
-    private static let deltas = PreparedSQL(
-        serving: "Benchmark, generated fleet (R13): adds deltas.",
-        """
-        \(sql: RollUpDelta.insert(from: """
-            SELECT topics, cell, session_expires_at AS expires_at, 1 AS active, 1 AS installations FROM installation
-            WHERE app_id = $1 AND install_id = ANY ($2)
-            """))
-        """)
-
-    private static let events = PreparedSQL(
-        serving: "Benchmark, generated fleet (R12): adds events.",
-        """
-        INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
-            user_id, previous_user_id, state, generation_before, generation_after)
-        SELECT \(sql: RollUpDelta.transactionID), created_at, app_id, install_id, 'registered', 'firstRegistration', $3,
-            provider, token_sha256, user_id, NULL, state, 0, generation
-        FROM installation WHERE app_id = $1 AND install_id = ANY ($2)
-        """)
 }

@@ -89,7 +89,7 @@ public struct RollUpRebuild: Sendable {
 
     private static func recount(_ app: AppNumber, in session: PostgresSession) throws -> Int {
         try session.withTransaction {
-            try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            try session.run(script: RollUpRebuildStatements.snapshot)
             _ = try session.execute(RollUpStatements.settings)
             let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time)[0].decode(0)
             return try session.execute(RollUpRebuildStatements.appendCorrections(app, at: time))[0].decode(1)

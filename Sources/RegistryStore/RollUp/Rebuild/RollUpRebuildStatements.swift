@@ -15,6 +15,7 @@ enum RollUpRebuildStatements {
             move(in: NamedStatement.app, installIDs: [], revisions: [], to: [])),
         NamedStatement(
             "time", serving: "rebuild-rollup (R7): reads the time up to which sessions count as expired.", time),
+        NamedStatement("snapshot", serving: "rebuild-rollup: recounts an app in one snapshot.", script: snapshot),
         NamedStatement(
             "appendCorrections",
             serving: "rebuild-rollup (R13): recounts an app, and writes the differences as deltas.",
@@ -101,7 +102,7 @@ enum RollUpRebuildStatements {
                 FROM found f WHERE i.app_id = \(app.rawValue) AND i.install_id = f.install_id
                 RETURNING i.install_id
             ), counted AS (
-                \(sql: RollUpDelta.insert(into: "\(app.rawValue)", from: """
+                \(sql: RollUpDeltaStatements.insert(into: "\(app.rawValue)", from: """
                     SELECT topics, old_cell AS cell, expires_at, CASE WHEN is_active THEN -1 ELSE 0 END AS active,
                         -1 AS installations
                     FROM found WHERE EXISTS (
@@ -206,13 +207,16 @@ enum RollUpRebuildStatements {
             """
             WITH appended AS (
                 INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
-                SELECT app_id, \(sql: RollUpDelta.transactionID), topic, cell, expires_at, active, installations
+                SELECT app_id, \(sql: RollUpDeltaStatements.transactionID), topic, cell, expires_at, active,
+                    installations
                 FROM (\(sql: corrections(where: "app_id = \(app.rawValue)", at: "\(time)::timestamptz"))) AS d
                 RETURNING cell)
             SELECT count(*), count(DISTINCT cell) FROM appended
             """
         ).unprepared()
     }
+
+    static let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
     static let time = PostgresStatement("SELECT greatest(latest, now()) FROM registry_clock").unprepared()
 

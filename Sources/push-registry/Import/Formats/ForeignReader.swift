@@ -1,3 +1,4 @@
+import ByteText
 import Crypto
 import PushRegistry
 
@@ -132,9 +133,7 @@ struct ForeignReader: Sendable {
     /// The vendor's id. Without one, the digest of the token, which is the same in every run.
     private func idText(_ row: ForeignRow, _ token: Token?) -> String {
         if let id = text(row, .installID) { return id }
-        return SHA256.hash(data: Array((token?.text ?? "").utf8)).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        return String(hex: SHA256.hash(data: Array((token?.text ?? "").utf8)))
     }
 
     private func time(_ row: ForeignRow, _ field: ImportField) throws(InvalidValue) -> Timestamp? {

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The SQL of `NewInstallations`.
-enum ImportCopies {
+enum ImportCopyStatements {
     static let named = [
         NamedStatement("copyUsers", serving: "import (R7): adds users.", users),
         NamedStatement("copySessions", serving: "import (R7): adds sessions.", sessions),

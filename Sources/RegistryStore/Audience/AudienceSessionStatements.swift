@@ -1,0 +1,58 @@
+import PostgresClient
+
+/// The SQL of audience calls around the query itself, which `AudienceStatements` composes.
+enum AudienceSessionStatements {
+    static let named = [
+        NamedStatement("begin", begin), NamedStatement("commit", commit), NamedStatement("moment", moment),
+        NamedStatement("identityKey", identityKey),
+        NamedStatement(
+            "rowsOfTable", serving: "Audience calls with `explain`: reads the size of the table.", rowsOfTable),
+        NamedStatement("explain", serving: "Audience calls with `explain`: reads a plan.", explain("SELECT 1")),
+        NamedStatement(
+            "limitTime", serving: "POST …/audience/export: limits the time of the export's statement.",
+            limitTime(.zero)),
+    ]
+
+    static let begin = PreparedSQL(
+        serving: "Every audience call: begins a read-only transaction.",
+        "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+    static let commit = PreparedSQL(
+        serving: "Every audience call: ends the transaction.",
+        "COMMIT")
+
+    /// A standby that lags has a time in the past. No sweep of expired sessions in the snapshot was later than the
+    /// registry's clock. Column 2 says whether overflow cells count installations of the app.
+    static let moment = PreparedSQL(
+        serving: "Every audience call (R7, R13): reads the time of the data, and whether cells overflow.",
+        """
+        SELECT greatest((SELECT latest FROM registry_clock), CASE
+            WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN now()
+            ELSE coalesce(pg_last_xact_replay_timestamp(), now()) END),
+            EXISTS (
+                SELECT 1 FROM rollup_cell c
+                WHERE c.app_id = $1 AND c.locale_number = 0 AND (
+                    EXISTS (SELECT 1 FROM rollup_cube b WHERE b.app_id = $1 AND b.cell = c.number)
+                    OR EXISTS (SELECT 1 FROM rollup_delta d WHERE d.app_id = $1 AND d.cell = c.number)))
+        """)
+
+    static let identityKey = PreparedSQL(
+        serving: "POST …/audience/installations and export: reads the key that hides installation ids.",
+        "SELECT identity_key FROM app WHERE id = $1")
+
+    // MARK: Plans
+
+    static let rowsOfTable: PostgresStatement =
+        "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'installation'::regclass"
+
+    static func explain(_ query: PostgresSQL) -> PostgresStatement {
+        PostgresStatement("EXPLAIN (FORMAT JSON) \(sql: query)").unprepared()
+    }
+
+    // MARK: Exports
+
+    static func limitTime(_ duration: Duration) -> PostgresStatement {
+        let milliseconds = "\(Int64(duration / .milliseconds(1)))"
+        return "SELECT set_config('statement_timeout', \(milliseconds), true)"
+    }
+}

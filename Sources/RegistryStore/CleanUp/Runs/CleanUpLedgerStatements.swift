@@ -1,0 +1,116 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of the records of runs: `push-registry cleanup` and its `runs` and `undo`. `$1` is the run.
+enum CleanUpLedgerStatements {
+    static let named = [
+        NamedStatement("begin", begin), NamedStatement("addResult", addResult), NamedStatement("count", count),
+        NamedStatement("countSteps", countSteps),
+        NamedStatement("end", end), NamedStatement("totals", totals), NamedStatement("results", results),
+        NamedStatement("runs", runs),
+        NamedStatement("lock", serving: "Clean-up: takes the lock that admits one run at a time.", lock),
+        NamedStatement("unlock", serving: "Clean-up: releases this lock.", unlock),
+        NamedStatement("holder", serving: "Clean-up: describes the run that has the lock, for the message.", holder),
+        NamedStatement("interrupt", serving: "Clean-up: ends the records of interrupted runs.", interrupt),
+    ]
+
+    private static let now = RegistryClockStatements.now
+    private static let lockKey: PostgresSQL = "hashtext('push-registry: clean-up')::bigint"
+
+    static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"
+    static let unlock: PostgresStatement = "SELECT pg_advisory_unlock(\(sql: lockKey))"
+
+    static let holder: PostgresStatement = """
+        SELECT coalesce((
+            SELECT 'run ' || r.id || ', ' || r.process || ', since ' ||
+                to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            FROM cleanup_run r WHERE r.outcome = 'running' ORDER BY r.id DESC LIMIT 1), 'just starting')
+            || coalesce((
+                SELECT ' (session ' || l.pid || ' of PostgreSQL)' FROM pg_locks l
+                WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+                    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                    AND ((l.classid::bigint << 32) | l.objid::bigint) = \(sql: lockKey)
+                LIMIT 1), '')
+        """
+
+    static let interrupt: PostgresStatement =
+        "UPDATE cleanup_run SET outcome = 'interrupted', finished_at = \(sql: now) WHERE outcome = 'running'"
+
+    /// `$1` is the process, `$2` the scope, `$3` the undone run, `$4` the breaker's share. A run begins after the run
+    /// before it ended, even if the clock stood still.
+    static let begin = PreparedSQL(
+        serving: "Clean-up: begins the record of a run.",
+        """
+        INSERT INTO cleanup_run (process, apps, undoes, max_share, started_at)
+        SELECT $1, $2, $3, $4, greatest(\(sql: now), max(finished_at) + interval '1 microsecond') FROM cleanup_run
+        RETURNING id
+        """)
+
+    static let addResult = PreparedSQL(
+        serving: "Clean-up (R11): records the counts of the plan for an app.",
+        "INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused) VALUES ($1, $2, $3, $4, $5)")
+
+    /// `$1` is the run, `$2` the app, the rest one number for each step.
+    static let countSteps = PreparedSQL(
+        serving: "Clean-up (R11): adds to the counts of an app.",
+        "UPDATE cleanup_result SET \(sql: additions) WHERE run_id = $1 AND app_id = $2")
+
+    private static let additions = CleanUpStep.allCases.enumerated()
+        .map { index, step in
+            let column = PostgresSQL(identifier: step.column)
+            return "\(sql: column) = \(sql: column) + \(sql: PostgresSQL(trusted: "$\(index + 3)"))" as PostgresSQL
+        }
+        .joined(separator: ", ")
+
+    static let count = PreparedSQL(
+        serving: "Clean-up: adds to the counts of a run.",
+        """
+        UPDATE cleanup_run
+        SET tombstones = tombstones + $2, partitions_made = partitions_made + $3,
+            partitions_dropped = partitions_dropped + $4, history_removed = history_removed + $5
+        WHERE id = $1
+        """)
+
+    static let end = PreparedSQL(
+        serving: "Clean-up: ends the record of a run.",
+        "UPDATE cleanup_run SET outcome = $2, finished_at = greatest(\(sql: now), started_at) WHERE id = $1")
+
+    static let totals = PreparedSQL(
+        serving: "Clean-up: reads the counts of a run.",
+        "SELECT tombstones, partitions_made, partitions_dropped, history_removed FROM cleanup_run WHERE id = $1")
+
+    static let results = PreparedSQL(
+        serving: "Clean-up: reads the results of a run, by app.",
+        """
+        SELECT a.identifier, r.active, r.leaving, r.refused, \(sql: counts("r")) FROM cleanup_result r
+        JOIN app a ON a.id = r.app_id WHERE r.run_id = $1 ORDER BY a.identifier
+        """)
+
+    /// `$1` is the number of runs.
+    static let runs = PreparedSQL(
+        serving: "cleanup runs: lists runs, the newest first.",
+        """
+        SELECT n.id, n.undoes, n.apps, n.started_at, n.finished_at, n.outcome, t.restored, \(sql: counts("t"))
+        FROM cleanup_run n
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(restored), 0)::bigint AS restored, \(sql: sums)
+            FROM cleanup_result WHERE run_id = n.id) AS t
+        ORDER BY n.id DESC LIMIT $1
+        """)
+
+    private static func counts(_ table: String) -> PostgresSQL {
+        CleanUpStep.allCases.map { "\(identifier: table).\(identifier: $0.column)" as PostgresSQL }
+            .joined(separator: ", ")
+    }
+
+    private static let sums = CleanUpStep.allCases
+        .map { "coalesce(sum(\(identifier: $0.column)), 0)::bigint AS \(identifier: $0.column)" as PostgresSQL }
+        .joined(separator: ", ")
+}
+
+extension CleanUpStep {
+    /// In `cleanup_result`.
+    fileprivate var column: String {
+        self == .sessionEnded ? "session_ended" : rawValue
+    }
+}

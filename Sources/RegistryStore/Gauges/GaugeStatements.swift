@@ -1,0 +1,44 @@
+import PostgresClient
+
+/// The SQL of gauges.
+enum GaugeStatements {
+    static let named = [
+        NamedStatement("lastRun", lastRun), NamedStatement("countsOfRun", countsOfRun),
+        NamedStatement("activeInstallations", activeInstallations),
+    ]
+
+    static let lastRun = PreparedSQL(
+        serving: "GET /metrics: reads the last complete run of the night job.",
+        """
+        SELECT id, extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
+            (SELECT count(*) FROM cleanup_result c WHERE c.run_id = r.id AND c.refused)
+        FROM cleanup_run r WHERE undoes IS NULL AND apps IS NULL AND outcome IN ('done', 'refused')
+        ORDER BY id DESC LIMIT 1
+        """)
+
+    /// A step with a zero count has a row.
+    static let countsOfRun = PreparedSQL(
+        serving: "GET /metrics: reads the counts of that run, by app and step.",
+        """
+        SELECT a.identifier, s.step, s.count
+        FROM cleanup_result c JOIN app a ON a.id = c.app_id
+        CROSS JOIN LATERAL (VALUES ('superseded', c.superseded), ('unregistered', c.unregistered),
+            ('sessionEnded', c.session_ended), ('stale', c.stale), ('purged', c.purged)) AS s (step, count)
+        WHERE c.run_id = $1
+        """)
+
+    /// Folded deltas are deleted, so nothing is counted twice.
+    static let activeInstallations = PreparedSQL(
+        serving: "GET /metrics (R10): counts active installations by app and provider.",
+        """
+        SELECT a.identifier, c.provider::text, sum(c.active)::bigint
+        FROM (
+            SELECT app_id, provider, active FROM rollup_version
+            UNION ALL
+            SELECT d.app_id, c.provider, d.active
+            FROM (SELECT app_id, cell, sum(active) AS active FROM rollup_delta WHERE topic = 0 GROUP BY 1, 2) AS d
+            JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell) AS c
+        JOIN app a ON a.id = c.app_id
+        GROUP BY 1, 2
+        """)
+}

@@ -1,0 +1,48 @@
+import PostgresClient
+
+/// The SQL of deltas (R13). Statements that change installations write the deltas themselves, by `insert`.
+enum RollUpDeltaStatements {
+    static let named = [
+        NamedStatement("append", append)
+    ]
+
+    static let append = PreparedSQL(
+        serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
+        values: InsertedValues(
+            "INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)",
+            row: "$1, \(sql: AppSource(isDistributed: true).transactionID), $2, $3, $4, $5, $6", scalars: 1, arrays: 5)
+    ) { source in
+        let rows: PostgresSQL = """
+            unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])
+                AS k (topic, cell, expires_at, active, installations)
+            """
+        return """
+            INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+            SELECT \(sql: source.app), \(sql: source.transactionID), topic, cell, expires_at, active, installations
+            FROM \(sql: source.beside(rows))
+            """
+    }
+
+    /// An INSERT: the deltas of changed installations, of all and of each topic about which they have a choice.
+    ///
+    /// - Parameters:
+    ///   - app: an expression.
+    ///   - rows: a SELECT of `topics`, `cell`, `expires_at`, `active` and `installations`.
+    ///   - choices: how the installations with a choice change, if that is not `installations`.
+    static func insert(
+        into app: PostgresSQL = "$1", from rows: PostgresSQL, choices: PostgresSQL = "r.installations"
+    ) -> PostgresSQL {
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+            SELECT \(sql: app), \(sql: transactionID), topic, cell, expires_at, sum(active), sum(installations)
+            FROM (
+                SELECT t.topic, r.cell, r.expires_at, r.active,
+                    CASE WHEN t.topic = 0 THEN r.installations ELSE \(sql: choices) END AS installations
+                FROM (\(sql: rows)) AS r CROSS JOIN LATERAL unnest(0 || r.topics) AS t (topic)) AS d
+            GROUP BY topic, cell, expires_at HAVING sum(active) <> 0 OR sum(installations) <> 0
+        """
+    }
+
+    /// The writing transaction, as deltas name it.
+    static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"
+}

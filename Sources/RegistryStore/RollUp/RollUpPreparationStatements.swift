@@ -1,0 +1,47 @@
+import PostgresClient
+
+/// The SQL that prepares a process that folds (R13).
+enum RollUpPreparationStatements {
+    static let named = [
+        NamedStatement(
+            "resetHorizons", serving: "Service, at start (R13): resets horizons after a restored dump.", resetHorizons),
+        NamedStatement(
+            "learnZones", serving: "Service, at start (R13): updates the names of time zones.", learnZones),
+        NamedStatement(
+            "apps", serving: "Service, at start (R13): finds apps with installations in such a zone.", apps(with: [])),
+    ]
+
+    /// A horizon is valid if no delta is older.
+    static let resetHorizons = PostgresStatement(
+        """
+        UPDATE rollup_state s SET horizon = 0
+        WHERE EXISTS (SELECT FROM rollup_delta d WHERE d.app_id = s.app_id AND d.transaction_id < s.horizon)
+        """
+    ).unprepared()
+
+    /// Returns the names that were added and removed.
+    static let learnZones = PostgresStatement(
+        """
+        WITH changed AS MATERIALIZED (
+            SELECT t.name AS came, k.name AS went
+            FROM pg_timezone_names t FULL JOIN known_time_zone k ON k.name = t.name
+            WHERE t.name IS NULL OR k.name IS NULL
+        ), removed AS (
+            DELETE FROM known_time_zone WHERE name IN (SELECT went FROM changed)
+        ), added AS (
+            INSERT INTO known_time_zone SELECT came FROM changed WHERE came IS NOT NULL ON CONFLICT DO NOTHING
+        )
+        SELECT coalesce(came, went) FROM changed
+        """
+    ).unprepared()
+
+    static func apps(with zones: [String]) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT DISTINCT c.app_id FROM rollup_cell c
+            JOIN rollup_text z ON z.app_id = c.app_id AND z.number = c.zone_number
+            WHERE z.text = ANY (\(zones))
+            """
+        ).unprepared()
+    }
+}

@@ -1,0 +1,20 @@
+import Crypto
+import PostgresClient
+import PushRegistry
+
+/// Digests of users, as guards and snapshots name them.
+enum UserDigest {
+    static func sha256(_ userID: UserID) -> [UInt8] {
+        SHA256.hash(data: Array(userID.rawValue.utf8)).withUnsafeBytes { Array($0) }
+    }
+
+    /// The same in SQL; NULL without a user.
+    ///
+    /// - Parameter userID: an expression.
+    static func sha256(of userID: PostgresSQL) -> PostgresSQL { "sha256(convert_to(\(sql: userID), 'UTF8'))" }
+
+    /// The first 64 bits, as `installation.registrant` has them.
+    static func registrant(_ sha256: [UInt8]) -> Int64 {
+        sha256.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

@@ -1,0 +1,71 @@
+import EventLoop
+import PushRegistry
+import Synchronization
+import Testing
+
+@testable import RegistryStore
+
+@Suite("Apps take turns, and a caller waits no longer than its client does", .timeLimit(.minutes(1)))
+struct TurnsTests {
+    private let busy = AppNumber(1)
+
+    /// What ran, in its order.
+    private final class Log: Sendable {
+        private let names = Mutex<[String]>([])
+
+        var all: [String] { names.withLock { $0 } }
+
+        func add(_ name: String) { names.withLock { $0.append(name) } }
+    }
+
+    /// Lends turns, of which `body` holds the only one.
+    private func withTurns(
+        waitingMax: Int = 100, waitMax: Duration = .seconds(60),
+        _ body: (Turns, inout ThrowingDiscardingTaskGroup<any Error>) async throws -> Void
+    ) async throws {
+        let loop = EventLoop(name: "turns")
+        defer { loop.stop() }
+        let turns = Turns(loop: loop, count: 1, waitingMax: waitingMax, waitMax: waitMax)
+        try await withThrowingDiscardingTaskGroup { group in
+            try await turns.withTurn(of: busy) { try await body(turns, &group) }
+        }
+    }
+
+    @Test func otherApp_isServedSecond_whenOneHasManyCallers() async throws {
+        let log = Log()
+        try await withTurns { turns, group in
+            for number in 1...5 {
+                group.addTask { try await turns.withTurn(of: AppNumber(1)) { log.add("busy") } }
+                try await eventually { await turns.waitingCount == number }
+            }
+            group.addTask { try await turns.withTurn(of: AppNumber(2)) { log.add("other") } }
+            try await eventually { await turns.waitingCount == 6 }
+        }
+        #expect(log.all == ["busy", "other", "busy", "busy", "busy", "busy"])
+    }
+
+    @Test func callers_areRefused_whenTooManyOfTheirAppWait() async throws {
+        try await withTurns(waitingMax: 1) { turns, group in
+            group.addTask { try await turns.withTurn(of: AppNumber(1)) {} }
+            try await eventually { await turns.waitingCount == 1 }
+            await #expect(throws: StoreError.overloaded) { try await turns.withTurn(of: busy) {} }
+            group.addTask { try await turns.withTurn(of: AppNumber(2)) {} }
+            try await eventually { await turns.waitingCount == 2 }
+        }
+    }
+
+    @Test func caller_isRefused_whenItWaitedTooLong() async throws {
+        let log = Log()
+        try await withTurns(waitMax: .zero) { turns, group in
+            group.addTask {
+                await #expect(throws: StoreError.overloaded) {
+                    try await turns.withTurn(of: AppNumber(1)) { log.add("late") }
+                }
+                // The turn is free.
+                try await turns.withTurn(of: AppNumber(1)) { log.add("next") }
+            }
+            try await eventually { await turns.waitingCount == 1 }
+        }
+        #expect(log.all == ["next"])
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import PostgresClient
+import PushRegistry
+import Synchronization
+import Testing
+
+@testable import RegistryStore
+
+/// `PUSH_REGISTRY_TEST_SESSIONS` is the number of sessions.
+@Suite("Many sessions may expire at one moment: counts are right at once, and no step is long (R7, R13)")
+struct MassExpiryTests {
+    private static let count =
+        ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_SESSIONS"].flatMap { Int($0) } ?? 20_000
+    /// Registrations that are sent at once.
+    private static let together = 1_000
+    private static let locales = ["de_DE", "de_AT", "en_US", "en_GB", "fr_FR", "es_ES", "it_IT", "pt_BR"]
+
+    @Test func counts_areRight_beforeDuringAndAfterTheSweepAndTheNightJob() async throws {
+        try await TestStores.with { stores in
+            let expiry = try await Self.register(stores)
+            try await stores.foldAll()
+            try await Self.expectCounts(reachable: Self.count, in: stores)
+            // The moment has come.
+            _ = try await stores.sql("UPDATE registry_clock SET latest = \(expiry.postgres) + interval '1 second'")
+            try await Self.expectCounts(reachable: 0, in: stores)
+            // One cell at a time.
+            while let outcome = try await stores.fold(1), outcome.isFull {
+                #expect(outcome.expiries <= 1)
+                try await Self.expectCounts(reachable: 0, in: stores)
+            }
+            try await Self.endSessions(stores)
+            try await Self.expectCounts(reachable: 0, in: stores)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// The job ends the sessions in batches, after each of which the counts are those of the rows.
+    private static func endSessions(_ stores: TestStores) async throws {
+        let steps = Mutex<[Int]>([])
+        let wrong = Mutex<[String]>([])
+        let (configuration, app) = (stores.configuration, stores.app.number)
+        let report = try await stores.cleanUpWatched { progress in
+            guard case .retiring(let done, of: _) = progress else { return }
+            steps.withLock { $0.append(done) }
+            let found = try? aside(configuration) { session in
+                let asOf: PostgresTimestamp = try session.execute("SELECT latest FROM registry_clock")[0].decode(0)
+                return try [RollUp.Scope.reachable, .active, .all].flatMap { scope in
+                    try session.execute(RollUpRecount(dimensions: .locale, scope: scope).statement(of: app, asOf: asOf))
+                        .map { try $0.decode(0, as: String.self) }
+                }
+            }
+            wrong.withLock { $0 += found ?? ["the counts were not read"] }
+        }
+        #expect(report.counts[.sessionEnded] == count)
+        #expect(wrong.withLock { $0 } == [])
+        let starts = steps.withLock { $0 } + [count]
+        let batchMax = CleanUpPace.batch(beside: 0)
+        #expect(zip(starts, starts.dropFirst()).allSatisfy { $1 - $0 <= batchMax }, "\(starts)")
+        #expect(starts.count > count / batchMax)
+    }
+
+    /// - Returns: when all sessions expire.
+    private static func register(_ stores: TestStores) async throws -> Timestamp {
+        let now: PostgresTimestamp = try await stores.sql("SELECT clock_timestamp()")[0].decode(0)
+        let expiry = Timestamp(now).advanced(by: .days(1))
+        for start in stride(from: 0, to: count, by: together) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in start..<min(start + together, count) {
+                    group.addTask {
+                        let registration = try registration(number, until: expiry, stores)
+                        #expect(try await stores.installations.register(registration).status == .created)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        return expiry
+    }
+
+    private static func registration(
+        _ number: Int, until expiry: Timestamp, _ stores: TestStores
+    ) throws -> Registration {
+        var settings = NotificationSettings()
+        settings.authorizationStatus = .authorized
+        let device = Device(
+            installID: try InstallID("i\(number)"), deviceModel: "x", systemName: "iOS", systemVersion: "26.5",
+            locale: LocaleIdentifier(locales[number % locales.count]), timeZoneID: "Europe/Berlin",
+            timeZoneOffset: 3600)
+        let session = Owner.Session(id: try SessionID("s\(number)"), expiresAt: expiry)
+        return Registration(
+            RegistrationRequest(
+                token: try Token("aaaaaaaa\(10_000_000 + number)", of: .apns), keys: nil,
+                snapshot: Snapshot(settings: settings, device: device)),
+            of: stores.app, owner: Owner(userID: try UserID("u\(number)"), session: session), precondition: nil,
+            actor: "service:test", sha256: TestStores.sha256)
+    }
+
+    private static func expectCounts(
+        reachable: Int, in stores: TestStores, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+        for (include, expected) in [(AudienceInclude.reachable, reachable), (.all, count)] {
+            let audience = Audience(app: stores.app.number, filter: .everybody, include: include)
+            let answer = try await audiences.count(audience, explains: true)
+            #expect(answer.plan?.path == .rollUp, sourceLocation: sourceLocation)
+            #expect(Int(answer.count) == expected, "\(include)", sourceLocation: sourceLocation)
+        }
+    }
+}
+
+extension TestStores {
+    fileprivate func foldAll() async throws {
+        while let outcome = try await fold(), outcome.isFull {}
+    }
+
+    fileprivate func cleanUpWatched(
+        _ progress: @escaping @Sendable (CleanUp.Progress) -> Void
+    ) async throws -> CleanUpReport {
+        try await CleanUp(configuration).run(CleanUp.Options(), progress: progress)
+    }
+}
