@@ -70,8 +70,11 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         advance()
     }
 
-    /// Closes the connection if it is idle.
+    /// Closes the connection if it is idle, after reading what has arrived: a request may be there that the loop did not
+    /// come to.
     func evict() {
+        if state.wantsInput { state.becameReadable() }
+        advance()
         state.evict()
         advance()
     }

@@ -119,9 +119,13 @@ actor LoopServer {
     }
 
     private func closeLongestIdle() -> Bool {
-        guard let idle = context?.idle.longestIdle else { return false }
-        idle.evict()
-        return true
+        let count = connections.count
+        // A connection on which a request has arrived is no longer idle.
+        while let idle = context?.idle.longestIdle {
+            idle.evict()
+            if connections.count < count { return true }
+        }
+        return false
     }
 
     private func resumeListeners() {

@@ -90,6 +90,30 @@ struct LimitTests {
         }
     }
 
+    /// The clients send while the loop is busy: all connections and requests are there when it goes on.
+    @Test func connectionIsNotClosed_whenItsRequestHasArrived() async throws {
+        let mayGoOn = DispatchSemaphore(value: 0)
+        let server = try TestServer({ $0.connectionsMax = 4 }) { loop, events in
+            let stall = Route(.get, "/stall") { _ in
+                loop.execute {
+                    events.add("stalled")
+                    mayGoOn.wait()
+                }
+                return .text("stalled")
+            }
+            return TestServer.routes(loop, events) + [stall]
+        }
+        try await blocking {
+            let first = try server.client()
+            try first.send("GET /stall HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(server.events.wait(for: "stalled"))
+            let clients = try (0..<16).map { _ in try server.client() }
+            for client in clients { try client.send("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n") }
+            mayGoOn.signal()
+            for client in clients { #expect(try client.response().body == "hello") }
+        }
+    }
+
     /// The kernel chooses the loop of a connection.
     @Test func idleConnectionOfAnotherLoopIsClosed_whenTheOwnLoopHasNone() async throws {
         let server = try TestServer(loopCount: 4) { $0.connectionsMax = 1 }
