@@ -9,6 +9,9 @@ public protocol AppDirectory: Sendable {
     /// - Throws: `StoreError`, as all calls here.
     func current() async throws -> DirectorySnapshot
 
+    /// A snapshot that was current at some moment since `age` ago.
+    func current(within age: Duration) async throws -> DirectorySnapshot
+
     /// Creates the app or replaces its policy. With a precondition, no app is created.
     ///
     /// - Throws: also `PolicyRefusal`.

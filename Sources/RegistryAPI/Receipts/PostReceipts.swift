@@ -9,6 +9,8 @@ import StrictJSON
 
 extension RegistryService {
     static let receiptsPattern = "/v1/receipts"
+    /// How long the receipts of a removed key still count.
+    private static let removedKeyAge = Duration.seconds(1)
 
     /// Counts the events that apps and service workers report. It needs no credential, because receipts are
     /// authenticated. Any Content-Type is accepted, because a beacon cannot choose it.
@@ -17,7 +19,7 @@ extension RegistryService {
             try limits.admitReceipts(from: request.clientAddress)
             let body = try ReceiptBody.parse(try request.body)
             let now = Timestamp.now()
-            var directory = directory.lastRead
+            var directory = try await directory.current(within: Self.removedKeyAge)
             if body.namesUnknownKey(in: directory) { directory = try await self.directory.current() }
             var opened = OpenedReceipts(body.items, directory, receiptKeys, at: now)
             for app in opened.apps {

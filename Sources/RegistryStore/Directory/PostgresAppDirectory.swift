@@ -16,6 +16,8 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public nonisolated let postgres: PostgresClient
     private let cached = Mutex(DirectorySnapshot(version: 0, apps: [], keys: []))
+    /// A moment at which the cached snapshot was the current one.
+    private var currentAt: ContinuousClock.Instant?
     private var requests = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(
         countMax: waitingMax, batchMax: waitingMax)
 
@@ -31,6 +33,11 @@ public actor PostgresAppDirectory: AppDirectory {
             guard !requests.append(continuation) else { return }
             continuation.resume(throwing: requests.isFinished ? StoreError.unavailable : StoreError.overloaded)
         }
+    }
+
+    public func current(within age: Duration) async throws -> DirectorySnapshot {
+        guard let currentAt, loop.now - currentAt <= age else { return try await current() }
+        return lastRead
     }
 
     /// Serves requests until it is cancelled.
@@ -60,6 +67,14 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     private func refresh() async throws -> DirectorySnapshot {
+        let start = loop.now
+        let snapshot = try await validated()
+        currentAt = start
+        return snapshot
+    }
+
+    /// The cached snapshot if it is still current, or else a new one.
+    private func validated() async throws -> DirectorySnapshot {
         let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.version))
         let last = lastRead
         guard try rows[0].decode(0, as: Int64.self) != last.version else { return last }
