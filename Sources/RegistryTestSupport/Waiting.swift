@@ -7,7 +7,7 @@ public struct DeadlineMissed: Error, CustomStringConvertible {
 ///
 /// - Throws: `DeadlineMissed`, or what `isSo` throws.
 public func eventually(
-    _ what: String, within limit: Duration = .seconds(20), _ isSo: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(60), _ isSo: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !isSo() {

@@ -12,7 +12,7 @@ struct KeepRunningTests {
                 for _ in 1...2 {
                     let killed = await server.processID
                     await server.kill()
-                    let deadline = ContinuousClock.now + .seconds(30)
+                    let deadline = ContinuousClock.now + .seconds(60)
                     while true {
                         if await server.isRunning, let output = try? await server.query("TABLE kept"), output == "42" {
                             break

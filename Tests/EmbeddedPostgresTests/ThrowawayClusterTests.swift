@@ -51,7 +51,7 @@ struct ThrowawayClusterTests {
             let processID = try #require(pid_t(words[0]))
             let remains = String(words[1])
             #expect(
-                await becomesTrue(within: .seconds(20)) {
+                await becomesTrue(within: .seconds(60)) {
                     FileStatus(remains) == nil && !ProcessTable.isAlive(processID)
                 })
         }

@@ -146,7 +146,7 @@ struct ReconnectTests {
             #expect(error.retry == .yes)
             #expect(ContinuousClock.now - start < .seconds(2))
             try await server.restart()
-            try await eventually(within: .seconds(2), "the pool is reachable") { client.isReachable }
+            try await eventually("the pool is reachable") { client.isReachable }
             #expect(try await client.execute(PostgresStatement(statement, 5))[0].decode(0) == 5)
         }
     }

@@ -41,7 +41,7 @@ func withClient(
 
 /// Checks the condition until it is true.
 func eventually(
-    within limit: Duration = .seconds(10), _ what: Comment, _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(60), _ what: Comment, _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !condition() {

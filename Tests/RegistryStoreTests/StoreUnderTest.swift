@@ -136,7 +136,7 @@ extension Registration {
 
 /// Repeats a check until it is true.
 func eventually(_ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(60)
     while try await !isSo() {
         guard ContinuousClock.now < deadline else { throw DeadlineMissed() }
         try await Task.sleep(for: .milliseconds(2))

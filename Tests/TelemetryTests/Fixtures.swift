@@ -62,7 +62,7 @@ final class LogSink: Sendable {
     /// The lines since the last call, each with its line feed.
     func lines() -> [String] {
         var text = ""
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !output.flush(within: .milliseconds(1)), ContinuousClock.now < deadline { text += read() }
         text += read()
         return text.split(separator: "\n").map { "\($0)\n" }

@@ -23,7 +23,7 @@ struct LogOutputTests {
         while sink.output.droppedLineCount == 0 { sink.output.write(line) }
         let dropped = sink.output.droppedLineCount
         var text = ""
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while !text.contains("log lines were dropped"), ContinuousClock.now < deadline { text += sink.read() }
         let report = try #require(text.split(separator: "\n").last { $0.contains("log lines were dropped") })
         #expect(report.contains(#""count":\#(dropped)"#) && report.contains(#""level":"warning""#))
@@ -34,7 +34,7 @@ struct LogOutputTests {
             let sink = LogSink()
             sink.closeReader()
             sink.output.write(Array("lost\n".utf8))
-            sink.output.flush(within: .seconds(30))
+            sink.output.flush(within: .seconds(60))
             #expect(sink.output.droppedLineCount == 1)
         }
     }
@@ -46,7 +46,7 @@ struct LogOutputTests {
         for _ in 0..<count { sink.output.write(line) }
         var lines: [Substring] = []
         var text = ""
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(60)
         while lines.count < count, ContinuousClock.now < deadline {
             text += sink.read()
             lines = text.split(separator: "\n")

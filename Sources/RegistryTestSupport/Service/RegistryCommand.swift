@@ -84,7 +84,7 @@ public final class RegistryCommand: @unchecked Sendable {
     /// Waits until it exits.
     ///
     /// - Returns: its exit status, or 128 and the signal that ended it.
-    public func exitStatus(within limit: Duration = .seconds(30)) async throws -> Int32 {
+    public func exitStatus(within limit: Duration = .seconds(60)) async throws -> Int32 {
         try await eventually("the command ends", within: limit) { !process.isRunning }
         return process.terminationStatus + (process.terminationReason == .uncaughtSignal ? 128 : 0)
     }

@@ -81,7 +81,7 @@ struct Browser: Sendable {
     }
 
     /// Waits until an expression is truthy.
-    func wait(for expression: String, within limit: Duration = .seconds(20)) async throws {
+    func wait(for expression: String, within limit: Duration = .seconds(60)) async throws {
         try await eventually(expression, within: limit) {
             try await run("return Boolean(\(expression))") == true
         }

@@ -57,7 +57,7 @@ struct ExportStreamTests {
             try await waitUntilHeldUp(app)
             withExtendedLifetime(connection) {}
             connection = nil
-            try await eventually("the export is over", within: .seconds(10)) {
+            try await eventually("the export is over") {
                 try await sessions(app, where: "xact_start IS NOT NULL") == 0
             }
         }
@@ -68,7 +68,7 @@ struct ExportStreamTests {
             try await app.fill(400)
             let connection = try await begin(app)
             try await waitUntilHeldUp(app)
-            try await eventually("the export is over", within: .seconds(10)) {
+            try await eventually("the export is over") {
                 try await sessions(app, where: "xact_start IS NOT NULL") == 0
             }
             await #expect(throws: HTTPClientError.closed) { try await connection.response() }

@@ -21,7 +21,7 @@ struct ConnectionLimitTests {
                 #expect(try await registry.send("GET", "/healthz", key: nil).status == 200)
                 #expect(registry.service.command.log.contains("tooManyConnections"))
             }
-            try await eventually("the service recovers", within: .seconds(5)) {
+            try await eventually("the service recovers") {
                 try await app.put("phone", as: "alice").status < 300
             }
             #expect(try await registry.send("GET", "/readyz", key: nil).status == 200)

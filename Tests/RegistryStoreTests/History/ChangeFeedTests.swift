@@ -136,7 +136,7 @@ extension TestStores {
     /// The numbers of the events in the order in which a reader gets them.
     fileprivate func follow(until count: Int, limit: Int = 5) async throws -> [Int64] {
         var seen: [RecordedEvent] = []
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while seen.count < count, ContinuousClock.now < deadline {
             seen += try await feed(after: seen.last?.cursor, limit: limit)
         }
