@@ -6,7 +6,7 @@ COPY Package.swift ./
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests
-RUN swift build -c release --product push-registry --static-swift-stdlib \
+RUN swift build -c release --product push-registry --static-swift-stdlib -Xswiftc -cross-module-optimization \
     && install -D -s "$(swift build -c release --show-bin-path)/push-registry" /out/push-registry
 
 FROM debian:bookworm-slim

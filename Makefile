@@ -2,8 +2,9 @@
 
 export SWIFT ?= swift
 RELEASE = .build/release/push-registry
-# The standard library is linked in, as in the container: calls into it cost less.
-RELEASE_FLAGS = -c release --static-swift-stdlib
+# As in the container: calls into a standard library that is linked in cost less, and so do calls between modules that
+# may be inlined.
+RELEASE_FLAGS = -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl ca-certificates
 
 .PHONY: help run test test-citus tsan fuzz bench lint docs format build packages clean
