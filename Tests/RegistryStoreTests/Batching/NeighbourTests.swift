@@ -55,7 +55,7 @@ struct NeighbourTests {
             _ = try await store.writeInOneBatch([.make("flooded"), .make("other")])
             try await store.database.withTransaction { holder in
                 _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'flooded' FOR UPDATE")
-                async let flood = store.registerTogether((0..<500).map { try .make("flooded", carrier: "\($0)") })
+                async let flood = store.registerTogether((0..<100).map { try .make("flooded", carrier: "\($0)") })
                 try await eventually { try await store.waitingSessions() > 0 }
                 for number in 0..<20 {
                     #expect(try await store.register(.make("other", carrier: "\(number)")).status == .updated)
