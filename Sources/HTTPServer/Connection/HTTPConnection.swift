@@ -70,8 +70,8 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         advance()
     }
 
-    /// Closes the connection if it is idle, after reading what has arrived: a request may be there that the loop did not
-    /// come to.
+    /// Closes the connection if it is idle, after reading what has arrived: a request may have come that the loop has
+    /// not read yet.
     func evict() {
         if state.wantsInput { state.becameReadable() }
         advance()

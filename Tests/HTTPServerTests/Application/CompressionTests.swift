@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(5)))
+@Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(45)))
 struct CompressionTests {
     private static let gzip = "Accept-Encoding: gzip\r\n"
     private static let rows = String(repeating: String(repeating: "r", count: 399) + "\n", count: 10_000)

@@ -7,7 +7,7 @@ import Testing
 @testable import PostgresClient
 @testable import RegistryStore
 
-@Suite("A batch with a blocked write is repeated in parts", .timeLimit(.minutes(5)))
+@Suite("A batch with a blocked write is repeated in parts", .timeLimit(.minutes(45)))
 struct WriteCoalescerTests {
     private struct Write: BatchedWrite {
         typealias Outcome = Int

@@ -7,7 +7,7 @@ import Testing
     "The registry stays whole as months go by, and when the clock is set back (R2, R11, R12)",
     .enabled(if: MovableClock.isInstalled, "libfaketime is not installed: make packages"))
 struct CalendarTests {
-    @Test(.timeLimit(.minutes(20))) func registry_isWhole_afterEachOfFifteenMonths() async throws {
+    @Test(.timeLimit(.minutes(45))) func registry_isWhole_afterEachOfFifteenMonths() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await SimulatedRegistry.with(from: .at("2026-01-20T10:00:00Z"), policy: Self.policy) { registry in
             var months = SimulatedMonths(registry, seed: seed, edges: Self.edges)
@@ -16,7 +16,7 @@ struct CalendarTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit(.minutes(45)))
     func registry_isWhole_whenItsClockIsSetBackAtAnyMoment() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await SimulatedRegistry.with(from: .at("2026-02-20T10:00:00Z"), policy: Self.policy) { registry in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("A breakdown of the roll-up is that of the installations", .timeLimit(.minutes(15)))
+@Suite("A breakdown of the roll-up is that of the installations", .timeLimit(.minutes(45)))
 struct RollUpBreakdownTests {
     @Test func groups_areThoseOfTheInstallations_whateverIsFolded() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("The roll-up is exact at every moment, also while others write and fold (R13)", .timeLimit(.minutes(15)))
+@Suite("The roll-up is exact at every moment, also while others write and fold (R13)", .timeLimit(.minutes(45)))
 struct RollUpConcurrencyTests {
     @Test func everyRead_equalsARecount_whileManyWriteAndFold() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)

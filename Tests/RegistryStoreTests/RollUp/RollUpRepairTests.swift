@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(15)))
+@Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(45)))
 struct RollUpRepairTests {
     private struct Damage {
         let done: PostgresStatement
