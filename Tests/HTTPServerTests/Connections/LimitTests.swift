@@ -93,16 +93,18 @@ struct LimitTests {
     /// The clients send while the loop is busy: all connections and requests are there when it goes on.
     @Test func connectionIsNotClosed_whenItsRequestHasArrived() async throws {
         let mayGoOn = DispatchSemaphore(value: 0)
-        let server = try TestServer({ $0.connectionsMax = 4 }) { loop, events in
-            let stall = Route(.get, "/stall") { _ in
-                loop.execute {
-                    events.add("stalled")
-                    mayGoOn.wait()
+        let server = try TestServer(
+            { $0.connectionsMax = 4 },
+            routes: { loop, events in
+                let stall = Route(.get, "/stall") { _ in
+                    loop.execute {
+                        events.add("stalled")
+                        mayGoOn.wait()
+                    }
+                    return .text("stalled")
                 }
-                return .text("stalled")
-            }
-            return TestServer.routes(loop, events) + [stall]
-        }
+                return TestServer.routes(loop, events) + [stall]
+            })
         try await blocking {
             let first = try server.client()
             try first.send("GET /stall HTTP/1.1\r\nHost: t\r\n\r\n")
