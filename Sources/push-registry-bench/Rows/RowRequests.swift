@@ -9,9 +9,9 @@ struct RowRequests {
     private static let newcomers = 1_000_000_000
     /// The items of one feedback call: the maximum.
     static let feedbackItems = 10_000
-    /// The connections of feedback: one for each of two event loops, because the service handles one call of a loop at
-    /// a time.
-    static let feedbackConnections = 2
+    /// The connections of feedback: enough calls for both event loops, wherever the kernel puts the connections, so
+    /// that the service never waits for the next call.
+    static let feedbackConnections = 8
     /// The topic that patches choose and leave.
     static let topic = "bench"
 
