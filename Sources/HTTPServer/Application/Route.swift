@@ -20,6 +20,8 @@ public struct Route: Sendable {
     /// read. Any other is the final response, and the body is not read. Not called if the body arrives with the head.
     public let admit: Handler?
     public let handler: Handler
+    /// The response to every request. The server sends it without a task and without calling `handler`.
+    let constant: ServerResponse?
 
     public init(
         _ method: HTTPRequest.Method, _ pattern: String, bodyBytesMax: Int = 0, admit: Handler? = nil,
@@ -30,6 +32,17 @@ public struct Route: Sendable {
         self.bodyBytesMax = bodyBytesMax
         self.admit = admit
         self.handler = handler
+        constant = nil
+    }
+
+    /// A route whose response is always the same. It takes no body, and its response must not be a stream.
+    public init(_ method: HTTPRequest.Method, _ pattern: String, constant: ServerResponse) {
+        self.method = method
+        self.pattern = pattern
+        self.constant = constant
+        bodyBytesMax = 0
+        admit = nil
+        handler = { _ in constant }
     }
 
     /// The route, with `admit` as the check of heads if it accepts bodies at all.
@@ -38,9 +51,11 @@ public struct Route: Sendable {
         return Route(method, pattern, bodyBytesMax: bodyBytesMax, admit: admit, handler: handler)
     }
 
-    /// The route with `middleware` around `handler` and `admit`; the first one is outermost.
+    /// The route with `middleware` around `handler` and `admit`; the first one is outermost. A constant response stays as
+    /// it is.
     public func wrapped(in middleware: [Middleware]) -> Route {
-        Route(
+        guard constant == nil else { return self }
+        return Route(
             method, pattern, bodyBytesMax: bodyBytesMax, admit: admit.map { Self.wrap($0, middleware) },
             handler: Self.wrap(handler, middleware))
     }

@@ -138,6 +138,7 @@ final class Endpoint: Sendable {
     let bodyBytesMax: Int
     let admit: Handler?
     let handler: Handler
+    let constant: ServerResponse?
     let captureNames: [String]
 
     init(_ route: Route) {
@@ -147,6 +148,7 @@ final class Endpoint: Sendable {
         bodyBytesMax = route.bodyBytesMax
         admit = route.admit
         handler = route.handler
+        constant = route.constant
         captureNames = Self.split(route.pattern).compactMap(Self.captureName)
     }
 

@@ -231,7 +231,9 @@ extension HTTPConnection {
 
     private func run(_ exchange: Exchange) {
         switch exchange.target {
-        case .endpoint: context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: false))
+        case .endpoint(let endpoint, _):
+            if let response = endpoint.constant { return respond(to: exchange, response) }
+            context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: false))
         case .options(let allow):
             let response = ServerResponse(.noContent, fields: [.allow: allow])
             respond(to: exchange, context.withOwnFields(response, for: exchange))

@@ -34,7 +34,7 @@ extension RegistryService {
         .ok, fields: [.contentType: "application/json"], body: .bytes(Array(#"{"status":"ok"}"#.utf8)))
 
     var health: Route {
-        Route(.get, "/healthz") { _ in Self.healthy }
+        Route(.get, "/healthz", constant: Self.healthy)
     }
 
     var ready: Route {

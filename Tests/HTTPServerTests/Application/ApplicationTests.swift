@@ -28,6 +28,38 @@ struct ApplicationTests {
         #expect(server.events.count("outer after 1") == 1)
     }
 
+    @Test func constantResponseIsSent_whenARouteHasOne() async throws {
+        let server = try TestServer(routes: { _, events in
+            let constant = Route(.get, "/constant", constant: .text("same"))
+            return [
+                constant.wrapped(in: [
+                    { request, next in
+                        events.add("middleware")
+                        return try await next(request)
+                    }
+                ]), Route(.get, "/hello") { _ in .text("hello") },
+            ]
+        })
+        try await blocking {
+            let client = try server.client()
+            let requests = ["GET /constant", "GET /hello"].map { "\($0) HTTP/1.1\r\nHost: t\r\n\r\n" }
+            try client.send(String(repeating: requests.joined(), count: 500))
+            for _ in 0..<500 {
+                let response = try client.response()
+                #expect((response.status, response.body) == (200, "same"))
+                #expect(response.fields["x-request-id"]?.count == 32)
+                #expect(try client.response().body == "hello")
+            }
+            try client.send("HEAD /constant HTTP/1.1\r\nHost: t\r\n\r\n")
+            #expect(try client.response(toHead: true).fields["content-length"] == "4")
+            #expect(try client.post("/constant", "body").status == 405)
+            try client.send("GET /constant HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\nbody")
+            #expect(try client.response().body == "same")
+            #expect(try client.get("/constant").body == "same")
+        }
+        #expect(server.events.count("middleware") == 0)
+    }
+
     @Test func responseIsTheProblem_whenAHandlerThrowsOne() async throws {
         let server = try TestServer(routes: { _, _ in
             [
