@@ -1,5 +1,6 @@
-/// A registration, `PUT …/installations/{installId}`, with everything that the rules need.
-public struct Registration: Sendable {
+/// A registration, `PUT …/installations/{installId}`, with everything that the rules need. It moves from queue to
+/// queue, so it is a reference: copying its values would copy dozens of texts.
+public final class Registration: Sendable {
     public let key: InstallationKey
     public let token: Token
     public let keys: WebPushKeys?

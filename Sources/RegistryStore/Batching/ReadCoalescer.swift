@@ -30,7 +30,7 @@ actor ReadCoalescer<Read: BatchedRead> {
 
     private struct Arrival: Sendable {
         let read: Read
-        let continuation: CheckedContinuation<Read.Finding, any Error>
+        let continuation: UnsafeContinuation<Read.Finding, any Error>
     }
 
     private typealias Batch = (app: AppNumber, items: [Arrival])
@@ -53,14 +53,24 @@ actor ReadCoalescer<Read: BatchedRead> {
     }
 
     /// - Throws: the error that `decode` returns for the read; `StoreError`.
-    func find(_ read: Read) async throws -> Read.Finding {
-        try await withCheckedThrowingContinuation { continuation in
-            guard !isFinished, arrivals.append(Arrival(read: read, continuation: continuation), of: read.app) else {
-                meters.refused()
-                return continuation.resume(throwing: isFinished ? StoreError.unavailable : StoreError.overloaded)
-            }
-            resume()
+    nonisolated func find(_ read: Read) async throws -> Read.Finding {
+        // A handler is on the loop already. Without the check, its task would look for its executor twice.
+        guard loop.isCurrent else { return try await findFromAnotherThread(read) }
+        return try await withUnsafeThrowingContinuation { continuation in
+            assumeIsolated { $0.add(Arrival(read: read, continuation: continuation)) }
         }
+    }
+
+    private func findFromAnotherThread(_ read: Read) async throws -> Read.Finding {
+        try await withUnsafeThrowingContinuation { add(Arrival(read: read, continuation: $0)) }
+    }
+
+    private func add(_ arrival: Arrival) {
+        guard !isFinished, arrivals.append(arrival, of: arrival.read.app) else {
+            meters.refused()
+            return arrival.continuation.resume(throwing: isFinished ? StoreError.unavailable : StoreError.overloaded)
+        }
+        resume()
     }
 
     /// Sends queued reads until it is cancelled. Reads that still wait then are refused.

@@ -1,42 +1,36 @@
 import PostgresClient
 import PushRegistry
 
-/// A queued registration, with the results of look-ups so far. It moves from queue to queue, so it is one reference and
-/// a small value.
+/// A queued registration, with the results of look-ups so far.
 struct PendingRegistration: BatchedWrite {
-    private let content: Content
+    let registration: Registration
+    /// Of all that the registration says: its binding and its snapshot.
+    let digest: [UInt8]
     /// The directory's version by which the registration was authorized; nil if the directory was read for it.
     let directoryVersion: Int64?
     /// The result of the look-up.
-    var finding: RegistrationFinding = .other
-
-    private final class Content: Sendable {
-        let registration: Registration
-        let digest: [UInt8]
-        let userSHA256: [UInt8]?
-
-        init(_ registration: Registration) {
-            self.registration = registration
-            digest = RegistrationDigest.make(registration)
-            userSHA256 = registration.owner.map { UserDigest.sha256($0.userID) }
-        }
-    }
+    private(set) var finding = RegistrationFinding.other
+    /// Of the owner's id, once something was found that must be written.
+    private(set) var userSHA256: [UInt8]?
 
     typealias Outcome = RegistrationOutcome
 
     init(_ registration: Registration, ifDirectoryIs version: Int64? = nil) {
-        content = Content(registration)
+        self.registration = registration
+        digest = RegistrationDigest.make(registration)
         directoryVersion = version
     }
 
-    var registration: Registration { content.registration }
-    /// Of all that the registration says: its binding and its snapshot.
-    var digest: [UInt8] { content.digest }
-    /// Of the owner's id.
-    var userSHA256: [UInt8]? { content.userSHA256 }
+    /// The registration to write, after the look-up.
+    func toWrite(_ finding: RegistrationFinding) -> PendingRegistration {
+        var pending = self
+        pending.finding = finding
+        pending.userSHA256 = registration.owner.map { UserDigest.sha256($0.userID) }
+        return pending
+    }
 
-    var app: AppNumber { content.registration.key.app }
-    var key: InstallID { content.registration.key.installID }
+    var app: AppNumber { registration.key.app }
+    var key: InstallID { registration.key.installID }
 }
 
 /// The installation that the look-up found.

@@ -23,10 +23,10 @@ struct RegistrationCoalescer: Sendable {
     func register(
         _ registration: Registration, ifDirectoryIs version: Int64? = nil
     ) async throws -> RegistrationOutcome {
-        var pending = PendingRegistration(registration, ifDirectoryIs: version)
-        pending.finding = try await lookUps.find(pending)
-        if case .unchanged(let outcome) = pending.finding { return outcome }
-        return try await writes.write(pending)
+        let pending = PendingRegistration(registration, ifDirectoryIs: version)
+        let finding = try await lookUps.find(pending)
+        if case .unchanged(let outcome) = finding { return outcome }
+        return try await writes.write(pending.toWrite(finding))
     }
 
     /// Sends queued registrations until it is cancelled. Registrations that still wait then are refused.

@@ -9,7 +9,7 @@ extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and returns each one's outcome.
     func writeInOneBatch(_ registrations: [Registration]) async throws -> [Outcome] {
         var batch = registrations.map { PendingRegistration($0) }
-        for (index, finding) in try await find(batch).enumerated() { batch[index].finding = finding }
+        for (index, finding) in try await find(batch).enumerated() { batch[index] = batch[index].toWrite(finding) }
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
         return try await writer.write(batch, .batch)
     }
