@@ -6,7 +6,7 @@ import StrictJSON
 // Shared by the endpoints of audiences.
 extension RegistryService {
     static let audiencePattern = "/v1/apps/{app}/audience"
-    static let audienceRoles: Set<Role> = [.marketing, .sender]
+    static let audienceRoles: Roles = [.marketing, .sender]
 
     /// The audience of a body, with its segments expanded.
     ///

@@ -7,7 +7,7 @@ import PushRegistry
 struct Caller {
     /// Whether the credential is the admin key, which has all roles on all apps.
     let isServerAdmin: Bool
-    let roles: Set<Role>
+    let roles: Roles
     /// The app that the credential belongs to; nil for the admin key.
     let app: AppNumber?
     /// The id of the API key, or of the key that signed the JWT.
@@ -18,16 +18,17 @@ struct Caller {
     private let namedRole: Role
 
     static let serverAdmin = Caller(
-        isServerAdmin: true, roles: Set(Role.allCases), app: nil, keyID: nil, user: nil, namedRole: .admin)
+        isServerAdmin: true, roles: .all, app: nil, keyID: nil, user: nil, namedRole: .admin)
 
     init(_ key: APIKey) {
+        let roles = Roles(key.roles)
         // The role admin includes all other roles.
         self.init(
-            isServerAdmin: false, roles: key.roles.contains(.admin) ? Set(Role.allCases) : key.roles, app: key.app,
-            keyID: key.id, user: nil,
-            namedRole: [Role.admin, .service, .client, .sender, .marketing, .support].first(where: key.roles.contains)
-                ?? .client)
+            isServerAdmin: false, roles: roles.contains(.admin) ? .all : roles, app: key.app, keyID: key.id, user: nil,
+            namedRole: Self.rolesByRank.first(where: roles.contains) ?? .client)
     }
+
+    private static let rolesByRank: [Role] = [.admin, .service, .client, .sender, .marketing, .support]
 
     init(_ token: UserToken, of app: AppNumber) {
         self.init(
@@ -36,7 +37,7 @@ struct Caller {
     }
 
     private init(
-        isServerAdmin: Bool, roles: Set<Role>, app: AppNumber?, keyID: String?, user: UserToken?, namedRole: Role
+        isServerAdmin: Bool, roles: Roles, app: AppNumber?, keyID: String?, user: UserToken?, namedRole: Role
     ) {
         self.isServerAdmin = isServerAdmin
         self.roles = roles
@@ -46,7 +47,7 @@ struct Caller {
         self.namedRole = namedRole
     }
 
-    func has(any wanted: Set<Role>) -> Bool { !roles.isDisjoint(with: wanted) }
+    func has(any wanted: Roles) -> Bool { !roles.isDisjoint(with: wanted) }
 
     /// The user and session of a JWT, which a logout can end; nil for a key.
     var credential: UserCredential? { user.map { UserCredential(owner: $0.owner, issuedAt: $0.issuedAt) } }
@@ -127,7 +128,7 @@ extension RegistryService {
     ///
     /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `StoreError`.
     func appCall(
-        _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
+        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> AppCall {
         let directory = try await currentDirectory(for: request)
         return try await fetchingMissingKey {
@@ -139,7 +140,7 @@ extension RegistryService {
     ///
     /// - Throws: also `MissingKey`.
     func appCall(
-        _ request: ServerRequest, allowing roles: Set<Role>, lateness: ISO8601Duration = ISO8601Duration(seconds: 0),
+        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration = ISO8601Duration(seconds: 0),
         in directory: DirectorySnapshot
     ) throws -> AppCall {
         let id = try? AppID(request.parameters["app"])
@@ -149,7 +150,7 @@ extension RegistryService {
             throw RefusedCall(.unknownApp, caller)
         }
         guard caller.has(any: roles) else {
-            let names = roles.map(\.rawValue).sorted().joined(separator: " or ")
+            let names = roles.names.joined(separator: " or ")
             throw RefusedCall(.forbidden("This requires a key with the role \(names)."), caller)
         }
         guard let app = directory.apps[id] else {

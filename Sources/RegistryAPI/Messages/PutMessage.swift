@@ -9,7 +9,7 @@ import StrictJSON
 extension RegistryService {
     static let messagesPattern = "/v1/apps/{app}/messages"
     static let messagePattern = messagesPattern + "/{message}"
-    static let messageRoles: Set<Role> = [.sender, .service, .marketing]
+    static let messageRoles: Roles = [.sender, .service, .marketing]
 
     /// Creates the message or replaces its content. The counts stay. A new expiry applies to receipts that are handed
     /// out later.

@@ -7,7 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     /// Clients read the catalogue for their settings screens.
-    static let topicReaders: Set<Role> = [.marketing, .sender, .service, .client, .support]
+    static let topicReaders: Roles = [.marketing, .sender, .service, .client, .support]
 
     var getTopic: Route {
         Route(.get, Self.topicPattern) { request in
