@@ -5,6 +5,8 @@ import Testing
 struct LocaleIdentifierTests {
     @Test(arguments: [
         ("de", "de"), ("DE", "de"), ("de-DE", "de_DE"), ("de_de", "de_DE"), ("zh-hans-cn", "zh_Hans_CN"),
+        ("zh_Hans_CN", "zh_Hans_CN"), ("zh_hans_CN", "zh_Hans_CN"), ("zh_Hans_cn", "zh_Hans_CN"),
+        ("zh_HanS_CN", "zh_Hans_CN"), ("zh-Hans_CN", "zh_Hans_CN"), ("en_US_1996", "en_US_1996"), ("de_de", "de_DE"),
         ("ZH_HANT", "zh_Hant"), ("es-419", "es_419"), ("de_DE@calendar=gregorian;currency=EUR", "de_DE"),
         ("de-DE-u-ca-gregory", "de_DE"), ("en-US-x-test", "en_US"), ("de_DE.UTF-8", "de_DE"),
         ("de_DE.UTF-8@euro", "de_DE"),
@@ -21,7 +23,7 @@ struct LocaleIdentifierTests {
 
     @Test(arguments: [
         "", " ", "d", "german", "de_", "_DE", "de__DE", "de-DE-", "de DE", "@calendar=x", "C", "POSIX", "zh_CN_#Hans",
-        "dé",
+        "dé", "zh_Hans_C1", "zh_Ha1s_CN", "1h_Hans_CN",
         "de-DE-u", "de_DE_DE", "de-DE-abcdefghi", "12",
     ])
     func locale_isKeptAsSent_whenItCannotBeParsed(sent: String) {

@@ -29,17 +29,22 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
         return isParsed && wanted.isParsed && text.hasPrefix(wanted.text + "_")
     }
 
-    /// The fast path: nearly all devices send a canonical text such as `de_DE`.
+    /// The fast path: nearly all devices send a canonical text such as `de_DE` or `zh_Hans_CN`.
     private static func isUsual(_ text: String) -> Bool {
-        let bytes = text.utf8
-        return bytes.count == 5
-            && bytes.enumerated().allSatisfy { index, byte in
-                switch index {
-                case 0, 1: byte &- UInt8(ascii: "a") < 26
-                case 2: byte == UInt8(ascii: "_")
-                default: byte &- UInt8(ascii: "A") < 26
-                }
+        switch text.utf8.count {
+        case 5: hasForm(text, "aa_AA")
+        case 10: hasForm(text, "aa_Aaaa_AA")
+        default: false
+        }
+    }
+
+    /// - Parameter form: `a` stands for a lower-case letter, `A` for an upper-case one, `_` for itself.
+    private static func hasForm(_ text: String, _ form: StaticString) -> Bool {
+        form.withUTF8Buffer { form in
+            text.utf8.elementsEqual(form) { byte, expected in
+                expected == UInt8(ascii: "_") ? byte == expected : byte &- expected < 26
             }
+        }
     }
 
     /// Nil unless the text is a language, then optionally script, region and variants, in this order.
