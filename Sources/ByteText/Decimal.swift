@@ -14,21 +14,16 @@ extension [UInt8] {
 
     @inlinable
     mutating func appendDecimal(magnitude: UInt64, digitsMin: Int) {
-        var count = 1
-        var rest = magnitude / 10
-        while rest > 0 {
-            count += 1
-            rest /= 10
-        }
-        count = Swift.max(count, digitsMin)
-        let start = self.count
-        append(contentsOf: repeatElement(UInt8(ascii: "0"), count: count))
-        rest = magnitude
-        var index = start + count
-        while rest > 0 {
-            index -= 1
-            self[index] += UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
+        // 20 digits are enough for 64 bits.
+        let capacity = Swift.max(20, digitsMin)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { digits in
+            var (rest, start) = (magnitude, capacity)
+            repeat {
+                start -= 1
+                digits.initializeElement(at: start, to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest > 0 || capacity - start < digitsMin
+            append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
         }
     }
 }

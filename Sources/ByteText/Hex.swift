@@ -22,8 +22,12 @@ extension [UInt8] {
     /// Appends all digits of a number, in lower case: two for each of its bytes.
     @inlinable
     public mutating func appendHex(_ number: some FixedWidthInteger & UnsignedInteger) {
-        for shift in stride(from: number.bitWidth - 4, through: 0, by: -4) {
-            append(UInt8(truncatingIfNeeded: number >> shift).hexDigit)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: number.bitWidth / 4) { digits in
+            for index in digits.indices {
+                let shift = number.bitWidth - 4 - 4 * index
+                digits.initializeElement(at: index, to: UInt8(truncatingIfNeeded: number >> shift).hexDigit)
+            }
+            append(contentsOf: digits)
         }
     }
 

@@ -29,10 +29,12 @@ public struct JSONWriter {
         close(UInt8(ascii: "]"))
     }
 
-    /// A member's name. Its value must follow.
+    /// A member's name, whose characters must not need escapes. Its value must follow.
     public mutating func name(_ name: StaticString) {
         separate()
-        name.withUTF8Buffer { bytes.appendJSONString(UnsafeRawBufferPointer($0)) }
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
         endName()
     }
 
@@ -103,6 +105,12 @@ public struct JSONWriter {
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
+    }
+
+    /// One member or more that are JSON already, without a comma around them; they are not checked.
+    public mutating func rawMembers(_ members: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: members)
     }
 
     /// A value that is JSON already; it is not checked.

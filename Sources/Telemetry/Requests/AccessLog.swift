@@ -20,6 +20,8 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
     public static let failuresPerSecondMax = 1_000
 
     private let label: String
+    /// The members of a JSON line that are the same in each.
+    private let fixedMembers: [UInt8]
     private let format: LogFormat
     private let isEnabled: Bool
     private let output: LogOutput
@@ -42,6 +44,7 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
     ) {
         precondition(successInterval > 0, "the interval of logged successes must be at least 1")
         self.label = label
+        fixedMembers = Self.fixedMembers(label)
         self.format = format
         self.output = output
         self.successInterval = successInterval
@@ -108,6 +111,16 @@ private struct FailureCount {
 // MARK: - Lines
 
 extension AccessLog {
+    private static func fixedMembers(_ label: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("level", Logger.Level.info.rawValue)
+            writer.member("logger", label)
+            writer.member("message", "request")
+        }
+        return Array(writer.bytes.dropFirst().dropLast())
+    }
+
     /// Writes the same members, in the same order, as `JSONLogHandler` with the request's metadata.
     private func writeJSON(_ request: FinishedRequest, _ now: LogTime) {
         var taken: [UInt8] = []
@@ -116,9 +129,7 @@ extension AccessLog {
         writer.object { writer in
             writer.name("time")
             writer.plainString { now.write(to: &$0, &renderedSecond) }
-            writer.member("level", Logger.Level.info.rawValue)
-            writer.member("logger", label)
-            writer.member("message", "request")
+            writer.rawMembers(fixedMembers)
             if !request.isComplete { writer.member("completed", false) }
             writer.name("durationMs")
             writer.number { $0.appendMilliseconds(request.duration) }
