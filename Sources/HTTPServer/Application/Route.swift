@@ -51,8 +51,8 @@ public struct Route: Sendable {
         return Route(method, pattern, bodyBytesMax: bodyBytesMax, admit: admit, handler: handler)
     }
 
-    /// The route with `middleware` around `handler` and `admit`; the first one is outermost. A constant response stays as
-    /// it is.
+    /// The route with `middleware` around `handler` and `admit`; the first one is outermost. A constant response stays
+    /// as it is.
     public func wrapped(in middleware: [Middleware]) -> Route {
         guard constant == nil else { return self }
         return Route(
