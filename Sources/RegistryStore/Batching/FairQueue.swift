@@ -94,6 +94,9 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     /// Whether the app's next batch would have as many items as a batch may have.
     func hasFullBatch(of app: AppNumber) -> Bool { ready[app].map { $0.count >= batchMax } ?? false }
 
+    /// Whether the next batch grows if it waits: no other app waits, and the app's batch is not full.
+    func mayGrow(_ app: AppNumber) -> Bool { turns.allSatisfy { $0 == app } && !hasFullBatch(of: app) }
+
     /// Another batch of the app may be taken.
     mutating func finishBatch(of app: AppNumber) {
         guard let count = busy.removeValue(forKey: app) else { return }

@@ -29,6 +29,10 @@ enum LockPatience {
 /// second one starts at the same time. A write that waits for another transaction's lock is set aside: it waits in a
 /// separate transaction, and the other writes of the batch do not wait for it.
 ///
+/// After a batch of `restItemsMin` writes or more, the next one waits for a `rest`. The clients that were just answered
+/// send their next requests meanwhile, which share it. Else they would alternate with the others, in twice as many
+/// batches of half the size, and a transaction costs as much as several rows.
+///
 /// On Citus, an app has one transaction at a time, and a short rest after each (`EventLoop.rest(after:)`). An app that
 /// writes alone has a second one after `patience`: its transactions wait for the nodes most of the time.
 actor WriteCoalescer<Write: BatchedWrite> {
@@ -47,6 +51,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
     /// of its apps alone.
     static var transactionsOnCitusMax: Int { 6 }
+    static var restItemsMin: Int { 8 }
+    static var rest: Duration { .milliseconds(1) }
     static var patience: Duration { .milliseconds(25) }
     /// The parts in which a batch is repeated that failed.
     static var partsMax: Int { 8 }
@@ -165,9 +171,12 @@ extension WriteCoalescer {
         meters.wrote(batch.items.count)
         let start = loop.now
         let blocked = await write(batch.items.map(\.item))
-        transactionCount -= 1
         let aside = Set(blocked.map(\.write.key))
         queue.finish(batch.items.lazy.map(\.key).filter { !aside.contains($0) }, of: batch.app)
+        if !isDistributed, blocked.isEmpty, batch.items.count >= Self.restItemsMin, queue.mayGrow(batch.app) {
+            try? await loop.sleep(for: Self.rest)
+        }
+        transactionCount -= 1
         resume()
         await withDiscardingTaskGroup { group in
             for item in blocked { group.addTask(executorPreference: self.loop) { await self.writeAside(item) } }

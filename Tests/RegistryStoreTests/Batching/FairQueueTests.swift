@@ -54,6 +54,18 @@ struct FairQueueTests {
         #expect(apps == [one, two, one])
     }
 
+    @Test func batch_mayGrow_untilItIsFull_orAnotherAppWaits() {
+        var queue = queue()
+        for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        #expect(queue.mayGrow(one))
+        _ = queue.append(3, key: "x", of: two, deadline: late)
+        #expect(!queue.mayGrow(one))
+        _ = queue.takeBatch(now: now)
+        _ = queue.takeBatch(now: now)
+        for number in 4..<8 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        #expect(!queue.mayGrow(one))
+    }
+
     @Test func item_expires_whenItsDeadlineHasPassed_andItsKeyGoesOn() {
         var queue = queue()
         _ = queue.append(0, key: "a", of: one, deadline: now)

@@ -7,7 +7,7 @@ import Testing
 @testable import PostgresClient
 @testable import RegistryStore
 
-@Suite("A batch with a blocked write is repeated in parts", .timeLimit(.minutes(45)))
+@Suite("Writes share batches, and a batch with a blocked write is repeated in parts", .timeLimit(.minutes(45)))
 struct WriteCoalescerTests {
     private struct Write: BatchedWrite {
         typealias Outcome = Int
@@ -19,10 +19,24 @@ struct WriteCoalescerTests {
     /// What was tried.
     private final class Attempts: Sendable {
         let sizes = Mutex<[Int]>([])
+        /// The times between the end of a batch and the beginning of the next.
+        let pauses = Mutex<[Duration]>([])
+        let end = Mutex<ContinuousClock.Instant?>(nil)
+
+        func began() {
+            guard let end = end.withLock(\.self) else { return }
+            pauses.withLock { $0.append(end.duration(to: .now)) }
+        }
+
+        func ended() { end.withLock { $0 = .now } }
     }
 
-    /// - Parameter body: writes a batch.
-    private func writeTogether(_ keys: Range<Int>, _ body: @escaping WriteCoalescer<Write>.Body) async throws -> [Int] {
+    /// - Parameters:
+    ///   - repetitions: how often each client writes its key, as soon as it has its outcome.
+    ///   - body: writes a batch.
+    private func writeTogether(
+        _ keys: Range<Int>, repetitions: Int = 1, _ body: @escaping WriteCoalescer<Write>.Body
+    ) async throws -> [Int] {
         let loop = EventLoop(name: "test")
         defer { loop.stop() }
         let pool = PostgresClient(
@@ -33,10 +47,29 @@ struct WriteCoalescerTests {
         async let _ = coalescer.run()
         return try await withThrowingTaskGroup(of: Int.self) { group in
             for key in keys {
-                group.addTask(executorPreference: loop) { try await coalescer.write(Write(key: key)) }
+                group.addTask(executorPreference: loop) {
+                    for _ in 1..<repetitions { _ = try await coalescer.write(Write(key: key)) }
+                    return try await coalescer.write(Write(key: key))
+                }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
+    }
+
+    /// Of many pauses, some are shorter than the rest, which begins with the round of the loop, and some are long
+    /// because the machine is busy.
+    @Test(arguments: [(32, true), (4, false)])
+    func nextBatch_waitsForTheClientsThatWereJustAnswered_ifTheyAreMany(clients: Int, rests: Bool) async throws {
+        let attempts = Attempts()
+        let written = try await writeTogether(0..<clients, repetitions: 40) { batch, _ in
+            attempts.began()
+            defer { attempts.ended() }
+            return batch.map { .success($0.key) }
+        }
+        #expect(written.sorted() == Array(0..<clients))
+        let pauses = attempts.pauses.withLock { $0.sorted() }
+        let half = WriteCoalescer<Write>.rest / 2
+        #expect(rests ? pauses[pauses.count / 2] >= half : pauses[0] < half, "\(pauses)")
     }
 
     /// One by one, the neighbours of a blocked write would wait for each other.
