@@ -11,15 +11,18 @@ struct LockedRegistrations {
     let patience: LockPatience
     /// Those that may move a token (R3, R4) or replace another installation (R5).
     let movers: [PendingRegistration]
+    /// Those of `movers` whose tokens may have no row in `token_holder` yet.
+    private let adders: [PendingRegistration]
 
-    /// - Parameter isFirstAttempt: whether to trust the look-up about the holders of the registrations' tokens. The
-    ///   next attempt does not trust it.
+    /// - Parameter isFirstAttempt: whether to trust the look-up about the rows and the holders of the registrations'
+    ///   tokens. The next attempt does not trust it.
     init(
         _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
         isFirstAttempt: Bool
     ) {
         (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
         movers = batch.filter { if case .holder = $0.finding { !isFirstAttempt } else { true } }
+        adders = movers.filter { if case .claimed = $0.finding { !isFirstAttempt } else { true } }
     }
 
     private var app: AppNumber { batch[0].app }
@@ -37,7 +40,7 @@ struct LockedRegistrations {
         let tombstones =
             try guards?.decode(locks: guardResults, usersAreNew: false, logouts: rest[2]) ?? Tombstones()
         let present = try rest[0].map { try InstallationColumns.decode($0) }
-        try checkHolders(tokens.isEmpty ? nil : results[locks.count + 1], of: present)
+        try checkHolders(tokens.isEmpty ? nil : results[locks.count + tokens.count - 1], of: present)
         let moment = try Moment(rest[1], clock)
         let locked = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
@@ -62,14 +65,18 @@ struct LockedRegistrations {
 
     private var tokenLocks: [PostgresStatement] {
         guard !movers.isEmpty else { return [] }
-        // Rows are locked in the order of their keys.
-        let tokens = TokenAddress.inLockOrder(movers.map(\.registration.address))
-        let (providers, digests) = (tokens.map(\.provider.rawValue), tokens.map(\.sha256))
-        return [
-            PostgresStatement(RegistrationStatements.addHolders, app.rawValue, providers, digests),
-            PostgresStatement(
-                RegistrationStatements.lockHolders, app.rawValue, providers, digests, movers.map(\.key.rawValue)),
-        ]
+        let (providers, digests) = columns(of: movers)
+        let lock = PostgresStatement(
+            RegistrationStatements.lockHolders, app.rawValue, providers, digests, movers.map(\.key.rawValue))
+        guard !adders.isEmpty else { return [lock] }
+        let new = columns(of: adders)
+        return [PostgresStatement(RegistrationStatements.addHolders, app.rawValue, new.providers, new.digests), lock]
+    }
+
+    /// The registrations' tokens. Rows are locked in the order of their keys.
+    private func columns(of registrations: [PendingRegistration]) -> (providers: [String], digests: [[UInt8]]) {
+        let tokens = TokenAddress.inLockOrder(registrations.map(\.registration.address))
+        return (tokens.map(\.provider.rawValue), tokens.map(\.sha256))
     }
 
     private var installationLock: PostgresStatement {

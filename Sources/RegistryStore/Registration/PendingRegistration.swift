@@ -45,6 +45,8 @@ enum RegistrationFinding: Sendable {
     /// The row has the registration's token, but another user or session, or other choices about topics: the rules
     /// decide under its lock.
     case holder
+    /// The installation did not exist, and the token has a row in `token_holder`: the rules decide under its lock.
+    case claimed
     /// Anything else: the rules decide under the locks of tokens too.
     case other
 

@@ -35,7 +35,7 @@ struct RegistrationLookUp: Sendable {
             }
             let now = clock.now(Timestamp(try row.decode(0)))
             guard row.isNull(1) else { return .success(try finding(of: pending, in: row, at: now)) }
-            return .success(row.isNull(16) ? .absent(at: now) : .other)
+            return .success(row.isNull(16) ? .absent(at: now) : .claimed)
         }
     }
 

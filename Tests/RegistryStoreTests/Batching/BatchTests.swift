@@ -58,9 +58,24 @@ struct BatchTests {
             _ = try await store.register(.make("old", token: "t"))
             let registrations = try [Registration.make("new", token: "t"), .make("other")]
             let findings = try await store.find(registrations.map { PendingRegistration($0) })
-            guard case .other = findings[0], case .absent = findings[1] else {
+            guard case .claimed = findings[0], case .absent = findings[1] else {
                 return #expect(Bool(false), "the new installations were found as \(findings)")
             }
+        }
+    }
+
+    /// The look-up has seen the token's row, so the first attempt does not add it.
+    @Test func token_isAdded_whenTheNightJobHasDeletedItsRowAfterTheLookUp() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.register(.make("old", token: "other"))
+            let delete: PostgresStatement = "DELETE FROM token_holder WHERE install_id IS NULL"
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t")]) {
+                _ = try await store.database.execute(delete)
+            }
+            #expect(outcomes.map(\.status) == [.created])
+            #expect(try await store.holders() == ["new t", "old other"])
+            try await store.expectCompleteHistory()
         }
     }
 

@@ -7,9 +7,14 @@ typealias Outcome = Result<RegistrationOutcome, any Error>
 
 extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and returns each one's outcome.
-    func writeInOneBatch(_ registrations: [Registration]) async throws -> [Outcome] {
+    ///
+    /// - Parameter change: what others do between the look-up and the write.
+    func writeInOneBatch(
+        _ registrations: [Registration], after change: () async throws -> Void = {}
+    ) async throws -> [Outcome] {
         var batch = registrations.map { PendingRegistration($0) }
         for (index, finding) in try await find(batch).enumerated() { batch[index] = batch[index].toWrite(finding) }
+        try await change()
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
         return try await writer.write(batch, .batch)
     }
