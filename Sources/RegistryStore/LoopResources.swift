@@ -21,11 +21,21 @@ public struct LoopResources: Sendable {
 
     public var loop: EventLoop { postgres.loop }
 
+    /// Those of all loops of a process, which share the known cells.
+    public static func sharing(_ clock: RegistryClock, by pools: [PostgresClient]) -> [LoopResources] {
+        let cells = RollUpCells()
+        return pools.map { LoopResources($0, clock, cells) }
+    }
+
     /// - Parameter clock: one for the whole process.
     public init(postgres: PostgresClient, clock: RegistryClock) {
+        self.init(postgres, clock, RollUpCells())
+    }
+
+    private init(_ postgres: PostgresClient, _ clock: RegistryClock, _ cells: RollUpCells) {
         self.postgres = postgres
         self.clock = clock
-        cells = RollUpCells()
+        self.cells = cells
         lone = Turns(
             loop: postgres.loop, count: postgres.isDistributed ? Self.loneOnCitusMax : Self.loneMax,
             waitingMax: Self.loneWaitingMax, waitMax: Self.loneWaitMax)

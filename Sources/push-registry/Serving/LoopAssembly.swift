@@ -94,13 +94,12 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let audienceConfiguration = try database.audienceConfiguration(audiences)
         let clock = RegistryClock()
         self.clock = clock
-        let resources = loops.map { loop in
-            LoopResources(
-                postgres: PostgresClient(
-                    sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
-                    name: loop.name, logger: logger),
-                clock: clock)
+        let pools = loops.map { loop in
+            PostgresClient(
+                sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
+                name: loop.name, logger: logger)
         }
+        let resources = LoopResources.sharing(clock, by: pools)
         let installations = PostgresInstallationStore.stores(on: resources)
         parts = zip(resources, installations).map { resources, installations in
             let (loop, postgres) = (resources.loop, resources.postgres)

@@ -79,6 +79,16 @@ struct BatchTests {
         }
     }
 
+    @Test func cell_isKnownToAllLoops_onceOneHasCreatedIt() async throws {
+        try await withStore { store in
+            let loops = LoopResources.sharing(store.resources.clock, by: [store.pool, store.pool])
+            let registration = try Registration.make("A")
+            let created = try await loops[0].cells.numbers(of: [registration], store.pool, .batch)
+            _ = try await store.database.execute("ALTER TABLE rollup_cell RENAME TO unread")
+            #expect(try await loops[1].cells.numbers(of: [registration], store.pool, .batch) == created)
+        }
+    }
+
     @Test func batch_isOneTransaction() async throws {
         try await withStore { store in
             _ = try await store.writeInOneBatch((0..<100).map { try .make("phone-\($0)") })
