@@ -51,7 +51,10 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
     /// of its apps alone.
     static var transactionsOnCitusMax: Int { 6 }
+    /// The writes of a batch after which the next one waits: many clients write at the same time, so it will grow.
     static var restItemsMin: Int { 8 }
+    /// How long the next batch waits: long enough for most of the clients that were just answered to send their next
+    /// requests, and short beside a transaction. The loop's timers count in milliseconds.
     static var rest: Duration { .milliseconds(1) }
     static var patience: Duration { .milliseconds(25) }
     /// The parts in which a batch is repeated that failed.
