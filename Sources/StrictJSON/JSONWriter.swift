@@ -107,13 +107,7 @@ public struct JSONWriter {
         bytes.append(contentsOf: "null".utf8)
     }
 
-    /// One member or more that are JSON already, without a comma around them; they are not checked.
-    public mutating func rawMembers(_ members: [UInt8]) {
-        separate()
-        bytes.append(contentsOf: members)
-    }
-
-    /// A value that is JSON already; it is not checked.
+    /// A value that is JSON already, or members with commas between them; it is not checked.
     public mutating func raw(_ value: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: value)

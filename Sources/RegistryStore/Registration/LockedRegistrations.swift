@@ -65,11 +65,11 @@ struct LockedRegistrations {
 
     private var tokenLocks: [PostgresStatement] {
         guard !movers.isEmpty else { return [] }
-        let (providers, digests) = columns(of: movers)
+        let all = columns(of: movers)
         let lock = PostgresStatement(
-            RegistrationStatements.lockHolders, app.rawValue, providers, digests, movers.map(\.key.rawValue))
+            RegistrationStatements.lockHolders, app.rawValue, all.providers, all.digests, movers.map(\.key.rawValue))
         guard !adders.isEmpty else { return [lock] }
-        let new = columns(of: adders)
+        let new = adders.count == movers.count ? all : columns(of: adders)
         return [PostgresStatement(RegistrationStatements.addHolders, app.rawValue, new.providers, new.digests), lock]
     }
 

@@ -129,7 +129,7 @@ extension AccessLog {
         writer.object { writer in
             writer.name("time")
             writer.plainString { now.write(to: &$0, &renderedSecond) }
-            writer.rawMembers(fixedMembers)
+            writer.raw(fixedMembers)
             if !request.isComplete { writer.member("completed", false) }
             writer.name("durationMs")
             writer.number { $0.appendMilliseconds(request.duration) }
