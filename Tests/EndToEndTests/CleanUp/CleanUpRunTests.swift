@@ -218,19 +218,13 @@ struct CleanUpRunTests {
 
     @Test func killedRun_isInterrupted_andTheNextContinues() async throws {
         let app = try await mixed()
-        let url = try Registry.shared.cluster.connectionString
         let number = try await app.registry.number()
         let run = try await app.registry.database.withTransaction { transaction in
             // Blocks the run's only batch.
             _ = try await transaction.execute([
                 "SELECT FROM installation WHERE app_id = \(number) AND install_id = 'stale' FOR UPDATE"
             ])
-            let command = try RegistryCommand(
-                ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
-            defer { command.send(SIGKILL) }
-            try await eventually("the run waits") {
-                try await app.isCleanUpWaiting()
-            }
+            let command = try await app.waitingCleanUp()
             command.send(SIGKILL)
             _ = try await command.exitStatus()
             return try await app.registry.database.column("SELECT max(id) FROM cleanup_run", as: Int32.self)[0]
@@ -246,7 +240,6 @@ struct CleanUpRunTests {
         let app = try await NightApp.make()
         try await app.register("phone")
         try await app.age("phone", by: "61 days")
-        let url = try Registry.shared.cluster.connectionString
         let command = try await app.registry.database.withTransaction { transaction in
             // Like a registration: locked, updated, not committed yet.
             _ = try await transaction.execute([
@@ -255,12 +248,7 @@ struct CleanUpRunTests {
                 WHERE install_id = 'phone' AND app_id = (SELECT id FROM app WHERE identifier = \(app.registry.id))
                 """
             ])
-            let command = try RegistryCommand(
-                ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
-            try await eventually("the run waits") {
-                try await app.isCleanUpWaiting()
-            }
-            return command
+            return try await app.waitingCleanUp()
         }
         #expect(try await command.exitStatus() == 0)
         #expect(try await app.state("phone") == "active")

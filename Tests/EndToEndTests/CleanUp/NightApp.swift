@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Glibc
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -68,8 +69,29 @@ struct NightApp {
         try await registry.get(installID).json["state"].string
     }
 
+    /// Starts the job where another transaction keeps a row of its only batch locked, until its waiting for that row
+    /// was seen. The job waits for a few seconds at most and leaves the row for the next night, so on a busy machine
+    /// it may end before that: then it is started again.
+    func waitingCleanUp() async throws -> RegistryCommand {
+        let url = try Registry.shared.cluster.connectionString
+        var command = RegistryCommand?.none
+        do {
+            try await eventually("the run waits") {
+                if let command, command.isRunning { return try await isCleanUpWaiting() }
+                if let command { #expect(try await command.exitStatus() == 0, "\(command.log)") }
+                command = try RegistryCommand(
+                    ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+                return false
+            }
+            return try #require(command)
+        } catch {
+            command?.send(SIGKILL)
+            throw error
+        }
+    }
+
     /// Whether a statement of the job waits for a lock. On Citus, the session of a worker waits.
-    func isCleanUpWaiting() async throws -> Bool {
+    private func isCleanUpWaiting() async throws -> Bool {
         let waits: PostgresStatement =
             CitusCluster.isWanted
             ? "SELECT count(*) FROM citus_lock_waits WHERE blocked_statement LIKE 'UPDATE installation i SET state%'"
