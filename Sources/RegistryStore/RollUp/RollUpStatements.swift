@@ -233,6 +233,15 @@ extension RollUpStatements {
         "(SELECT app_id FROM rollup_state WHERE app_id = \(app.rawValue)) AS state"
     }
 
+    /// A FROM item named `p`: the rows of another part, joined with the app's state. They depend on the state, and
+    /// OFFSET 0 keeps the planner from changing that: it would read the state again for each row.
+    private static func rows(_ app: AppNumber, of part: PostgresSQL, _ filter: PostgresSQL = "true") -> PostgresSQL {
+        """
+        \(sql: state(app)) CROSS JOIN LATERAL (
+            SELECT * FROM \(sql: part) WHERE state.app_id IS NOT NULL AND \(sql: filter) OFFSET 0) AS p
+        """
+    }
+
     /// Adds `change`, rows of cells with three counts, to all levels.
     private static func adding(
         _ app: AppNumber, _ definitions: [PostgresSQL], _ results: [PostgresSQL]
@@ -252,14 +261,14 @@ extension RollUpStatements {
             \(sql: sums) AS MATERIALIZED (
                 SELECT \(sql: columns), sum_counts(reachable) AS reachable, sum_counts(active) AS active,
                     sum_counts(installations) AS installations
-                FROM change CROSS JOIN \(sql: state(app)) WHERE \(sql: level.changes) GROUP BY \(sql: columns)
+                FROM \(sql: rows(app, of: "change", level.changes)) GROUP BY \(sql: columns)
                 HAVING sum_counts(reachable) <> 0 OR sum_counts(active) <> 0 OR sum_counts(installations) <> 0)
             """
         let added: PostgresSQL = """
             \(sql: name("added", level)) AS (
                 INSERT INTO \(sql: level.table) AS r (app_id, \(sql: columns), reachable, active, installations)
-                SELECT state.app_id, \(sql: columns), s.reachable, s.active, s.installations
-                FROM \(sql: sums) s CROSS JOIN \(sql: state(app))
+                SELECT state.app_id, \(sql: columns), p.reachable, p.active, p.installations
+                FROM \(sql: rows(app, of: sums))
                 ON CONFLICT (app_id, \(sql: level.key.joined(separator: ", "))) DO UPDATE
                 SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
                     installations = r.installations + excluded.installations
