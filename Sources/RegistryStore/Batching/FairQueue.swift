@@ -34,7 +34,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
 
     private let countMax: Int
     private let batchMax: Int
-    private let isSerial: Bool
+    private let overlapMax: Int?
     private var lanes: [LaneID: Lane] = [:]
     private var ready: [AppNumber: Deque<Key>] = [:]
     private var turns = Deque<AppNumber>()
@@ -46,26 +46,28 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     /// - Parameters:
     ///   - countMax: items that may wait; more are refused.
     ///   - batchMax: items in one batch.
-    ///   - isSerial: whether an app has one batch under way at a time, until `finishBatch`; two if it is the only one.
-    init(countMax: Int, batchMax: Int, isSerial: Bool = false) {
+    ///   - overlapMax: if it is set, an app has one batch under way at a time, until `finishBatch`, and up to so many if
+    ///     it is the only one.
+    init(countMax: Int, batchMax: Int, overlapMax: Int? = nil) {
         self.countMax = countMax
         self.batchMax = batchMax
-        self.isSerial = isSerial
+        self.overlapMax = overlapMax
     }
 
     /// Whether a batch can be taken.
     var isReady: Bool { !turns.isEmpty }
 
-    /// The only app that is busy, if it has one batch under way and items for a second one. An app with full batches
-    /// has none: it keeps the server busy.
+    /// The only app that is busy, if another of its batches can be taken beside those under way. An app with full
+    /// batches has none: it keeps the server busy.
     private var overlap: AppNumber? {
-        guard busy.count == 1, let (app, count) = busy.first, count == 1, ready[app] != nil, !hasFullBatch(of: app)
+        guard busy.count == 1, let (app, count) = busy.first, count < overlapMax ?? 1, ready[app] != nil,
+            !hasFullBatch(of: app)
         else { return nil }
         return app
     }
 
-    /// Whether a batch can be taken beside the only one that is under way.
-    var isReadyToOverlap: Bool { overlap != nil }
+    /// The number of items that can be taken beside the batches of the only busy app.
+    var overlapCount: Int { overlap.flatMap { ready[$0]?.count } ?? 0 }
 
     /// - Returns: false if the queue is full.
     mutating func append(_ item: Item, key: Key, of app: AppNumber, deadline: Instant) -> Bool {
@@ -83,10 +85,10 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
         guard let app = turns.popFirst() ?? overlap, var keys = ready.removeValue(forKey: app) else { return nil }
         var batch = Batch(app: app)
         while batch.items.count < batchMax, let key = keys.popFirst() { take(key, into: &batch, now) }
-        if isSerial { busy[app, default: 0] += 1 }
+        if overlapMax != nil { busy[app, default: 0] += 1 }
         if !keys.isEmpty {
             ready[app] = keys
-            if !isSerial { turns.append(app) }
+            if overlapMax == nil { turns.append(app) }
         }
         return batch
     }

@@ -34,7 +34,8 @@ enum LockPatience {
 /// batches of half the size, and a transaction costs as much as several rows.
 ///
 /// On Citus, an app has one transaction at a time, and a short rest after each (`EventLoop.rest(after:)`). An app that
-/// writes alone has a second one after `patience`: its transactions wait for the nodes most of the time.
+/// writes alone has up to `overlapMax`, because its transactions wait for the nodes most of the time: another one
+/// begins when `overlapItemsMin` writes wait, or after `patience`.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
     /// Writes a batch of one app and returns each write's result. An error that it throws concerns the whole batch. A
@@ -51,6 +52,9 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
     /// of its apps alone.
     static var transactionsOnCitusMax: Int { 6 }
+    static var overlapMax: Int { 3 }
+    /// In smaller batches, the price of the statements outweighs the wait.
+    static var overlapItemsMin: Int { 16 }
     /// The writes of a batch after which the next one waits: many clients write at the same time, so it will grow.
     static var restItemsMin: Int { 8 }
     /// How long the next batch waits: long enough for most of the clients that were just answered to send their next
@@ -76,7 +80,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     private var queue: FairQueue<Write.Key, Item>
     private var isFinished = false
     private var transactionCount = 0
-    /// The second transaction may start.
+    /// Another transaction may start.
     private var isPatienceOver = false
     private var wake: CheckedContinuation<Void, Never>?
 
@@ -84,7 +88,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
         (loop, lone, isDistributed) = (resources.loop, resources.lone, resources.postgres.isDistributed)
         self.meters = meters
         self.body = body
-        queue = FairQueue(countMax: Self.waitingMax, batchMax: Self.batchMax, isSerial: isDistributed)
+        queue = FairQueue(countMax: Self.waitingMax, batchMax: Self.batchMax, overlapMax: isDistributed ? Self.overlapMax : nil)
     }
 
     /// - Throws: the error that `body` returns for the write; `StoreError`.
@@ -127,7 +131,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     }
 
     private var mayStart: Bool {
-        if isDistributed, isPatienceOver, queue.isReadyToOverlap { return true }
+        if queue.overlapCount >= (isPatienceOver ? 1 : Self.overlapItemsMin) { return true }
         guard queue.isReady else { return false }
         guard !isDistributed else { return transactionCount < Self.transactionsOnCitusMax }
         return transactionCount == 0 || transactionCount < Self.transactionsMax && isPatienceOver

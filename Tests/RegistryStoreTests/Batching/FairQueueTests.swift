@@ -82,8 +82,8 @@ struct FairQueueTests {
         #expect(taken == [true, true, false])
     }
 
-    @Test func app_hasOneBatchUnderWay_inASerialQueue() {
-        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 1, isSerial: true)
+    @Test func app_hasOneBatchUnderWay_besideOtherApps() {
+        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 1, overlapMax: 2)
         for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
         _ = queue.append(3, key: "x", of: two, deadline: late)
         let apps = (0..<3).compactMap { _ in queue.takeBatch(now: now)?.app }
@@ -95,32 +95,32 @@ struct FairQueueTests {
         #expect(next?.items.map(\.item) == [4])
     }
 
-    @Test func appThatWritesAlone_mayHaveTwoBatchesUnderWay_inASerialQueue() {
-        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, isSerial: true)
+    @Test func appThatWritesAlone_mayHaveSeveralBatchesUnderWay() {
+        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, overlapMax: 2)
         for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
         _ = queue.takeBatch(now: now)
-        #expect(!queue.isReadyToOverlap, "nothing waits")
-        _ = queue.append(3, key: "3", of: one, deadline: late)
-        #expect(!queue.isReady && queue.isReadyToOverlap)
-        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [3])
-        _ = queue.append(4, key: "4", of: one, deadline: late)
-        #expect(!queue.isReadyToOverlap && queue.takeBatch(now: now) == nil, "two are under way")
+        #expect(queue.overlapCount == 0, "nothing waits")
+        for number in 3..<5 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        #expect(!queue.isReady && queue.overlapCount == 2)
+        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [3, 4])
+        _ = queue.append(5, key: "5", of: one, deadline: late)
+        #expect(queue.overlapCount == 0 && queue.takeBatch(now: now) == nil, "two are under way")
         queue.finishBatch(of: one)
-        #expect(!queue.isReady && queue.isReadyToOverlap)
-        for number in 5..<7 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
-        #expect(!queue.isReadyToOverlap, "a full batch waits")
+        #expect(!queue.isReady && queue.overlapCount == 1)
+        for number in 6..<8 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
+        #expect(queue.overlapCount == 0, "a full batch waits")
         queue.finishBatch(of: one)
-        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [4, 5, 6])
+        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [5, 6, 7])
     }
 
     @Test func secondApp_takesTheTurn_beforeAnAppHasTwoBatches() {
-        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, isSerial: true)
+        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, overlapMax: 2)
         for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
         _ = queue.takeBatch(now: now)
         _ = queue.append(3, key: "3", of: one, deadline: late)
         _ = queue.append(4, key: "4", of: two, deadline: late)
         #expect(queue.takeBatch(now: now)?.app == two)
-        #expect(!queue.isReadyToOverlap)
+        #expect(queue.overlapCount == 0)
     }
 
     @Test func fullBatch_isReported_ofItsAppAlone() {
