@@ -57,11 +57,9 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     /// Whether a batch can be taken.
     var isReady: Bool { !turns.isEmpty }
 
-    /// The only app that is busy, if another of its batches can be taken beside those under way. An app with full
-    /// batches has none: it keeps the server busy.
+    /// The only app that is busy, if another of its batches can be taken beside those under way.
     private var overlap: AppNumber? {
-        guard busy.count == 1, let (app, count) = busy.first, count < overlapMax ?? 1, ready[app] != nil,
-            !hasFullBatch(of: app)
+        guard busy.count == 1, let (app, count) = busy.first, count < overlapMax ?? 1, ready[app] != nil
         else { return nil }
         return app
     }

@@ -88,7 +88,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
         (loop, lone, isDistributed) = (resources.loop, resources.lone, resources.postgres.isDistributed)
         self.meters = meters
         self.body = body
-        queue = FairQueue(countMax: Self.waitingMax, batchMax: Self.batchMax, overlapMax: isDistributed ? Self.overlapMax : nil)
+        queue = FairQueue(
+            countMax: Self.waitingMax, batchMax: Self.batchMax, overlapMax: isDistributed ? Self.overlapMax : nil)
     }
 
     /// - Throws: the error that `body` returns for the write; `StoreError`.
