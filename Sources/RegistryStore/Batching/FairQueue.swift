@@ -46,8 +46,8 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     /// - Parameters:
     ///   - countMax: items that may wait; more are refused.
     ///   - batchMax: items in one batch.
-    ///   - overlapMax: if it is set, an app has one batch under way at a time, until `finishBatch`, and up to so many if
-    ///     it is the only one.
+    ///   - overlapMax: if it is set, an app has one batch under way at a time, until `finishBatch`; up to so many if it
+    ///     is the only one.
     init(countMax: Int, batchMax: Int, overlapMax: Int? = nil) {
         self.countMax = countMax
         self.batchMax = batchMax
