@@ -14,15 +14,30 @@ enum FeedbackStatements {
         serving: "POST …/feedback (R9): reads the time, which verdicts without a time get.",
         "SELECT clock_timestamp()")
 
+    // Thousands of rows are read, and later written, in the order of their keys: neighbours share pages of the indexes.
+
     /// `$2` and `$3` are the providers and digests.
     private static let readHolders = PreparedSQL(
         serving: "POST …/feedback (R9): reads the holders of tokens, at one moment.",
-        "SELECT \(sql: columns) \(sql: holders)")
+        """
+        SELECT \(sql: columns)
+        FROM (
+            SELECT h.install_id
+            FROM (
+                SELECT * FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
+                ORDER BY provider, token_sha256) AS k
+                JOIN token_holder h ON \(sql: isHeld)
+            ORDER BY h.install_id) AS w
+            JOIN installation i ON \(sql: isWanted)
+        """)
 
     /// As `readHolders`, and the installations `$4`, each once.
     private static let read = PreparedSQL(
         serving: "POST …/feedback (R9): reads the holders of tokens, and installations by id.",
-        "SELECT \(sql: columns) FROM (\(sql: wanted)) AS w JOIN installation i ON \(sql: isWanted)")
+        """
+        SELECT \(sql: columns)
+        FROM (\(sql: wanted) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
+        """)
 
     /// In the order of ids. The transaction has locked their tokens (`RegistrationStatements.lockHolders`), so no token
     /// moves meanwhile.
@@ -34,14 +49,15 @@ enum FeedbackStatements {
         CROSS JOIN LATERAL (SELECT \(sql: columns) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
         """)
 
-    private static let holders: PostgresSQL = """
+    private static let wanted: PostgresSQL = """
+        SELECT h.install_id
         FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
-            JOIN token_holder h ON h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
-            JOIN installation i ON i.app_id = $1 AND i.install_id = h.install_id
+            JOIN token_holder h ON \(sql: isHeld)
+        UNION SELECT k.install_id FROM unnest($4::text[]) AS k (install_id)
         """
 
-    private static let wanted: PostgresSQL = """
-        SELECT i.install_id \(sql: holders) UNION SELECT k.install_id FROM unnest($4::text[]) AS k (install_id)
+    private static let isHeld: PostgresSQL = """
+        h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
         """
 
     private static let isWanted: PostgresSQL = "i.app_id = $1 AND i.install_id = w.install_id"
