@@ -22,6 +22,8 @@ struct WriteCoalescerTests {
         /// The times between the end of a batch and the beginning of the next.
         let pauses = Mutex<[Duration]>([])
         let end = Mutex<ContinuousClock.Instant?>(nil)
+        /// Batches under way.
+        let running = Mutex((now: 0, peak: 0))
 
         func began() {
             guard let end = end.withLock(\.self) else { return }
@@ -33,14 +35,17 @@ struct WriteCoalescerTests {
 
     /// - Parameters:
     ///   - repetitions: how often each client writes its key, as soon as it has its outcome.
+    ///   - isDistributed: as on Citus.
     ///   - body: writes a batch.
     private func writeTogether(
-        _ keys: Range<Int>, repetitions: Int = 1, _ body: @escaping WriteCoalescer<Write>.Body
+        _ keys: Range<Int>, repetitions: Int = 1, isDistributed: Bool = false,
+        _ body: @escaping WriteCoalescer<Write>.Body
     ) async throws -> [Int] {
         let loop = EventLoop(name: "test")
         defer { loop.stop() }
-        let pool = PostgresClient(
-            try PostgresConfiguration("host=unused"), on: loop, limits: .init(), logger: Logger(label: "test"))
+        let configuration = try PostgresConfiguration(
+            "host=unused", transactionSettings: isDistributed ? ["SET LOCAL lock_timeout = '100ms'"] : [])
+        let pool = PostgresClient(configuration, on: loop, limits: .init(), logger: Logger(label: "test"))
         let coalescer = WriteCoalescer<Write>(
             LoopResources(postgres: pool, clock: RegistryClock()), meters: WriteMeters("test"), body: body)
         // Ends with this scope.
@@ -54,6 +59,20 @@ struct WriteCoalescerTests {
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
+    }
+
+    /// Enough writes for two full batches and a third one. Each batch waits for the others.
+    @Test func appThatWritesAlone_hasThreeTransactions_onCitus() async throws {
+        let attempts = Attempts()
+        let count = 2 * WriteCoalescer<Write>.batchMax + WriteCoalescer<Write>.overlapItemsMin
+        let written = try await writeTogether(0..<count, isDistributed: true) { batch, _ in
+            attempts.running.withLock { $0 = ($0.now + 1, max($0.peak, $0.now + 1)) }
+            try await eventually { attempts.running.withLock(\.peak) >= 3 }
+            attempts.running.withLock { $0.now -= 1 }
+            return batch.map { .success($0.key) }
+        }
+        #expect(written.sorted() == Array(0..<count))
+        #expect(attempts.running.withLock(\.peak) == 3)
     }
 
     /// Some of the pauses are shorter than the rest, which begins with the round of the loop.
