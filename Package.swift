@@ -241,7 +241,7 @@ let package = Package(
             "FleetGeneratorTests",
             [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "RegistryAPI", "RegistryStore", logging,
+                "RegistryAPI", "RegistryStore", crypto, logging,
             ]),
     ]
 )

@@ -44,8 +44,8 @@ CREATE TABLE installation (
 
     -- The row of rollup_cell that counts this installation.
     cell bigint NOT NULL,
-    -- The digest of everything that the last registration said. It describes the row while generation =
-    -- registration_generation.
+    -- The digest of the bytes of the last registration, and of the user and session that it was for. It describes the
+    -- row while generation = registration_generation.
     registration_digest bytea NOT NULL,
     -- The digest of the snapshot alone.
     snapshot_digest bytea NOT NULL,

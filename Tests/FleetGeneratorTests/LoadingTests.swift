@@ -1,3 +1,4 @@
+import Crypto
 import EventLoop
 import Logging
 import PostgresClient
@@ -38,15 +39,27 @@ import Testing
         }
     }
 
+    /// Nothing is read but the digest, so it is that of the service.
     @Test func registration_isUnchanged_whenTheSameBodyIsSentAgain() async throws {
         try await withDatabase { database, app in
+            let links = try TimeZoneLinks()
             let fleet = Fleet(
-                seed: 4, app: app, count: 500, asOf: .now, lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
+                seed: 4, app: app, count: 500, asOf: .now, lastSeen: .withinSeconds(3_600), links: links)
             try await FleetLoader().load(fleet, into: database)
+            let rules = SentRegistration.ReadingRules(
+                storesAdvertisingID: app.policy.storesAdvertisingID, links: links)
+            let sha256 = { @Sendable (bytes: [UInt8]) in Array(SHA256.hash(data: bytes)) }
             try await withStore(database) { store in
                 for number in fleet.indices {
-                    let registration = FleetRow.registration(fleet[number], app: app)
-                    let outcome = try await store.register(registration)
+                    let phone = fleet[number]
+                    let digest = SentRegistration.digest(
+                        of: phone.body(), by: phone.owner, reading: rules, sha256: sha256)
+                    let sent = SentRegistration(
+                        phone.token, on: InstallationKey(app: app.number, installID: phone.installID),
+                        by: RegistrationClaim(of: app, owner: phone.owner), hasTopics: false, digest: digest,
+                        sha256: sha256
+                    ) { throw StoreError.failed("installation \(number) is read") }
+                    let outcome = try await store.register(sent, ifDirectoryIs: nil)
                     #expect(outcome.status == .unchanged)
                 }
             }

@@ -121,16 +121,17 @@ extension Registration {
         let device = Device(
             installID: try InstallID(installID), deviceModel: "iPhone17,3", systemName: "iOS", systemVersion: "26.5",
             locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600, carrier: carrier)
+        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
+        let owner = try user.map { user in
+            let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
+            return Owner(userID: try UserID(user), session: session)
+        }
         return Registration(
             RegistrationRequest(
                 token: try Token(token ?? "token-of-\(installID)", of: .fcm), keys: nil,
                 snapshot: Snapshot(settings: NotificationSettings(), device: device)),
-            of: App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard),
-            owner: try user.map { user in
-                let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
-                return Owner(userID: try UserID(user), session: session)
-            }, precondition: precondition, actor: "service:test",
-            sha256: { Array(SHA256.hash(data: $0)) })
+            of: app, by: RegistrationClaim(of: app, owner: owner, precondition: precondition),
+            actor: "service:test", sha256: TestStores.sha256)
     }
 }
 

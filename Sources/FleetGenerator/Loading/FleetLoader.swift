@@ -20,9 +20,11 @@ public struct FleetLoader: Sendable {
     ///
     /// Commits are asynchronous except the last, which makes all of them durable.
     ///
-    /// - Throws: `PostgresError`; `cancelled` between two transactions if the task is cancelled.
+    /// - Throws: Foundation's error if tzdata cannot be read; `PostgresError`; `cancelled` between two transactions if the task is cancelled.
     public func load(_ fleet: Fleet, _ numbers: Range<Int>? = nil, into database: PostgresConfiguration) async throws {
         let numbers = numbers ?? fleet.indices
+        let rules = SentRegistration.ReadingRules(
+            storesAdvertisingID: fleet.app.policy.storesAdvertisingID, links: try TimeZoneLinks())
         try await PostgresSession.withSession(database) { session in
             var loaded = LoadedInstallations(of: fleet.app.number)
             try session.run(script: "SET synchronous_commit = off")
@@ -30,7 +32,7 @@ public struct FleetLoader: Sendable {
             {
                 let end = min(start + Self.installationsPerTransaction, numbers.upperBound)
                 try session.checkCancellation()
-                try copy((start..<end).map { FleetRow(fleet[$0], app: fleet.app) }, &loaded, session)
+                try copy((start..<end).map { FleetRow(fleet[$0], app: fleet.app, reading: rules) }, &loaded, session)
                 progress(end - numbers.lowerBound)
             }
             try RollUpFold.runAll(in: session)
@@ -48,7 +50,8 @@ public struct FleetLoader: Sendable {
             _ = try session.copyIn(Self.installations) { writer in
                 for (row, cell) in zip(rows, cells) {
                     try writer.write {
-                        LoadedInstallations.bind(row.installation, row.registration, cell: cell, to: &$0)
+                        LoadedInstallations.bind(
+                            row.installation, row.registration, digest: row.digest, cell: cell, to: &$0)
                     }
                 }
             }

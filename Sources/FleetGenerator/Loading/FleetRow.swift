@@ -9,15 +9,19 @@ struct FleetRow {
 
     let registration: Registration
     let installation: Installation
+    /// Of the body that the client sends.
+    let digest: [UInt8]
 
     /// The installation's registration, as the service receives it.
     static func registration(_ installation: FleetInstallation, app: App) -> Registration {
         Registration(
-            installation.request, of: app, owner: installation.owner, precondition: nil, actor: actor,
-            sha256: { Array(SHA256.hash(data: $0)) })
+            installation.request, of: app, by: RegistrationClaim(of: app, owner: installation.owner), actor: actor,
+            sha256: sha256)
     }
 
-    init(_ fleet: FleetInstallation, app: App) {
+    private static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+
+    init(_ fleet: FleetInstallation, app: App, reading rules: SentRegistration.ReadingRules) {
         let registration = Self.registration(fleet, app: app)
         var locked = LockedInstallations([], now: fleet.times.createdAt)
         _ = mustSucceed { () throws(RegistrationRefusal) in try locked.register(registration) }
@@ -26,5 +30,6 @@ struct FleetRow {
         }
         installation.lastSeenAt = fleet.times.lastSeenAt
         (self.registration, self.installation) = (registration, installation)
+        digest = SentRegistration.digest(of: fleet.body(), by: fleet.owner, reading: rules, sha256: Self.sha256)
     }
 }

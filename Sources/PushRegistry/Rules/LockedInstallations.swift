@@ -90,7 +90,7 @@ public struct LockedInstallations: Sendable {
     /// R2: writes only `lastSeenAt`, and only if the touch interval has passed.
     private mutating func touch(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
         var after = current
-        if registration.isTouchDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = time(of: current) }
+        if registration.claim.isTouchDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = time(of: current) }
         installations[current.key] = after
         return RegistrationOutcome(.unchanged, after)
     }

@@ -5,17 +5,13 @@ public final class Registration: Sendable {
     public let token: Token
     public let keys: WebPushKeys?
     public let snapshot: Snapshot
-    public let owner: Owner?
+    public let claim: RegistrationClaim
     /// The choices about topics in the registration, for the installation.
     public let topics: [TopicChange]
     /// The app's topics.
     let catalogue: TopicCatalogue
-    /// The `iat` of the caller's JWT; nil if there is none.
-    public let credentialIssuedAt: Timestamp?
-    public let precondition: Precondition?
     /// The caller that gets the response: a refusal shows the generation only to a caller that may read the record.
     public let reader: Requester
-    public let touchInterval: ISO8601Duration
     /// How long tombstones of ended sessions are kept.
     public let sessionTombstones: ISO8601Duration
     /// The digest of the token's canonical text.
@@ -29,8 +25,8 @@ public final class Registration: Sendable {
     ///   - reader: by default the owner, or an anonymous client.
     ///   - sha256: the hash function. This module has none.
     public init(
-        _ request: RegistrationRequest, of app: App, owner: Owner?, credentialIssuedAt: Timestamp? = nil,
-        precondition: Precondition?, reader: Requester? = nil, actor: String, sha256: ([UInt8]) -> [UInt8]
+        _ request: RegistrationRequest, of app: App, by claim: RegistrationClaim, reader: Requester? = nil,
+        actor: String, sha256: ([UInt8]) -> [UInt8]
     ) {
         key = InstallationKey(app: app.number, installID: request.installID)
         token = request.token
@@ -38,11 +34,8 @@ public final class Registration: Sendable {
         snapshot = request.snapshot
         topics = request.topics
         catalogue = app.topics
-        self.owner = owner
-        self.credentialIssuedAt = credentialIssuedAt
-        self.precondition = precondition
-        self.reader = reader ?? owner.map { .user($0.userID) } ?? .anonymous
-        touchInterval = app.policy.touchInterval
+        self.claim = claim
+        self.reader = reader ?? claim.owner.map { .user($0.userID) } ?? .anonymous
         sessionTombstones = app.policy.sessionTombstones
         self.actor = actor
         tokenSHA256 = sha256(Array(request.token.text.utf8))
@@ -52,6 +45,10 @@ public final class Registration: Sendable {
     /// 128 bits of SHA-256 suffice: digests are compared within one installation only, so a client could produce a
     /// collision only with its own snapshots.
     public static let digestBytes = 16
+
+    public var owner: Owner? { claim.owner }
+    public var credentialIssuedAt: Timestamp? { claim.credentialIssuedAt }
+    public var precondition: Precondition? { claim.precondition }
 
     public var address: TokenAddress {
         TokenAddress(app: key.app, provider: token.provider, sha256: tokenSHA256)
@@ -65,21 +62,6 @@ public final class Registration: Sendable {
             && present.topicChoices.contain(topics)
     }
 
-    /// R2: whether `lastSeenAt` is old enough to be updated.
-    func isTouchDue(since lastSeenAt: Timestamp, at now: Timestamp) -> Bool {
-        now.microseconds - lastSeenAt.microseconds >= touchInterval.seconds * 1_000_000
-    }
-
-    /// R2: the outcome if nothing changed; nil if the registration needs the locked path.
-    public func outcomeIfUnchanged(
-        generation: Int64, epoch: Int64, lastSeenAt: Timestamp, now: Timestamp
-    ) -> RegistrationOutcome? {
-        guard precondition?.holds(for: generation) ?? true, !isTouchDue(since: lastSeenAt, at: now) else { return nil }
-        return RegistrationOutcome(
-            status: .unchanged, generation: generation, epoch: epoch, state: .active, userID: owner?.userID,
-            lastSeenAt: lastSeenAt)
-    }
-
     /// Whether token, owner, session and state stay as they are, and with them the generation.
     func keepsBinding(of present: Installation) -> Bool {
         present.state == .active && present.provider == token.provider && present.tokenSHA256 == tokenSHA256
@@ -90,19 +72,11 @@ public final class Registration: Sendable {
     ///
     /// This is necessary if the user or session changes. It is not for the current owner: the end of a session removes
     /// the owner from its installations in the same transaction, so the current session has not ended. The exception is
-    /// a credential that may be older than a logout (`mayPrecedeLogout`).
+    /// a credential that may be older than a logout
+    /// (`RegistrationClaim.mayPrecedeLogout`).
     public func beginsBinding(on present: Installation?) -> Bool {
         guard let owner else { return false }
-        return !owner.isSame(as: present?.owner) || mayPrecedeLogout(before: present?.credentialIssuedAt)
-    }
-
-    /// R7: whether this credential may have been issued before a user-wide logout, and the one that set the owner after
-    /// it. For a credential with a session, the session decides instead.
-    ///
-    /// - Parameter boundIssuedAt: the `iat` of the credential that set the owner; nil if it had none.
-    public func mayPrecedeLogout(before boundIssuedAt: Timestamp?) -> Bool {
-        guard let credentialIssuedAt, owner != nil, owner?.session == nil else { return false }
-        return boundIssuedAt.map(credentialIssuedAt.isInEarlierSecond) ?? true
+        return !owner.isSame(as: present?.owner) || claim.mayPrecedeLogout(before: present?.credentialIssuedAt)
     }
 
     private func isOwner(of present: Installation) -> Bool {

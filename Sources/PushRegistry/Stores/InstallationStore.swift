@@ -3,8 +3,8 @@ public protocol InstallationStore: Sendable {
     /// - Parameter version: the version of the directory that authenticated the caller, if it was not read for this
     ///   call; else nil.
     /// - Throws: `RegistrationRefusal`, `StoreError`; `DirectoryChanged` if the directory has another version, and then
-    ///   nothing was written.
-    func register(_ registration: Registration, ifDirectoryIs version: Int64?) async throws -> RegistrationOutcome
+    ///   nothing was written; the faults of the registration's bytes.
+    func register(_ sent: SentRegistration, ifDirectoryIs version: Int64?) async throws -> RegistrationOutcome
 
     /// - Throws: `DeletionRefusal`, `StoreError`.
     func delete(_ deletion: Deletion) async throws
@@ -17,13 +17,6 @@ public protocol InstallationStore: Sendable {
     /// - Parameter before: the `next` of the previous page.
     /// - Throws: `StoreError`.
     func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage?
-}
-
-extension InstallationStore {
-    /// - Throws: `RegistrationRefusal`, `StoreError`.
-    public func register(_ registration: Registration) async throws -> RegistrationOutcome {
-        try await register(registration, ifDirectoryIs: nil)
-    }
 }
 
 /// The version of the directory differs from the one that authorized a call. The call must be authorized again.

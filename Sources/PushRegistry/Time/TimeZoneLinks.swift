@@ -11,11 +11,14 @@ public struct TimeZoneLinks: Sendable {
     /// The names to replace, each with the end of its chain of links.
     private let targets: [String: String]
     private let names: Set<String>
+    /// The first line of tzdata's file, which names its version.
+    public let version: String
 
     /// - Parameters:
     ///   - zones: the text of `tzdata.zi`: lines `Z name …` and `L target name` (zic(8)).
     ///   - table: the text of `zone.tab`: lines of country, coordinates and name, tab-separated.
     public init(zones: String, table: String) {
+        version = String(zones.prefix { !$0.isNewline })
         let cities = Set(Self.tableNames(table))
         let (zoneNames, links) = Self.parse(zones)
         names = cities.union(zoneNames).union(links.keys)

@@ -23,45 +23,56 @@ extension RegistryService {
             let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
                 try registration(request, in: current)
             }
-            return try response(try await installations.register(accepted), to: accepted, in: call)
+            return try response(try await installations.register(accepted, ifDirectoryIs: nil), to: accepted, in: call)
         }
     }
 
-    /// The registration of a request, authorized by a directory.
+    /// The registration of a request, authorized by a directory. The store reads the rest of its body, if it differs
+    /// from the last one.
     ///
     /// The handler first uses the last snapshot of the directory; the store checks in the same round trip that it is
     /// still current. If the request is refused, or the directory has changed, the handler repeats the authorization
     /// with the current directory. So new keys, revoked keys and new policies count from the next request on.
     private func registration(
         _ request: ServerRequest, in directory: DirectorySnapshot
-    ) throws -> (Registration, AppCall) {
+    ) throws -> (SentRegistration, AppCall) {
         let call = try appCall(request, allowing: [.client, .service], in: directory)
         try call.caller.checkActingHeaders(in: request)
-        let body = try request.jsonBody()
+        let bytes = try request.jsonBody()
         let owner = try Owner(request, by: call.caller)
-        let registration = Registration(
-            try RegistrationBody.parse(
-                body, installID: InstallID(request), storesAdvertisingID: call.app.policy.storesAdvertisingID,
-                topics: call.app.topics, links: links),
+        let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
+        let claim = RegistrationClaim(
             of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
-            precondition: try ETag.precondition(request), reader: call.caller.isService ? .service : nil,
-            actor: call.caller.actor,
-            sha256: { Array(SHA256.hash(data: $0)) })
-        return (registration, call)
+            precondition: try ETag.precondition(request))
+        let body = RegistrationBody(
+            bytes: bytes, installID: key.installID, storesAdvertisingID: call.app.policy.storesAdvertisingID,
+            topics: call.app.topics, links: links)
+        let first = try body.readFirst()
+        let digest = SentRegistration.digest(of: bytes, by: owner, reading: body.rules, sha256: Self.sha256)
+        let sent = SentRegistration(
+            first.token, on: key, by: claim, hasTopics: first.hasTopics, digest: digest, sha256: Self.sha256
+        ) {
+            Registration(
+                try body.read(), of: call.app, by: claim, reader: call.caller.isService ? .service : nil,
+                actor: call.caller.actor, sha256: Self.sha256)
+        }
+        return (sent, call)
     }
 
+    private static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+
     private func response(
-        _ outcome: RegistrationOutcome, to registration: Registration, in call: AppCall
+        _ outcome: RegistrationOutcome, to sent: SentRegistration, in call: AppCall
     ) throws(StoreError) -> ServerResponse {
-        let names = try EpochNames(of: outcome.epoch, on: registration.key.installID, in: call, epochKeys)
+        let names = try EpochNames(of: outcome.epoch, on: sent.key.installID, in: call, epochKeys)
         var writer = JSONWriter(capacity: 384)
         writer.object { writer in
-            writer.member("installId", registration.key.installID.rawValue)
+            writer.member("installId", sent.key.installID.rawValue)
             writer.member("generation", outcome.generation)
             writer.member("status", outcome.status.rawValue)
             writer.member("state", outcome.state.rawValue)
             writer.member("userId", outcome.userID?.rawValue)
-            let silence = call.app.policy.staleAfter[registration.token.provider]
+            let silence = call.app.policy.staleAfter[sent.token.provider]
             writer.member("registerAgainBefore", outcome.lastSeenAt.advanced(by: silence).description)
             writer.member("epoch", names.epoch)
             writer.member("deliveryKey", names.deliveryKey.text)

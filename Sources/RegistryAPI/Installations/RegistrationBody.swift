@@ -4,19 +4,39 @@ import StrictJSON
 /// The body of `PUT /v1/apps/{app}/installations/{installId}`: token, settings and device of one installation.
 ///
 /// Unknown members are ignored, and unknown values of settings read as `unknown`. All other faults are reported.
-enum RegistrationBody {
-    /// - Parameters:
-    ///   - body: the JSON text.
-    ///   - installID: the id in the path. That in the body must be equal.
-    ///   - storesAdvertisingID: whether the app's policy allows to store the advertising identifier.
-    ///   - topics: the app's. Choices about others are ignored.
-    ///   - links: resolves time zone names.
+struct RegistrationBody: Sendable {
+    /// The JSON text.
+    let bytes: [UInt8]
+    /// The id in the path. That in the body must be equal.
+    let installID: InstallID
+    /// Whether the app's policy allows to store the advertising identifier.
+    let storesAdvertisingID: Bool
+    /// The app's. Choices about others are ignored.
+    var topics = TopicCatalogue()
+    /// Resolves time zone names.
+    let links: TimeZoneLinks
+
+    var rules: SentRegistration.ReadingRules {
+        SentRegistration.ReadingRules(storesAdvertisingID: storesAdvertisingID, links: links)
+    }
+
+    /// Reads what the look-up needs.
+    ///
+    /// - Throws: every fault of the body, if one was found so far.
+    func readFirst() throws -> (token: Token, hasTopics: Bool) {
+        let document = try JSONDocument(bytes)
+        let root = document.root.object()
+        guard let root, let token = root.token().token, document.faults.isEmpty else {
+            return try (read().token, true)
+        }
+        return (token, root.value("topics") != nil)
+    }
+
+    /// Reads all of it.
+    ///
     /// - Throws: every fault of the body.
-    static func parse(
-        _ body: [UInt8], installID: InstallID, storesAdvertisingID: Bool, topics: TopicCatalogue = TopicCatalogue(),
-        links: TimeZoneLinks
-    ) throws -> RegistrationRequest {
-        let document = try JSONDocument(body)
+    func read() throws -> RegistrationRequest {
+        let document = try JSONDocument(bytes)
         let root = document.root.object()
         let (token, keys) = root?.tokenAndKeys() ?? (nil, nil)
         let settings = root?.object("settings")

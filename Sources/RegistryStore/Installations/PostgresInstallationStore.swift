@@ -39,11 +39,9 @@ public struct PostgresInstallationStore: InstallationStore {
         await registrations.run()
     }
 
-    public func register(
-        _ registration: Registration, ifDirectoryIs version: Int64?
-    ) async throws -> RegistrationOutcome {
-        let coalescer = coalescers[Int(registration.key.app.rawValue) % coalescers.count]
-        return try await coalescer.register(registration, ifDirectoryIs: version)
+    public func register(_ sent: SentRegistration, ifDirectoryIs version: Int64?) async throws -> RegistrationOutcome {
+        let coalescer = coalescers[Int(sent.key.app.rawValue) % coalescers.count]
+        return try await coalescer.register(sent, ifDirectoryIs: version)
     }
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {

@@ -1,42 +1,28 @@
 import PostgresClient
 import PushRegistry
 
-/// A queued registration, with the results of look-ups so far.
+/// A registration to write, with what its look-up found.
 struct PendingRegistration: BatchedWrite {
     let registration: Registration
-    /// Of all that the registration says: its binding and its snapshot.
+    /// Of `SentRegistration`.
     let digest: [UInt8]
-    /// The directory's version by which the registration was authorized; nil if the directory was read for it.
-    let directoryVersion: Int64?
-    /// The result of the look-up.
-    private(set) var finding = RegistrationFinding.other
-    /// Of the owner's id, once something was found that must be written.
-    private(set) var userSHA256: [UInt8]?
+    let finding: RegistrationFinding
+    /// Of the owner's id.
+    let userSHA256: [UInt8]?
 
     typealias Outcome = RegistrationOutcome
 
-    init(_ registration: Registration, ifDirectoryIs version: Int64? = nil) {
-        self.registration = registration
-        digest = RegistrationDigest.make(registration)
-        directoryVersion = version
-    }
-
-    /// The registration to write, after the look-up.
-    func toWrite(_ finding: RegistrationFinding) -> PendingRegistration {
-        var pending = self
-        pending.finding = finding
-        pending.userSHA256 = registration.owner.map { UserDigest.sha256($0.userID) }
-        return pending
+    init(_ registration: Registration, digest: [UInt8], _ finding: RegistrationFinding) {
+        (self.registration, self.digest, self.finding) = (registration, digest, finding)
+        userSHA256 = registration.owner.map { UserDigest.sha256($0.userID) }
     }
 
     var app: AppNumber { registration.key.app }
     var key: InstallID { registration.key.installID }
 }
 
-/// The installation that the look-up found.
+/// The installation that the look-up found for a registration that must be written.
 enum RegistrationFinding: Sendable {
-    /// The registration changes nothing, and this is the outcome.
-    case unchanged(RegistrationOutcome)
     /// The row has not changed since its last registration, and has this registration's token, user and session. The
     /// registration changes no other installation; a write without a lock compares the revision.
     case bound(Bound)

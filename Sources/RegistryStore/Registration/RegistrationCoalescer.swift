@@ -4,14 +4,14 @@ import PushRegistry
 /// Takes registrations one by one and sends them to PostgreSQL in batches (R2, R15): one read completes those that
 /// change nothing, and the others are written. Each event loop has one coalescer.
 struct RegistrationCoalescer: Sendable {
-    private let lookUps: ReadCoalescer<PendingRegistration>
+    private let lookUps: ReadCoalescer<RegistrationLookUp.Item>
     private let writes: WriteCoalescer<PendingRegistration>
 
     init(_ resources: LoopResources) {
         let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: resources.postgres.isDistributed)
         let meters = WriteMeters("registration")
         lookUps = ReadCoalescer(
-            resources, meters: meters, statements: lookUp.statements, decode: lookUp.findings(of:in:))
+            resources, meters: meters, statements: lookUp.statements, decode: lookUp.results(of:in:))
         let writer = RegistrationWriter(
             postgres: resources.postgres, cells: resources.cells, clock: resources.clock)
         writes = WriteCoalescer(resources, meters: meters) { batch, patience in
@@ -19,14 +19,12 @@ struct RegistrationCoalescer: Sendable {
         }
     }
 
-    /// - Throws: `RegistrationRefusal`, `DirectoryChanged`, `StoreError`.
-    func register(
-        _ registration: Registration, ifDirectoryIs version: Int64? = nil
-    ) async throws -> RegistrationOutcome {
-        let pending = PendingRegistration(registration, ifDirectoryIs: version)
-        let finding = try await lookUps.find(pending)
-        if case .unchanged(let outcome) = finding { return outcome }
-        return try await writes.write(pending.toWrite(finding))
+    /// - Throws: `RegistrationRefusal`, `DirectoryChanged`, `StoreError`; the faults of the registration's bytes.
+    func register(_ sent: SentRegistration, ifDirectoryIs version: Int64? = nil) async throws -> RegistrationOutcome {
+        switch try await lookUps.find(RegistrationLookUp.Item(sent: sent, directoryVersion: version)) {
+        case .unchanged(let outcome): outcome
+        case .changed(let pending): try await writes.write(pending)
+        }
     }
 
     /// Sends queued registrations until it is cancelled. Registrations that still wait then are refused.
@@ -36,10 +34,6 @@ struct RegistrationCoalescer: Sendable {
             group.addTask { await writes.run() }
         }
     }
-}
-
-extension PendingRegistration: BatchedRead {
-    typealias Finding = RegistrationFinding
 }
 
 /// Writes a batch of registrations, all of one app.

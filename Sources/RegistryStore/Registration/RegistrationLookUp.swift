@@ -1,14 +1,34 @@
 import PostgresClient
 import PushRegistry
 
-/// The first round trip of registrations (R2): finds out which of them change nothing, without a lock.
+/// The first round trip of registrations (R2): finds out which of them change nothing, without a lock. Those that have
+/// the bytes of the last one are not read any further.
 struct RegistrationLookUp: Sendable {
+    /// A registration that waits for its look-up.
+    struct Item: BatchedRead {
+        let sent: SentRegistration
+        /// The directory's version by which the registration was authorized; nil if the directory was read for it.
+        let directoryVersion: Int64?
+
+        typealias Finding = RegistrationLookUp.Found
+
+        var app: AppNumber { sent.key.app }
+    }
+
+    enum Found: Sendable {
+        /// The registration changes nothing, and this is the outcome.
+        case unchanged(RegistrationOutcome)
+        case changed(PendingRegistration)
+    }
+
+    typealias Results = [Result<Found, any Error>]
+
     let clock: RegistryClock
     let isDistributed: Bool
 
     /// For registrations of one app.
-    func statements(_ app: AppNumber, _ batch: [PendingRegistration]) -> [PostgresStatement] {
-        let ids = batch.map(\.key.rawValue)
+    func statements(_ app: AppNumber, _ batch: [Item]) -> [PostgresStatement] {
+        let ids = batch.map(\.sent.key.installID.rawValue)
         guard !isDistributed else {
             return [
                 PostgresStatement(RegistrationStatements.lookUpOnCitus, app.rawValue, ids),
@@ -17,72 +37,86 @@ struct RegistrationLookUp: Sendable {
         }
         return [
             PostgresStatement(
-                RegistrationStatements.lookUp, app.rawValue, ids,
-                batch.map(\.registration.token.provider.rawValue), batch.map(\.registration.tokenSHA256))
+                RegistrationStatements.lookUp, app.rawValue, ids, batch.map(\.sent.token.provider.rawValue),
+                batch.map(\.sent.tokenSHA256))
         ]
     }
 
     /// - Parameter results: of `statements`.
     /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
-    ///   another version than the registration names.
-    func findings(
-        of batch: [PendingRegistration], in results: [PostgresResult]
-    ) throws -> [Result<RegistrationFinding, any Error>] {
-        guard !isDistributed else { return try findingsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
-        return try zip(batch, results[0]).map { pending, row in
-            if let version = pending.directoryVersion, try version != row.decode(17) {
-                return .failure(DirectoryChanged())
+    ///   another version than the registration names; the faults of the registration's bytes, if they must be read.
+    func results(of batch: [Item], in results: [PostgresResult]) throws -> Results {
+        guard !isDistributed else { return try resultsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
+        return zip(batch, results[0]).map { item, row in
+            Result {
+                try item.check(directoryVersion: row.decode(19))
+                let now = clock.now(Timestamp(try row.decode(0)))
+                guard row.isNull(1) else { return try result(of: item.sent, in: row, at: now) }
+                return try item.sent.changed(row.isNull(18) ? .absent(at: now) : .claimed)
             }
-            let now = clock.now(Timestamp(try row.decode(0)))
-            guard row.isNull(1) else { return .success(try finding(of: pending, in: row, at: now)) }
-            return .success(row.isNull(16) ? .absent(at: now) : .claimed)
         }
     }
 
     /// - Parameters:
     ///   - rows: of `RegistrationStatements.lookUpOnCitus`.
     ///   - moment: of `DirectoryStatements.moment`.
-    private func findingsOnCitus(
-        of batch: [PendingRegistration], in rows: PostgresResult, moment: PostgresRow
-    ) throws -> [Result<RegistrationFinding, any Error>] {
+    private func resultsOnCitus(of batch: [Item], in rows: PostgresResult, moment: PostgresRow) throws -> Results {
         let (version, now) = (try moment.decode(0, as: Int64.self), clock.now(Timestamp(try moment.decode(1))))
         let found = try Dictionary(
             rows.map { (try $0.decode(0, as: String.self), $0) }, uniquingKeysWith: { first, _ in first })
-        return try batch.map { pending in
-            guard pending.directoryVersion ?? version == version else { return .failure(DirectoryChanged()) }
-            guard let row = found[pending.key.rawValue] else { return .success(.absent(at: now)) }
-            return .success(try finding(of: pending, in: row, at: now))
+        return batch.map { item in
+            Result {
+                try item.check(directoryVersion: version)
+                guard let row = found[item.sent.key.installID.rawValue] else {
+                    return try item.sent.changed(.absent(at: now))
+                }
+                return try result(of: item.sent, in: row, at: now)
+            }
         }
     }
 
     /// - Parameter row: of an installation that exists.
-    private func finding(
-        of pending: PendingRegistration, in row: PostgresRow, at now: Timestamp
-    ) throws -> RegistrationFinding {
-        let holdsToken = row.holdsToken(of: pending.registration)
-        guard try row.decode(4) else { return holdsToken ? .holder : .other }
-        let isSame = row.holds(pending.digest, at: 1)
-        let generation: Int64 = try row.decode(2)
+    private func result(of sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
+        let holdsToken = row.holdsToken(of: sent)
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
-        guard !pending.registration.mayPrecedeLogout(before: boundIssuedAt) else {
-            return holdsToken ? .holder : .other
+        guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt) else {
+            return try sent.changed(holdsToken ? .holder : .other)
         }
-        // The digest says nothing about topics: most registrations have none.
-        let keepsTopics = try pending.registration.topics.isEmpty || row.choices.contain(pending.registration.topics)
-        if isSame, keepsTopics {
-            let outcome = pending.registration.outcomeIfUnchanged(
-                generation: generation, epoch: try row.decode(14), lastSeenAt: Timestamp(try row.decode(3)), now: now)
-            if let outcome { return .unchanged(outcome) }
+        let hasSameBytes = row.holds(sent.digest, at: 1)
+        if hasSameBytes, !sent.hasTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) {
+            return .unchanged(outcome)
         }
-        guard holdsToken else { return .other }
-        guard keepsTopics, row.hasOwner(of: pending.registration) else { return .holder }
-        return .bound(
-            RegistrationFinding.Bound(
-                generation: generation, epoch: try row.decode(14), revision: try row.decode(8), cell: try row.decode(9),
-                sessionExpiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init),
-                hasSnapshot: row.holds(pending.registration.snapshotDigest, at: 11), isSame: isSame,
-                readAt: now))
+        let registration = try sent.read()
+        let isSame = try hasSameBytes || holdsToken && row.hasValues(of: registration)
+        let keepsTopics = try registration.topics.isEmpty || row.choices.contain(registration.topics)
+        if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) { return .unchanged(outcome) }
+        let finding: RegistrationFinding =
+            if !holdsToken {
+                .other
+            } else if !keepsTopics || !row.hasOwner(of: registration) {
+                .holder
+            } else {
+                .bound(
+                    RegistrationFinding.Bound(
+                        generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
+                        cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
+                        hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
+            }
+        return .changed(PendingRegistration(registration, digest: sent.digest, finding))
+    }
+}
+
+extension RegistrationLookUp.Item {
+    fileprivate func check(directoryVersion version: Int64) throws {
+        guard directoryVersion ?? version == version else { throw DirectoryChanged() }
+    }
+}
+
+extension SentRegistration {
+    /// - Throws: the faults of its bytes.
+    fileprivate func changed(_ finding: RegistrationFinding) throws -> RegistrationLookUp.Found {
+        .changed(PendingRegistration(try read(), digest: digest, finding))
     }
 }
 
@@ -92,9 +126,27 @@ extension PostgresRow {
         get throws { TopicChoices(codes: try decode(15, as: [Int32]?.self) ?? []) }
     }
 
+    fileprivate var sessionExpiresAt: Timestamp? {
+        get throws { try decode(10, as: PostgresTimestamp?.self).map(Timestamp.init) }
+    }
+
+    fileprivate func outcomeIfUnchanged(_ claim: RegistrationClaim, _ now: Timestamp) throws -> RegistrationOutcome? {
+        claim.outcomeIfUnchanged(
+            generation: try decode(2), epoch: try decode(14), lastSeenAt: Timestamp(try decode(3)), now: now)
+    }
+
     /// Whether a row of a look-up has the registration's token.
-    fileprivate func holdsToken(of registration: Registration) -> Bool {
-        holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)
+    fileprivate func holdsToken(of sent: SentRegistration) -> Bool {
+        holds(sent.tokenSHA256, at: 5) && holds(sent.token.provider.rawValue.utf8, at: 12)
+    }
+
+    /// Whether a row of a look-up that holds the token has all other values of the registration, too. The first
+    /// registration of an imported installation rewrites it, even if it has the same values.
+    fileprivate func hasValues(of registration: Registration) throws -> Bool {
+        let isImported = holds(EmptyCollection(), at: 1)
+        return try !isImported && holds(registration.snapshotDigest, at: 11) && hasOwner(of: registration)
+            && sessionExpiresAt == registration.owner?.session?.expiresAt
+            && holds(registration.keys?.p256dh, at: 16) && holds(registration.keys?.auth, at: 17)
     }
 
     /// Whether a row of a look-up has the registration's user and session.
@@ -102,6 +154,11 @@ extension PostgresRow {
         guard let owner = registration.owner else { return isNull(6) }
         let isSession = owner.session.map { holds($0.id.rawValue.utf8, at: 7) } ?? isNull(7)
         return holds(owner.userID.rawValue.utf8, at: 6) && isSession
+    }
+
+    /// Whether a column is this text; NULL for nil.
+    private func holds(_ text: String?, at column: Int) -> Bool {
+        text.map { holds($0.utf8, at: column) } ?? isNull(column)
     }
 
     /// Whether a column is just these bytes.

@@ -18,7 +18,7 @@ enum RegistrationStatements {
 
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. Column 16 is true if the installation does not exist, and the token (`$3`,
+    /// generation of that registration. Column 18 is true if the installation does not exist, and the token (`$3`,
     /// `$4`: provider and digest) has a row already. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
@@ -32,7 +32,7 @@ enum RegistrationStatements {
             LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
 
-    /// The rows of the installations `$2` that exist, in any order: the id, then the columns 1 to 15 of `lookUp`.
+    /// The rows of the installations `$2` that exist, in any order: the id, then the columns 1 to 17 of `lookUp`.
     /// `DirectoryStatements.moment` reads the time and the directory's version.
     ///
     /// Citus plans a SELECT from one table in less than half of the time of a join, and executes a statement that also
@@ -45,7 +45,7 @@ enum RegistrationStatements {
         i.registration_digest, i.generation, i.last_seen_at,
             i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
             i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, i.epoch, i.topic_choices
+            i.provider, i.credential_issued_at, i.epoch, i.topic_choices, i.p256dh, i.auth
         """
 
     /// Runs after the locks: every transaction that this one waited for has ended, so the position is above theirs.
@@ -357,17 +357,13 @@ enum RegistrationStatements {
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
-                SELECT array_agg(position ORDER BY id DESC) AS positions,
-                    array_agg(generation_after ORDER BY id DESC) AS generations,
-                    array_agg(at ORDER BY id DESC) AS times
-                FROM (
-                    SELECT id, position, generation_after, at FROM token_event
-                    WHERE app_id = $1 AND install_id = k.install_id
-                        AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
-                    ORDER BY id DESC LIMIT 2) AS event
-                OFFSET 0) AS last
-            WHERE last.positions[1] < last.positions[2] OR last.generations[1] < last.generations[2]
-                OR last.times[1] < last.times[2]
+                SELECT id, position, generation_after, at FROM token_event WHERE \(sql: isOfCreated)
+                ORDER BY id DESC OFFSET 1 LIMIT 1) AS before
+            CROSS JOIN LATERAL (
+                SELECT position, generation_after, at FROM token_event WHERE \(sql: isOfCreated) AND id > before.id
+                ORDER BY id DESC LIMIT 1) AS last
+            WHERE last.position < before.position OR last.generation_after < before.generation_after
+                OR last.at < before.at
         ) THEN 0 ELSE 1 END
         """,
         distributed: """
@@ -380,6 +376,11 @@ enum RegistrationStatements {
                 AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
             GROUP BY install_id
             """)
+
+    private static let isOfCreated: PostgresSQL = """
+        app_id = $1 AND install_id = k.install_id
+                    AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
+        """
 
     static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)

@@ -71,6 +71,20 @@ extension EndToEnd {
             #expect(try await app.get("phone").json["device"]["timeZoneId"] == "Mars/Olympus")
         }
 
+        /// The same bytes have another meaning then.
+        @Test func sameBody_isReadAgain_onceThePolicyReadsMoreOfIt() async throws {
+            let app = try await RegistryApp.make()
+            var body = RegistrationBody.make("phone")
+            body["device"]["advertisingId"] = "ad-1"
+            _ = try await app.put("phone", body)
+            #expect(try await app.put("phone", body).json["status"] == "unchanged")
+            let patch: JSON = ["storeAdvertisingId": true]
+            #expect(try await app.send("PATCH", "", patch, by: .role(.admin)).status == 200)
+            #expect(try await app.put("phone", body).json["status"] == "updated")
+            #expect(try await app.get("phone").json["device"]["advertisingId"] == "ad-1")
+            #expect(try await app.put("phone", body).json["status"] == "unchanged")
+        }
+
         @Test func advertisingID_isKept_whenPolicyStoresIt() async throws {
             let app = try await RegistryApp.make(policy: ["storeAdvertisingId": true])
             var body = RegistrationBody.make("phone")

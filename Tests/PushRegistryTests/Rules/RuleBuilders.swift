@@ -64,8 +64,8 @@ extension Registration {
         let token = valid { () throws(InvalidValue) in try Token(token ?? "token-of-\(installID)", of: .fcm) }
         let snapshot = Snapshot(settings: NotificationSettings(), device: device ?? .make(installID))
         return Registration(
-            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics), of: app, owner: owner,
-            precondition: precondition, actor: actor, sha256: toyDigest)
+            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics), of: app,
+            by: RegistrationClaim(of: app, owner: owner, precondition: precondition), actor: actor, sha256: toyDigest)
     }
 }
 

@@ -120,8 +120,10 @@ extension TestStores {
         _ = try await installations.register(
             Registration(
                 request, of: app,
-                owner: member.hasUser ? Owner(userID: try UserID("user-\(number % 7)"), session: session) : nil,
-                precondition: nil, actor: "service:test", sha256: Self.sha256))
+                by: RegistrationClaim(
+                    of: app,
+                    owner: member.hasUser ? Owner(userID: try UserID("user-\(number % 7)"), session: session) : nil),
+                actor: "service:test", sha256: Self.sha256))
         let hasToken = member.state != .superseded
         try await change(
             """

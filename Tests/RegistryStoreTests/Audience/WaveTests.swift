@@ -113,7 +113,8 @@ extension TestStores {
             snapshot: Snapshot(settings: settings, device: device))
         _ = try await installations.register(
             Registration(
-                request, of: app, owner: nil, precondition: nil, actor: "service:test", sha256: Self.sha256))
+                request, of: app, by: RegistrationClaim(of: app, owner: nil), actor: "service:test", sha256: Self.sha256
+            ))
     }
 
     fileprivate func waves(at time: String, on day: String) async throws -> [AudienceWaves.Wave] {

@@ -57,7 +57,7 @@ struct BatchTests {
         try await withStore { store in
             _ = try await store.register(.make("old", token: "t"))
             let registrations = try [Registration.make("new", token: "t"), .make("other")]
-            let findings = try await store.find(registrations.map { PendingRegistration($0) })
+            let findings = try await store.find(registrations).map(\.finding)
             guard case .claimed = findings[0], case .absent = findings[1] else {
                 return #expect(Bool(false), "the new installations were found as \(findings)")
             }

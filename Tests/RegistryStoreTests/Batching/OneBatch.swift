@@ -12,17 +12,21 @@ extension StoreUnderTest {
     func writeInOneBatch(
         _ registrations: [Registration], after change: () async throws -> Void = {}
     ) async throws -> [Outcome] {
-        var batch = registrations.map { PendingRegistration($0) }
-        for (index, finding) in try await find(batch).enumerated() { batch[index] = batch[index].toWrite(finding) }
+        let batch = try await find(registrations)
         try await change()
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
         return try await writer.write(batch, .batch)
     }
 
-    func find(_ batch: [PendingRegistration]) async throws -> [RegistrationFinding] {
+    /// Looks up all of them, and returns those that must be written.
+    func find(_ registrations: [Registration]) async throws -> [PendingRegistration] {
+        let batch = registrations.map { RegistrationLookUp.Item($0) }
         let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: false)
         let results = try await pool.execute(lookUp.statements(batch[0].app, batch))
-        return try lookUp.findings(of: batch, in: results).map { try $0.get() }
+        return try lookUp.results(of: batch, in: results).compactMap {
+            guard case .changed(let pending) = try $0.get() else { return nil }
+            return pending
+        }
     }
 }
 

@@ -54,8 +54,10 @@ struct RandomCalls {
             token: try Token(text, of: Self.provider(of: phone)), keys: nil,
             snapshot: Snapshot(settings: settings, device: device))
         let registration = Registration(
-            request, of: app, owner: try owner(of: phone, &dice, now),
-            credentialIssuedAt: dice.isTrue(0.5) ? now : nil, precondition: nil, reader: .service, actor: Self.actor,
+            request, of: app,
+            by: RegistrationClaim(
+                of: app, owner: try owner(of: phone, &dice, now), credentialIssuedAt: dice.isTrue(0.5) ? now : nil),
+            reader: .service, actor: Self.actor,
             sha256: TestStores.sha256)
         return { service in
             do { _ = try await service.stores.installations.register(registration) } catch is RegistrationRefusal {}

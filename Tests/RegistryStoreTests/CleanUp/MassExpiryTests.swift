@@ -91,7 +91,9 @@ struct MassExpiryTests {
             RegistrationRequest(
                 token: try Token("aaaaaaaa\(10_000_000 + number)", of: .apns), keys: nil,
                 snapshot: Snapshot(settings: settings, device: device)),
-            of: stores.app, owner: Owner(userID: try UserID("u\(number)"), session: session), precondition: nil,
+            of: stores.app,
+            by: RegistrationClaim(
+                of: stores.app, owner: Owner(userID: try UserID("u\(number)"), session: session)),
             actor: "service:test", sha256: TestStores.sha256)
     }
 

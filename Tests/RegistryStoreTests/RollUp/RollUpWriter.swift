@@ -68,8 +68,8 @@ struct RollUpWriter {
             token: token, keys: nil, snapshot: Snapshot(settings: settings, device: device))
         _ = try await stores.installations.register(
             Registration(
-                request, of: stores.app, owner: try await owner(), precondition: nil, actor: "service:test",
-                sha256: TestStores.sha256))
+                request, of: stores.app, by: RegistrationClaim(of: stores.app, owner: try await owner()),
+                actor: "service:test", sha256: TestStores.sha256))
     }
 
     /// Anonymous, a user, or one in a session that ends soon.

@@ -88,8 +88,9 @@ extension TestStores {
         let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
         return try await installations.register(
             Registration(
-                request, of: app, owner: try user.map { Owner(userID: try UserID($0), session: session) },
-                precondition: nil,
+                request, of: app,
+                by: RegistrationClaim(
+                    of: app, owner: try user.map { Owner(userID: try UserID($0), session: session) }),
                 actor: "service:test", sha256: Self.sha256))
     }
 

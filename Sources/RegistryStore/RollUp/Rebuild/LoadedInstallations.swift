@@ -18,9 +18,12 @@ package struct LoadedInstallations {
         \(sql: SnapshotColumns.batch.list.names)
         """
 
-    /// - Parameter cell: as `numbers(of:in:)` returns it.
+    /// - Parameters:
+    ///   - digest: of `SentRegistration`.
+    ///   - cell: as `numbers(of:in:)` returns it.
     package static func bind(
-        _ installation: Installation, _ registration: Registration, cell: Int64, to binds: inout PostgresBinds
+        _ installation: Installation, _ registration: Registration, digest: [UInt8], cell: Int64,
+        to binds: inout PostgresBinds
     ) {
         binds.bind(installation.key.app.rawValue)
         binds.bind(installation.key.installID.rawValue)
@@ -44,7 +47,7 @@ package struct LoadedInstallations {
         binds.bind(installation.stateChangedAt.postgres)
         binds.bind(installation.createdAt.postgres)
         binds.bind(cell)
-        binds.bind(RegistrationDigest.make(registration))
+        binds.bind(digest)
         binds.bind(registration.snapshotDigest)
         SnapshotColumns.batch.bind(registration.snapshot, to: &binds)
     }

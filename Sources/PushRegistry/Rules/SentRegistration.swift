@@ -1,0 +1,108 @@
+/// A registration as it was sent, read only as far as its look-up needs. Most registrations have the same bytes as the
+/// last one of their installation, and nothing else must be known of them (R2).
+public final class SentRegistration: Sendable {
+    public let key: InstallationKey
+    public let token: Token
+    /// The digest of the token's canonical text.
+    public let tokenSHA256: [UInt8]
+    public let claim: RegistrationClaim
+    /// Whether it has choices about topics. The digest says nothing about them: others may have changed since.
+    public let hasTopics: Bool
+    /// Two registrations of one installation with the same digest have the same values.
+    public let digest: [UInt8]
+    private let reading: @Sendable () throws -> Registration
+
+    /// - Parameters:
+    ///   - digest: of ``digest(of:by:reading:sha256:)``.
+    ///   - reading: reads the rest.
+    ///   - sha256: the hash function. This module has none.
+    public init(
+        _ token: Token, on key: InstallationKey, by claim: RegistrationClaim, hasTopics: Bool, digest: [UInt8],
+        sha256: ([UInt8]) -> [UInt8], reading: @escaping @Sendable () throws -> Registration
+    ) {
+        (self.key, self.token, self.claim) = (key, token, claim)
+        (self.hasTopics, self.digest, self.reading) = (hasTopics, digest, reading)
+        tokenSHA256 = sha256(Array(token.text.utf8))
+    }
+
+    /// Reads all of it.
+    ///
+    /// - Throws: the faults of its bytes.
+    public func read() throws -> Registration { try reading() }
+
+    /// The digest of a body and of all else that its values depend on.
+    ///
+    /// - Parameters:
+    ///   - rules: how the service reads bodies.
+    ///   - sha256: the hash function.
+    public static func digest(
+        of body: [UInt8], by owner: Owner?, reading rules: ReadingRules, sha256: ([UInt8]) -> [UInt8]
+    ) -> [UInt8] {
+        var bytes = CanonicalBytes(version: ReadingRules.version)
+        bytes.append(rules.storesAdvertisingID ? "advertisingId" : nil)
+        bytes.append(rules.zonesVersion)
+        bytes.append(owner?.userID.rawValue)
+        bytes.append(owner?.session?.id.rawValue)
+        bytes.append(owner?.session?.expiresAt?.microseconds ?? -1)
+        bytes.append(body)
+        return Array(sha256(bytes.bytes).prefix(Registration.digestBytes))
+    }
+
+    /// What decides which values the service reads from a body.
+    public struct ReadingRules: Sendable {
+        /// The version of the service's own code. Increment it with each change by which the same body has other
+        /// values, so that the next registration of each installation is read again.
+        static let version: UInt8 = 2
+
+        let storesAdvertisingID: Bool
+        let zonesVersion: String
+
+        /// - Parameter links: they replace names of time zones.
+        public init(storesAdvertisingID: Bool, links: TimeZoneLinks) {
+            self.storesAdvertisingID = storesAdvertisingID
+            zonesVersion = links.version
+        }
+    }
+}
+
+/// For whom a registration was sent, and under which condition.
+public struct RegistrationClaim: Sendable {
+    public let owner: Owner?
+    /// The `iat` of the caller's JWT; nil if there is none.
+    public let credentialIssuedAt: Timestamp?
+    public let precondition: Precondition?
+    private let touchInterval: ISO8601Duration
+
+    public init(
+        of app: App, owner: Owner?, credentialIssuedAt: Timestamp? = nil, precondition: Precondition? = nil
+    ) {
+        self.owner = owner
+        self.credentialIssuedAt = credentialIssuedAt
+        self.precondition = precondition
+        touchInterval = app.policy.touchInterval
+    }
+
+    /// R2: whether `lastSeenAt` is old enough to be updated.
+    func isTouchDue(since lastSeenAt: Timestamp, at now: Timestamp) -> Bool {
+        now.microseconds - lastSeenAt.microseconds >= touchInterval.seconds * 1_000_000
+    }
+
+    /// R2: the outcome if nothing changed; nil if something must be written or decided under a lock.
+    public func outcomeIfUnchanged(
+        generation: Int64, epoch: Int64, lastSeenAt: Timestamp, now: Timestamp
+    ) -> RegistrationOutcome? {
+        guard precondition?.holds(for: generation) ?? true, !isTouchDue(since: lastSeenAt, at: now) else { return nil }
+        return RegistrationOutcome(
+            status: .unchanged, generation: generation, epoch: epoch, state: .active, userID: owner?.userID,
+            lastSeenAt: lastSeenAt)
+    }
+
+    /// R7: whether this credential may have been issued before a user-wide logout, and the one that set the owner after
+    /// it. For a credential with a session, the session decides instead.
+    ///
+    /// - Parameter boundIssuedAt: the `iat` of the credential that set the owner; nil if it had none.
+    public func mayPrecedeLogout(before boundIssuedAt: Timestamp?) -> Bool {
+        guard let credentialIssuedAt, owner != nil, owner?.session == nil else { return false }
+        return boundIssuedAt.map(credentialIssuedAt.isInEarlierSecond) ?? true
+    }
+}
