@@ -20,7 +20,8 @@ public struct FleetLoader: Sendable {
     ///
     /// Commits are asynchronous except the last, which makes all of them durable.
     ///
-    /// - Throws: Foundation's error if tzdata cannot be read; `PostgresError`; `cancelled` between two transactions if the task is cancelled.
+    /// - Throws: Foundation's error if tzdata cannot be read; `PostgresError`; `cancelled` between two transactions if
+    ///   the task is cancelled.
     public func load(_ fleet: Fleet, _ numbers: Range<Int>? = nil, into database: PostgresConfiguration) async throws {
         let numbers = numbers ?? fleet.indices
         let rules = SentRegistration.ReadingRules(
