@@ -1,5 +1,6 @@
-/// An app with its policy and its topics.
-public struct App: Sendable {
+/// An app with its policy and its topics. A reference: each call of the app has one, and copying its values would copy
+/// dozens of texts.
+public final class App: Sendable {
     public let number: AppNumber
     public let id: AppID
     public let policy: AppPolicy
