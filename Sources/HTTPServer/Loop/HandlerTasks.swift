@@ -18,8 +18,8 @@ final class HandlerTasks: @unchecked Sendable {
     static let parkedMax = 256
 
     /// The actor on which handlers run: calling another actor of the loop then needs no switch of executors. The tasks
-    /// also prefer the loop as executor, for nonisolated code such as protocol witnesses: such code would otherwise run
-    /// on the global pool and come back.
+    /// also prefer the loop as executor: a continuation resumes a task on the executor that it prefers, or else on the
+    /// global one, from which the task would have to come back.
     private actor HandlerActor {
         nonisolated let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
