@@ -21,9 +21,10 @@ struct RegistrationCoalescer: Sendable {
 
     /// - Throws: `RegistrationRefusal`, `DirectoryChanged`, `StoreError`; the faults of the registration's bytes.
     func register(_ sent: SentRegistration, ifDirectoryIs version: Int64? = nil) async throws -> RegistrationOutcome {
-        switch try await lookUps.find(RegistrationLookUp.Item(sent: sent, directoryVersion: version)) {
-        case .unchanged(let outcome): outcome
-        case .changed(let pending): try await writes.write(pending)
+        let found = try await lookUps.find(RegistrationLookUp.Item(sent: sent, directoryVersion: version))
+        switch try found.decision(about: sent) {
+        case .unchanged(let outcome): return outcome
+        case .changed(let pending): return try await writes.write(pending)
         }
     }
 

@@ -15,8 +15,19 @@ struct RegistrationLookUp: Sendable {
         var app: AppNumber { sent.key.app }
     }
 
+    /// What a look-up found, before the registration is read. Each caller reads its own: reading those of a whole batch
+    /// would hold the loop for long.
     enum Found: Sendable {
-        /// The registration changes nothing, and this is the outcome.
+        /// The registration has the bytes of the last one and changes nothing; this is the outcome.
+        case unchanged(RegistrationOutcome)
+        /// It must be written, whatever its values are.
+        case finding(RegistrationFinding)
+        /// Its values must be compared with this row.
+        case installation(PostgresRow, at: Timestamp)
+    }
+
+    /// What became of a registration that was looked up.
+    enum Decision {
         case unchanged(RegistrationOutcome)
         case changed(PendingRegistration)
     }
@@ -44,15 +55,15 @@ struct RegistrationLookUp: Sendable {
 
     /// - Parameter results: of `statements`.
     /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
-    ///   another version than the registration names; the faults of the registration's bytes, if they must be read.
+    ///   another version than the registration names.
     func results(of batch: [Item], in results: [PostgresResult]) throws -> Results {
         guard !isDistributed else { return try resultsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
         return zip(batch, results[0]).map { item, row in
             Result {
                 try item.check(directoryVersion: row.decode(19))
                 let now = clock.now(Timestamp(try row.decode(0)))
-                guard row.isNull(1) else { return try result(of: item.sent, in: row, at: now) }
-                return try item.sent.changed(row.isNull(18) ? .absent(at: now) : .claimed)
+                guard row.isNull(1) else { return try find(item.sent, in: row, at: now) }
+                return .finding(row.isNull(18) ? .absent(at: now) : .claimed)
             }
         }
     }
@@ -68,27 +79,46 @@ struct RegistrationLookUp: Sendable {
             Result {
                 try item.check(directoryVersion: version)
                 guard let row = found[item.sent.key.installID.rawValue] else {
-                    return try item.sent.changed(.absent(at: now))
+                    return .finding(.absent(at: now))
                 }
-                return try result(of: item.sent, in: row, at: now)
+                return try find(item.sent, in: row, at: now)
             }
         }
     }
 
     /// - Parameter row: of an installation that exists.
-    private func result(of sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
-        let holdsToken = row.holdsToken(of: sent)
+    private func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
         guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt) else {
-            return try sent.changed(holdsToken ? .holder : .other)
+            return .finding(row.holdsToken(of: sent) ? .holder : .other)
         }
-        let hasSameBytes = row.holds(sent.digest, at: 1)
-        if hasSameBytes, !sent.hasTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) {
+        if row.holds(sent.digest, at: 1), !sent.hasTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) {
             return .unchanged(outcome)
         }
+        return .installation(row, at: now)
+    }
+}
+
+extension RegistrationLookUp.Found {
+    /// Reads the registration if it must be, and compares its values.
+    ///
+    /// - Throws: the faults of its bytes.
+    func decision(about sent: SentRegistration) throws -> RegistrationLookUp.Decision {
+        switch self {
+        case .unchanged(let outcome): .unchanged(outcome)
+        case .finding(let finding):
+            .changed(PendingRegistration(try sent.read(), digest: sent.digest, finding))
+        case .installation(let row, let now): try Self.compare(sent, with: row, at: now)
+        }
+    }
+
+    private static func compare(
+        _ sent: SentRegistration, with row: PostgresRow, at now: Timestamp
+    ) throws -> RegistrationLookUp.Decision {
         let registration = try sent.read()
-        let isSame = try hasSameBytes || holdsToken && row.hasValues(of: registration)
+        let holdsToken = row.holdsToken(of: sent)
+        let isSame = try row.holds(sent.digest, at: 1) || holdsToken && row.hasValues(of: registration)
         let keepsTopics = try registration.topics.isEmpty || row.choices.contain(registration.topics)
         if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) { return .unchanged(outcome) }
         let finding: RegistrationFinding =
@@ -110,13 +140,6 @@ struct RegistrationLookUp: Sendable {
 extension RegistrationLookUp.Item {
     fileprivate func check(directoryVersion version: Int64) throws {
         guard directoryVersion ?? version == version else { throw DirectoryChanged() }
-    }
-}
-
-extension SentRegistration {
-    /// - Throws: the faults of its bytes.
-    fileprivate func changed(_ finding: RegistrationFinding) throws -> RegistrationLookUp.Found {
-        .changed(PendingRegistration(try read(), digest: digest, finding))
     }
 }
 

@@ -23,8 +23,8 @@ extension StoreUnderTest {
         let batch = registrations.map { RegistrationLookUp.Item($0) }
         let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: false)
         let results = try await pool.execute(lookUp.statements(batch[0].app, batch))
-        return try lookUp.results(of: batch, in: results).compactMap {
-            guard case .changed(let pending) = try $0.get() else { return nil }
+        return try zip(batch, lookUp.results(of: batch, in: results)).compactMap { item, found in
+            guard case .changed(let pending) = try found.get().decision(about: item.sent) else { return nil }
             return pending
         }
     }
