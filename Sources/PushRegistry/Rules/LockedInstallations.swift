@@ -107,7 +107,7 @@ public struct LockedInstallations: Sendable {
             state: .active, generation: generation,
             registrationGeneration: generation, epoch: generation, probablyReplacedBy: nil, createdAt: now,
             registeredAt: now, lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
-            fingerprint: DeviceFingerprint(registration.snapshot.device))
+            fingerprint: registration.fingerprint)
         choose(&after, by: registration, taking: taken)
         store(after, by: registration)
         newSnapshots.append(after.key)
@@ -130,7 +130,7 @@ public struct LockedInstallations: Sendable {
         after.probablyReplacedBy = nil
         after.lastSeenAt = time(of: current)
         after.snapshotDigest = registration.snapshotDigest
-        after.fingerprint = DeviceFingerprint(registration.snapshot.device)
+        after.fingerprint = registration.fingerprint
         // If the owner was set by a credential without a time, the first credential with a time adds it. One with a
         // session does not: it may be older than a logout, because its session decides (`mayPrecedeLogout`).
         let isOwner = after.owner?.isSame(as: current.owner) == true
@@ -215,7 +215,7 @@ public struct LockedInstallations: Sendable {
     /// R5: older installations of the same device are probably replaced. They keep token and owner, since devices may
     /// share a keychain.
     private mutating func markReplaced(by registration: Registration) {
-        guard let fingerprint = DeviceFingerprint(registration.snapshot.device) else { return }
+        guard let fingerprint = registration.fingerprint else { return }
         for key in keychains[KeychainKey(registration.key.app, fingerprint.keychainID)] ?? [] {
             guard key != registration.key, let older = installations[key], older.state == .active,
                 let olderFingerprint = older.fingerprint, fingerprint.isSameDevice(as: olderFingerprint)

@@ -50,6 +50,8 @@ public final class Registration: Sendable {
     public var credentialIssuedAt: Timestamp? { claim.credentialIssuedAt }
     public var precondition: Precondition? { claim.precondition }
 
+    var fingerprint: DeviceFingerprint? { DeviceFingerprint(snapshot.device) }
+
     public var address: TokenAddress {
         TokenAddress(app: key.app, provider: token.provider, sha256: tokenSHA256)
     }
@@ -72,8 +74,7 @@ public final class Registration: Sendable {
     ///
     /// This is necessary if the user or session changes. It is not for the current owner: the end of a session removes
     /// the owner from its installations in the same transaction, so the current session has not ended. The exception is
-    /// a credential that may be older than a logout
-    /// (`RegistrationClaim.mayPrecedeLogout`).
+    /// a credential that may be older than a logout (`RegistrationClaim.mayPrecedeLogout`).
     public func beginsBinding(on present: Installation?) -> Bool {
         guard let owner else { return false }
         return !owner.isSame(as: present?.owner) || claim.mayPrecedeLogout(before: present?.credentialIssuedAt)

@@ -1,4 +1,3 @@
-import Crypto
 import PushRegistry
 
 @testable import RegistryStore
@@ -6,16 +5,11 @@ import PushRegistry
 extension SentRegistration {
     /// A registration that was never sent as bytes. Its digest is of its values.
     convenience init(_ registration: Registration) {
-        var bytes = CanonicalBytes(version: 1)
-        bytes.append(registration.token.provider.rawValue)
-        bytes.append(registration.tokenSHA256)
-        bytes.append(registration.keys?.p256dh)
-        bytes.append(registration.keys?.auth)
-        bytes.append(registration.owner?.userID.rawValue)
-        bytes.append(registration.owner?.session?.id.rawValue)
-        bytes.append(registration.owner?.session?.expiresAt?.microseconds ?? -1)
-        bytes.append(registration.snapshotDigest)
-        self.init(registration, digest: TestStores.sha256(bytes.bytes))
+        let rest =
+            "\(registration.token.provider), \(registration.keys, default: ""), \(registration.owner, default: "")"
+        self.init(
+            registration,
+            digest: TestStores.sha256(registration.snapshotDigest + registration.tokenSHA256 + rest.utf8))
     }
 
     convenience init(_ registration: Registration, digest: [UInt8]) {
