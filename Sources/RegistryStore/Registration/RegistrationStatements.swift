@@ -348,9 +348,9 @@ enum RegistrationStatements {
     /// is higher, the statement divides by zero, which rolls the transaction back (`isLostRace`). Its time is higher if
     /// the clock was set back: this event might lie in a month that is dropped before the one of the earlier event.
     ///
-    /// The two bounds of the time limit the scan to two months; the order makes it read single rows by key, whatever the
-    /// planner's statistics are. On Citus, where a statement of one table is planned once for a session, it reads all
-    /// events of that time.
+    /// The two bounds of the time limit the scan to two months; the order makes it read single rows by key, whatever
+    /// the planner's statistics are. On Citus, where a statement of one table is planned once for a session, it reads
+    /// all events of that time.
     static let checkOrder = PreparedSQL(
         serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
