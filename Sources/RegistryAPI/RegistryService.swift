@@ -84,7 +84,7 @@ public struct RegistryService: Sendable {
     public func application(observer: (any RequestObserver)?) -> Application {
         let wrapped = routes.map { route in
             // Receipts need no credential.
-            (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: [renderErrors])
+            (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: renderErrors)
         }
         var application = Application(
             router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
@@ -106,14 +106,12 @@ public struct RegistryService: Sendable {
     /// their type.
     private static func uncached(_ route: Route) -> Route {
         guard route.pattern.hasPrefix("/v1/") else { return route }
-        return route.wrapped(in: [
-            { request, handler in
-                var response = try await handler(request)
-                response.fields[.cacheControl] = "no-store"
-                response.fields[.xContentTypeOptions] = "nosniff"
-                return response
-            }
-        ])
+        return route.wrapped { request, handler in
+            var response = try await handler(request)
+            response.fields[.cacheControl] = "no-store"
+            response.fields[.xContentTypeOptions] = "nosniff"
+            return response
+        }
     }
 
     var routes: [Route] { Self.table.map { $0(self) } }

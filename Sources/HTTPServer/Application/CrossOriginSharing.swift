@@ -34,7 +34,7 @@ public struct CrossOriginSharing: Sendable {
     /// The routes with CORS, plus an OPTIONS route at each of their patterns, which responds to preflights.
     public func share(_ routes: [Route]) -> [Route] {
         let methods = Dictionary(grouping: routes, by: \.pattern).mapValues { $0.map(\.method) }
-        return routes.map { $0.wrapped(in: [share]) } + methods.map { preflight($0, Router.allow($1)) }
+        return routes.map { $0.wrapped(in: share) } + methods.map { preflight($0, Router.allow($1)) }
     }
 }
 

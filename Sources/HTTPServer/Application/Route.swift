@@ -51,18 +51,15 @@ public struct Route: Sendable {
         return Route(method, pattern, bodyBytesMax: bodyBytesMax, admit: admit, handler: handler)
     }
 
-    /// The route with `middleware` around `handler` and `admit`; the first one is outermost. A constant response stays
-    /// as it is.
-    public func wrapped(in middleware: [Middleware]) -> Route {
+    /// The route with `middleware` around `handler` and `admit`. A constant response stays as it is.
+    public func wrapped(in middleware: @escaping Middleware) -> Route {
         guard constant == nil else { return self }
         return Route(
             method, pattern, bodyBytesMax: bodyBytesMax, admit: admit.map { Self.wrap($0, middleware) },
             handler: Self.wrap(handler, middleware))
     }
 
-    private static func wrap(_ handler: @escaping Handler, _ middleware: [Middleware]) -> Handler {
-        middleware.reversed().reduce(handler) { inner, outer in
-            { request in try await outer(request, inner) }
-        }
+    private static func wrap(_ handler: @escaping Handler, _ middleware: @escaping Middleware) -> Handler {
+        { request in try await middleware(request, handler) }
     }
 }

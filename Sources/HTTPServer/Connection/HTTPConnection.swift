@@ -263,7 +263,12 @@ extension HTTPConnection {
     func perform(_ call: HandlerTasks.Call) async {
         let exchange = call.exchange
         guard state.isCurrent(exchange), let endpoint = exchange.endpoint else { return }
-        let response = await response(to: exchange, by: call.isAdmission ? endpoint.admit : endpoint.handler)
+        let response =
+            if call.isAdmission, let admit = endpoint.admit {
+                await response(to: exchange, by: admit)
+            } else {
+                await response(to: exchange, by: endpoint.handler)
+            }
         guard state.isCurrent(exchange) else { return }
         if call.isAdmission, response.status == .continue {
             state.admitted(exchange)
@@ -275,10 +280,10 @@ extension HTTPConnection {
         advance()
     }
 
-    private func response(to exchange: Exchange, by handler: Handler?) async -> ServerResponse {
+    private func response(to exchange: Exchange, by handler: Handler) async -> ServerResponse {
         let request = ServerRequest(exchange)
         do {
-            return try await handler?(request) ?? ServerResponse(.continue)
+            return try await handler(request)
         } catch let problem as Problem {
             return context.render(problem, for: exchange)
         } catch let error as WireError {

@@ -37,10 +37,10 @@ extension RegistryService {
     /// caller of a session. None has CORS.
     var consoleRoutes: [Route] {
         let calls = consoleCalls.map { route in
-            route.wrapped(in: [ConsoleHeaders.uncached, renderErrors, checkOrigin])
+            route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.uncached)
         }
         let pages = console.page.routes.map { route in
-            route.wrapped(in: [ConsoleHeaders.add, renderErrors, checkOrigin])
+            route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.add)
         }
         return calls + pages
     }

@@ -21,7 +21,7 @@ struct ApplicationTests {
                 events.add("handler")
                 return .text(request.routePattern)
             }
-            return [route.wrapped(in: middleware)]
+            return [route.wrapped(in: middleware[1]).wrapped(in: middleware[0])]
         })
         let response = try await blocking { try server.client().get("/") }
         #expect(response.body == "/")
@@ -32,12 +32,11 @@ struct ApplicationTests {
         let server = try TestServer(routes: { _, events in
             let constant = Route(.get, "/constant", constant: .text("same"))
             return [
-                constant.wrapped(in: [
-                    { request, next in
-                        events.add("middleware")
-                        return try await next(request)
-                    }
-                ]), Route(.get, "/hello") { _ in .text("hello") },
+                constant.wrapped { request, next in
+                    events.add("middleware")
+                    return try await next(request)
+                },
+                Route(.get, "/hello") { _ in .text("hello") },
             ]
         })
         try await blocking {
@@ -120,7 +119,7 @@ struct ApplicationTests {
             let route = Route(.get, "/") { _ in
                 ServerResponse(.ok, body: .stream { try await $0.write(Array("ab".utf8)) })
             }
-            return [route.wrapped(in: [doubling])]
+            return [route.wrapped(in: doubling)]
         })
         let response = try await blocking { try server.client().get("/") }
         #expect(response.body == "ababend")

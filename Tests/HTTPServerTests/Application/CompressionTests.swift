@@ -34,7 +34,7 @@ struct CompressionTests {
                         try await writer.write(Array("second\n".utf8))
                     },
                 ]
-            return routes.map { $0.wrapped(in: [StreamCompression.middleware]) }
+            return routes.map { $0.wrapped(in: StreamCompression.middleware) }
         })
     }
 
