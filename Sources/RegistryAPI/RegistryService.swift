@@ -106,11 +106,13 @@ public struct RegistryService: Sendable {
     /// their type.
     private static func uncached(_ route: Route) -> Route {
         guard route.pattern.hasPrefix("/v1/") else { return route }
-        return route.wrapped { request, handler in
-            var response = try await handler(request)
-            response.fields[.cacheControl] = "no-store"
-            response.fields[.xContentTypeOptions] = "nosniff"
-            return response
+        return route.wrapped { next in
+            { request in
+                var response = try await next(request)
+                response.fields[.cacheControl] = "no-store"
+                response.fields[.xContentTypeOptions] = "nosniff"
+                return response
+            }
         }
     }
 
@@ -134,17 +136,19 @@ public struct RegistryService: Sendable {
     }
 
     /// Compresses streams, turns errors into problem documents, and logs errors of the service.
-    func renderErrors(_ request: ServerRequest, _ handler: Handler) async throws -> ServerResponse {
-        do {
-            return try StreamCompression.apply(to: try await handler(request), for: request)
-        } catch {
-            guard let known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
-            countFailedAuthentication(known, request)
-            audit.refused(known, by: (error as? RefusedCall)?.caller, request)
-            if case .store(.failed(let description)) = known {
-                logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
+    func renderErrors(_ next: @escaping Handler) -> Handler {
+        { request in
+            do {
+                return try StreamCompression.apply(to: try await next(request), for: request)
+            } catch {
+                guard let known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
+                countFailedAuthentication(known, request)
+                audit.refused(known, by: (error as? RefusedCall)?.caller, request)
+                if case .store(.failed(let description)) = known {
+                    logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
+                }
+                return ProblemDocument.response(known, request.requestID)
             }
-            return ProblemDocument.response(known, request.requestID)
         }
     }
 

@@ -72,16 +72,18 @@ extension CrossOriginSharing {
 
 extension CrossOriginSharing {
     /// Adds the fields that let an allowed page read the response, also to a problem.
-    private func share(_ request: ServerRequest, _ next: Handler) async throws -> ServerResponse {
-        let origin = await allowedOrigin(request)
-        do {
-            var response = try await next(request)
-            add(origin, to: &response.fields, request)
-            return response
-        } catch {
-            guard var problem = error as? Problem ?? (error as? WireError).map(Problem.init) else { throw error }
-            add(origin, to: &problem.fields, request)
-            throw problem
+    private func share(_ next: @escaping Handler) -> Handler {
+        { request in
+            let origin = await allowedOrigin(request)
+            do {
+                var response = try await next(request)
+                add(origin, to: &response.fields, request)
+                return response
+            } catch {
+                guard var problem = error as? Problem ?? (error as? WireError).map(Problem.init) else { throw error }
+                add(origin, to: &problem.fields, request)
+                throw problem
+            }
         }
     }
 

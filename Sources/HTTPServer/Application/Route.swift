@@ -6,8 +6,8 @@ public import HTTPTypes
 /// Its task is cancelled when its client goes away and when its deadline passes.
 public typealias Handler = @Sendable (ServerRequest) async throws -> ServerResponse
 
-/// Wraps a handler: sees the request before the handler, and the response after it.
-public typealias Middleware = @Sendable (ServerRequest, Handler) async throws -> ServerResponse
+/// Returns a handler that calls the given one: it sees the request before that, and the response after it.
+public typealias Middleware = (_ next: @escaping Handler) -> Handler
 
 /// The handler of one method at one path.
 public struct Route: Sendable {
@@ -52,14 +52,9 @@ public struct Route: Sendable {
     }
 
     /// The route with `middleware` around `handler` and `admit`. A constant response stays as it is.
-    public func wrapped(in middleware: @escaping Middleware) -> Route {
+    public func wrapped(in middleware: Middleware) -> Route {
         guard constant == nil else { return self }
         return Route(
-            method, pattern, bodyBytesMax: bodyBytesMax, admit: admit.map { Self.wrap($0, middleware) },
-            handler: Self.wrap(handler, middleware))
-    }
-
-    private static func wrap(_ handler: @escaping Handler, _ middleware: @escaping Middleware) -> Handler {
-        { request in try await middleware(request, handler) }
+            method, pattern, bodyBytesMax: bodyBytesMax, admit: admit.map(middleware), handler: middleware(handler))
     }
 }

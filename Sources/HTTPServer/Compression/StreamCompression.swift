@@ -7,8 +7,8 @@ public enum StreamCompression {
     ///
     /// The response to HEAD has the fields that the response to GET would have. A client that accepts neither gzip nor
     /// the plain body gets a 406.
-    public static let middleware: Middleware = { request, next in
-        try apply(to: try await next(request), for: request)
+    public static func middleware(_ next: @escaping Handler) -> Handler {
+        { request in try apply(to: try await next(request), for: request) }
     }
 
     /// The same as a function, for a middleware that already has the response: each middleware layer has a cost.

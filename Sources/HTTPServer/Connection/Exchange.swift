@@ -39,7 +39,7 @@ final class Exchange: @unchecked Sendable {
     var following: Exchange?
 
     /// The task that runs the handler, while the handler runs.
-    private var task: UnsafeCurrentTask?
+    var task: UnsafeCurrentTask?
     private(set) var isCancelled = false
 
     init(
@@ -68,13 +68,6 @@ final class Exchange: @unchecked Sendable {
 // MARK: - Cancellation
 
 extension Exchange {
-    /// Runs `body` as the handler that `cancel` cancels.
-    func running(in task: UnsafeCurrentTask, _ body: () async -> Void) async {
-        self.task = task
-        await body()
-        self.task = nil
-    }
-
     /// Cancels the handler, whether it runs or is about to.
     func cancel() {
         isCancelled = true

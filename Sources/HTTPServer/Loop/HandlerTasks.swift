@@ -89,7 +89,9 @@ final class HandlerTasks: @unchecked Sendable {
         starting -= 1
         guard let task = withUnsafeCurrentTask(body: { $0 }) else { return }
         while let call = await nextCall() {
-            await call.exchange.running(in: task) { await call.connection.perform(call) }
+            call.exchange.task = task
+            await call.connection.perform(call)
+            call.exchange.task = nil
             if task.isCancelled { return }
         }
     }

@@ -37,7 +37,7 @@ extension RegistryService {
     /// caller of a session. None has CORS.
     var consoleRoutes: [Route] {
         let calls = consoleCalls.map { route in
-            route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.uncached)
+            route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.addForCalls)
         }
         let pages = console.page.routes.map { route in
             route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.add)
@@ -79,11 +79,13 @@ extension RegistryService {
         return service
     }
 
-    private func checkOrigin(_ request: ServerRequest, _ next: Handler) async throws -> ServerResponse {
-        switch console.origin.refusal(of: request.head) {
-        case nil: return try await next(request)
-        case .foreignHost: throw APIError.foreignHost
-        case .foreignPage: throw APIError.foreignPage
+    private func checkOrigin(_ next: @escaping Handler) -> Handler {
+        { request in
+            switch console.origin.refusal(of: request.head) {
+            case nil: return try await next(request)
+            case .foreignHost: throw APIError.foreignHost
+            case .foreignPage: throw APIError.foreignPage
+            }
         }
     }
 }

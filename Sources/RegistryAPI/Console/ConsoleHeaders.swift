@@ -17,17 +17,22 @@ enum ConsoleHeaders {
         .crossOriginOpenerPolicy: "same-origin", .crossOriginResourcePolicy: "same-origin",
     ]
 
-    static let add: Middleware = { request, next in
-        var response = try await next(request)
-        response.fields.set(fields)
-        return response
+    static func add(_ next: @escaping Handler) -> Handler {
+        { request in
+            var response = try await next(request)
+            response.fields.set(fields)
+            return response
+        }
     }
 
     /// For calls: their responses contain personal data.
-    static let uncached: Middleware = { request, next in
-        var response = try await add(request, next)
-        response.fields[.cacheControl] = "no-store"
-        return response
+    static func addForCalls(_ next: @escaping Handler) -> Handler {
+        { request in
+            var response = try await next(request)
+            response.fields.set(fields)
+            response.fields[.cacheControl] = "no-store"
+            return response
+        }
     }
 
     /// The fields of a response that the HTTP engine makes itself, such as a 404.

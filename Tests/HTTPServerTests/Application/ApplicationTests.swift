@@ -9,11 +9,13 @@ import Testing
 struct ApplicationTests {
     @Test func middlewareRunsInOrder_whenARouteIsWrapped() async throws {
         let server = try TestServer(routes: { _, events in
-            let middleware: [Middleware] = ["outer", "inner"].map { name in
-                { request, next in
-                    events.add("\(name) before")
-                    defer { events.add("\(name) after \(events.count("handler"))") }
-                    return try await next(request)
+            func reporting(_ name: String) -> Middleware {
+                { next in
+                    { request in
+                        events.add("\(name) before")
+                        defer { events.add("\(name) after \(events.count("handler"))") }
+                        return try await next(request)
+                    }
                 }
             }
             let route = Route(.get, "/") { request in
@@ -21,7 +23,7 @@ struct ApplicationTests {
                 events.add("handler")
                 return .text(request.routePattern)
             }
-            return [route.wrapped(in: middleware[1]).wrapped(in: middleware[0])]
+            return [route.wrapped(in: reporting("inner")).wrapped(in: reporting("outer"))]
         })
         let response = try await blocking { try server.client().get("/") }
         #expect(response.body == "/")
@@ -32,9 +34,11 @@ struct ApplicationTests {
         let server = try TestServer(routes: { _, events in
             let constant = Route(.get, "/constant", constant: .text("same"))
             return [
-                constant.wrapped { request, next in
-                    events.add("middleware")
-                    return try await next(request)
+                constant.wrapped { next in
+                    { request in
+                        events.add("middleware")
+                        return try await next(request)
+                    }
                 },
                 Route(.get, "/hello") { _ in .text("hello") },
             ]
@@ -107,14 +111,16 @@ struct ApplicationTests {
 
     @Test func bodyIsChanged_whenAMiddlewareWrapsTheWriter() async throws {
         let server = try TestServer(routes: { _, _ in
-            let doubling: Middleware = { request, next in
-                var response = try await next(request)
-                guard case .stream(let produce) = response.body else { return response }
-                response.body = .stream { writer in
-                    try await produce(ResponseBodyWriter(write: { try await writer.write($0 + $0) }))
-                    try await writer.write(Array("end".utf8))
+            let doubling: Middleware = { next in
+                { request in
+                    var response = try await next(request)
+                    guard case .stream(let produce) = response.body else { return response }
+                    response.body = .stream { writer in
+                        try await produce(ResponseBodyWriter(write: { try await writer.write($0 + $0) }))
+                        try await writer.write(Array("end".utf8))
+                    }
+                    return response
                 }
-                return response
             }
             let route = Route(.get, "/") { _ in
                 ServerResponse(.ok, body: .stream { try await $0.write(Array("ab".utf8)) })
