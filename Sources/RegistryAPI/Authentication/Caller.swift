@@ -4,7 +4,7 @@ import HTTPWire
 import PushRegistry
 
 /// The authenticated caller.
-struct Caller {
+final class Caller: Sendable {
     /// Whether the credential is the admin key, which has all roles on all apps.
     let isServerAdmin: Bool
     let roles: Roles
@@ -20,7 +20,7 @@ struct Caller {
     static let serverAdmin = Caller(
         isServerAdmin: true, roles: .all, app: nil, keyID: nil, user: nil, namedRole: .admin)
 
-    init(_ key: APIKey) {
+    convenience init(_ key: APIKey) {
         let roles = Roles(key.roles)
         // The role admin includes all other roles.
         self.init(
@@ -30,7 +30,7 @@ struct Caller {
 
     private static let rolesByRank: [Role] = [.admin, .service, .client, .sender, .marketing, .support]
 
-    init(_ token: UserToken, of app: AppNumber) {
+    convenience init(_ token: UserToken, of app: AppNumber) {
         self.init(
             isServerAdmin: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token,
             namedRole: .client)
@@ -65,10 +65,14 @@ struct Caller {
 }
 
 /// An authorized call on an app.
-struct AppCall {
+final class AppCall: Sendable {
     let app: App
     let caller: Caller
     let directory: DirectorySnapshot
+
+    init(app: App, caller: Caller, directory: DirectorySnapshot) {
+        (self.app, self.caller, self.directory) = (app, caller, directory)
+    }
 }
 
 extension RegistryService {

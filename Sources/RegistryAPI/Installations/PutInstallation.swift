@@ -59,7 +59,9 @@ extension RegistryService {
         return (sent, call)
     }
 
-    private static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+    private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
+    }
 
     private func response(
         _ outcome: RegistrationOutcome, to sent: SentRegistration, in call: AppCall

@@ -51,9 +51,8 @@ struct EpochNames {
         withUnsafeBytes(of: epoch.bigEndian) { message += $0 }
         var code = keys[key]
         code.update(data: message)
-        let digest = Array(code.finalize())
-        let number = withUnsafeBytes(of: key.number.bigEndian) { Array($0) }
-        self.epoch = String(base64URL: number + digest.suffix(Self.nameBytes))
+        let digest = code.finalize().withUnsafeBytes { Array($0) }
+        self.epoch = String(base64URL: key.number.bytes + digest.suffix(Self.nameBytes))
         deliveryKey = DeliveryKey(number: key.number, secret: Array(digest.prefix(Self.secretBytes)))
     }
 }
@@ -94,10 +93,7 @@ struct DeliveryKey {
         secret = Array(bytes.dropFirst(2))
     }
 
-    var text: String {
-        let number = withUnsafeBytes(of: number.bigEndian) { Array($0) }
-        return Self.prefix + String(base64URL: number + secret)
-    }
+    var text: String { Self.prefix + String(base64URL: number.bytes + secret) }
 
     /// Compares digests in constant time, so the duration does not reveal even the length.
     func matches(_ other: DeliveryKey) -> Bool {
@@ -108,4 +104,9 @@ struct DeliveryKey {
 extension DeliveryKey: CustomStringConvertible, CustomReflectable {
     var description: String { "‹delivery key›" }
     var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Int16 {
+    /// Its two bytes, the higher one first.
+    fileprivate var bytes: [UInt8] { [UInt8(truncatingIfNeeded: self >> 8), UInt8(truncatingIfNeeded: self)] }
 }

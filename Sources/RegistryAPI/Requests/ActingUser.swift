@@ -13,7 +13,7 @@ extension Caller {
     /// - Throws: 403 if a caller other than a service names a user or session.
     func checkActingHeaders(in request: ServerRequest) throws(RefusedCall) {
         let names: [HTTPField.Name] = [.userID, .sessionID, .sessionExpiresAt]
-        guard isService || names.allSatisfy({ request.head[$0] == nil }) else {
+        guard isService || names.allSatisfy({ !request.head.contains($0) }) else {
             throw RefusedCall(.forbidden("Only a key with the role service may name a user or a session."), self)
         }
     }

@@ -7,9 +7,10 @@ extension RequestHead {
     /// 6265 section 4.2.1). Host, Content-Length, Content-Type, Authorization and Origin occur at most once: the parser
     /// refuses repetitions.
     public subscript(_ name: HTTPField.Name) -> String? {
-        if let only = bytes(of: name) { return String(decoding: only, as: UTF8.self) }
-        let values = values(of: name)
-        return values.isEmpty ? nil : values.joined(separator: name == .cookie ? "; " : ", ")
+        let (count, line) = lines(of: name)
+        guard let line else { return nil }
+        if count == 1 { return String(decoding: slice(line.value), as: UTF8.self) }
+        return values(of: name).joined(separator: name == .cookie ? "; " : ", ")
     }
 
     /// The value of each line of a field, in order.
@@ -23,19 +24,23 @@ extension RequestHead {
 
     /// The bytes of a field's value, without allocating a string; nil unless there is exactly one line.
     public func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
-        var found: FieldLine?
-        var count = 0
-        forEachLine(of: name) { line in
-            found = line
-            count += 1
-        }
-        return count == 1 ? found.map { slice($0.value) } : nil
+        let (count, line) = lines(of: name)
+        return count == 1 ? line.map { slice($0.value) } : nil
     }
 
     public func contains(_ name: HTTPField.Name) -> Bool {
-        var isFound = false
-        forEachLine(of: name) { _ in isFound = true }
-        return isFound
+        lines(of: name).count > 0
+    }
+
+    /// The number of a field's lines, and the last one.
+    private func lines(of name: HTTPField.Name) -> (count: Int, last: FieldLine?) {
+        var count = 0
+        var last: FieldLine?
+        forEachLine(of: name) { line in
+            count += 1
+            last = line
+        }
+        return (count, last)
     }
 
     private func forEachLine(of name: HTTPField.Name, _ body: (FieldLine) -> Void) {
