@@ -37,6 +37,7 @@ public final class EventLoop: Sendable {
     private nonisolated(unsafe) var jobs: Deque<Inbox.Item> = []
     private nonisolated(unsafe) var watches = WatchTable()
     private nonisolated(unsafe) var timers = TimerQueue()
+    private nonisolated(unsafe) var roundWaiters: [UnsafeContinuation<Void, Never>] = []
     private nonisolated(unsafe) var roundStart = ContinuousClock.now
     private nonisolated(unsafe) var isStopping = false
 
@@ -144,6 +145,20 @@ extension EventLoop {
     }
 }
 
+extension EventLoop {
+    /// Waits until the loop has handled the input that has arrived, and resumes behind the tasks that this resumed.
+    /// Call it on the loop.
+    public func nextRound() async {
+        assertCurrent()
+        await withUnsafeContinuation { roundWaiters.append($0) }
+    }
+
+    private func resumeRoundWaiters() {
+        for waiter in roundWaiters { waiter.resume() }
+        roundWaiters.removeAll(keepingCapacity: true)
+    }
+}
+
 // MARK: - Executor
 
 extension EventLoop: SerialExecutor, TaskExecutor {
@@ -176,6 +191,7 @@ extension EventLoop {
                 timeoutMilliseconds: waitMilliseconds(), ended: { roundStart = ContinuousClock.now },
                 ready: { watches.handler(for: $0)?.descriptorIsReady($1) })
             if isWoken { inbox.moveAll(to: &jobs) }
+            resumeRoundWaiters()
         }
         for _ in 0..<jobs.count { runJob() }
     }
@@ -205,10 +221,10 @@ extension EventLoop {
         while let timer = timers.popDue(roundStart) { timer.fire() }
     }
 
-    /// Zero if jobs are queued, else the time to the next timer (rounded up, so that the timer is due on return), else
-    /// -1.
+    /// Zero if jobs are queued or tasks wait for the next round, else the time to the next timer (rounded up, so that
+    /// the timer is due on return), else -1.
     private func waitMilliseconds() -> CInt {
-        guard jobs.isEmpty else { return 0 }
+        guard jobs.isEmpty, roundWaiters.isEmpty else { return 0 }
         guard let next = timers.next else { return -1 }
         let left = min(next - ContinuousClock.now, Self.waitMax) / .milliseconds(1)
         return CInt(max(left.rounded(.up), 0))

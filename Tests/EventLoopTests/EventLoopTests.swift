@@ -180,6 +180,35 @@ struct EventLoopTests {
         close(writeEnd)
     }
 
+    @Test func inputIsHandled_beforeTheNextRound() async {
+        var ends: [CInt] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        let (loop, readEnd, writeEnd) = (loop, ends[0], ends[1])
+        _ = write(writeEnd, "x", 1)
+        let handled = Count()
+        let handledBefore = await Task(executorPreference: loop) {
+            let watch = WatchBox()
+            watch.value = loop.watch(
+                readEnd, for: .readable,
+                handler: Reader { _ in
+                    loop.unwatch(watch.value!)
+                    loop.execute { handled.increment() }
+                })
+            await loop.nextRound()
+            return handled.value
+        }.value
+        #expect(handledBefore == 1)
+        close(readEnd)
+        close(writeEnd)
+    }
+
+    @Test func roundsGoOn_whileNothingArrives() async {
+        let loop = loop
+        await Task(executorPreference: loop) {
+            for _ in 0..<1_000 { await loop.nextRound() }
+        }.value
+    }
+
     @Test func eventIsDropped_whenItsWatchEndedInTheSameRound() {
         var table = WatchTable()
         let old = table.insert(3, Reader { _ in })

@@ -9,8 +9,8 @@ protocol BatchedRead: Sendable {
     var app: AppNumber { get }
 }
 
-/// Sends reads to PostgreSQL in batches: all that arrive during one round trip share the next. Each event loop has one
-/// coalescer for each kind of read.
+/// Sends reads to PostgreSQL in batches: all that arrive during one round trip, and right after it, share the next.
+/// Each event loop has one coalescer for each kind of read.
 actor ReadCoalescer<Read: BatchedRead> {
     typealias Results = [Result<Read.Finding, any Error>]
     /// The statements for reads of one app.
@@ -22,6 +22,8 @@ actor ReadCoalescer<Read: BatchedRead> {
     static var waitingMax: Int { 16_384 }
     /// Reads in one round trip.
     static var batchMax: Int { 512 }
+    /// Rounds of the loop to wait for further reads between two round trips.
+    static var gatheringRoundsMax: Int { 8 }
     /// How long a round trip may take on Citus. Beyond it, the app's node counts as hanging.
     static var timeoutOnCitus: Duration { .seconds(2) }
 
@@ -87,12 +89,26 @@ actor ReadCoalescer<Read: BatchedRead> {
                         group.addTask(executorPreference: loop) { await self.completeApart(batch) }
                     } else {
                         let batches = arrivals.takeBatch()
-                        if !batches.isEmpty { await complete(batches) }
+                        if !batches.isEmpty {
+                            await complete(batches)
+                            await gather()
+                        }
                     }
                 }
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.finish() } }
+        }
+    }
+
+    /// Waits as long as each round of the loop brings more reads. The clients that were just answered send their next
+    /// ones, which share a round trip with those that are here already: a round trip costs as much as many reads.
+    private func gather() async {
+        var count = 0
+        for _ in 0..<Self.gatheringRoundsMax {
+            await loop.nextRound()
+            guard arrivals.count > count else { return }
+            count = arrivals.count
         }
     }
 
