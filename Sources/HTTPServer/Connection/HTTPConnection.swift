@@ -165,15 +165,15 @@ extension HTTPConnection {
             self.interest = interest
             context.loop.change(watch, to: interest)
         }
-        if state.nextDeadline != timerDeadline { setTimer(state.nextDeadline) }
+        // A timer that fires too early is set again; each request moves the deadline to a later time.
+        if let deadline = state.nextDeadline, timerDeadline.map({ deadline < $0 }) ?? true { setTimer(deadline) }
         updateMemoryCharge()
         updateIdleList()
         if state.hasMoreToRead { readOnLater() }
     }
 
-    private func setTimer(_ deadline: ContinuousClock.Instant?) {
+    private func setTimer(_ deadline: ContinuousClock.Instant) {
         timerDeadline = deadline
-        guard let deadline else { return timer?.unset() ?? () }
         if timer == nil { timer = context.loop.makeTimer { [weak self] in self?.timePassed() } }
         timer?.set(to: deadline)
     }
