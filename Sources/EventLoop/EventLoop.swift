@@ -38,6 +38,9 @@ public final class EventLoop: Sendable {
     private nonisolated(unsafe) var watches = WatchTable()
     private nonisolated(unsafe) var timers = TimerQueue()
     private nonisolated(unsafe) var roundWaiters: [UnsafeContinuation<Void, Never>] = []
+    private nonisolated(unsafe) var givingWay = GivingWay()
+    /// The last wait ended with events.
+    private nonisolated(unsafe) var hadEvents = false
     private nonisolated(unsafe) var roundStart = ContinuousClock.now
     private nonisolated(unsafe) var isStopping = false
 
@@ -186,14 +189,33 @@ extension EventLoop {
         while !isStopping {
             runJobs()
             fireTimers()
+            let count = waitForEvents()
             // Handlers set deadlines, which count from the end of the wait: the wait may have been long.
-            let isWoken = poller.wait(
-                timeoutMilliseconds: waitMilliseconds(), ended: { roundStart = ContinuousClock.now },
-                ready: { watches.handler(for: $0)?.descriptorIsReady($1) })
+            roundStart = ContinuousClock.now
+            hadEvents = count > 0
+            let isWoken = poller.deliver(count) { watches.handler(for: $0)?.descriptorIsReady($1) }
             if isWoken { inbox.moveAll(to: &jobs) }
             resumeRoundWaiters()
         }
         for _ in 0..<jobs.count { runJob() }
+    }
+
+    private func waitForEvents() -> Int {
+        let timeout = waitMilliseconds()
+        if timeout != 0, hadEvents, let count = giveWay() { return count }
+        return poller.wait(timeoutMilliseconds: timeout)
+    }
+
+    /// Lets other threads run, see `GivingWay`.
+    ///
+    /// - Returns: the number of events that have arrived meanwhile; nil if there are none.
+    private func giveWay() -> Int? {
+        let start = ContinuousClock.now
+        guard givingWay.isAllowed(at: start) else { return nil }
+        sched_yield()
+        givingWay.ended(from: start, to: .now)
+        let count = poller.wait(timeoutMilliseconds: 0)
+        return count > 0 ? count : nil
     }
 
     private func runJobs() {

@@ -63,17 +63,19 @@ final class Poller: Sendable {
         _ = eventfd_write(wakeUp, 1)
     }
 
-    /// Waits for events, at most `timeoutMilliseconds` (-1: no limit), calls `ended` once, and then `ready` for each
-    /// event.
+    /// Waits for events, at most `timeoutMilliseconds` (-1: no limit).
     ///
-    /// - Returns: whether `wake` was called since the last wait that returned true.
-    func wait(
-        timeoutMilliseconds: CInt, ended: () -> Void, ready: (_ key: UInt64, _ readiness: Readiness) -> Void
-    ) -> Bool {
-        let count = epoll_wait(epoll, events, CInt(Self.eventsMax), timeoutMilliseconds)
-        ended()
+    /// - Returns: the number of events, which `deliver` passes on.
+    func wait(timeoutMilliseconds: CInt) -> Int {
+        max(0, Int(epoll_wait(epoll, events, CInt(Self.eventsMax), timeoutMilliseconds)))
+    }
+
+    /// Calls `ready` for each event of the last wait.
+    ///
+    /// - Returns: whether `wake` was called since the last delivery that returned true.
+    func deliver(_ count: Int, to ready: (_ key: UInt64, _ readiness: Readiness) -> Void) -> Bool {
         var isWoken = false
-        for index in 0..<max(0, Int(count)) {
+        for index in 0..<count {
             let event = events[index]
             if event.data.u64 == Self.wakeKey {
                 resetWake()
