@@ -2,8 +2,8 @@ import HeapModule
 
 /// The timers of one loop, as a value: the caller passes the time in.
 ///
-/// A connection moves its deadline later at every request, and that is free: the heap entry stays, and is reinserted
-/// when it comes up. A timer therefore has few entries, however often it moves.
+/// Moving a timer to a later time is free: the heap entry stays, and is reinserted when it comes up. A timer therefore
+/// has few entries, however often it moves.
 struct TimerQueue {
     typealias Instant = ContinuousClock.Instant
 
