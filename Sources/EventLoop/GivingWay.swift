@@ -10,10 +10,10 @@ struct GivingWay {
     typealias Instant = ContinuousClock.Instant
 
     /// Threads that only exchange messages with the loop take less time.
-    static let durationMax = Duration.microseconds(500)
-    /// The pause after a longer time, in multiples of that: the part of its time that the loop loses to a thread that
-    /// computes is limited, however long the system's time slices are.
-    static let pauseFactor = 4
+    static let durationMax = Duration.milliseconds(1)
+    /// How long the loop does not give way after a longer time. Beside a thread that computes, fewer than one request
+    /// in a hundred is delayed by a slice.
+    static let pause = Duration.seconds(1)
 
     private var pauseEnd: Instant?
 
@@ -21,7 +21,6 @@ struct GivingWay {
 
     /// The loop has given way, and runs again.
     mutating func ended(from start: Instant, to end: Instant) {
-        let duration = end - start
-        pauseEnd = duration > Self.durationMax ? end + duration * Self.pauseFactor : nil
+        pauseEnd = end - start > Self.durationMax ? end + Self.pause : nil
     }
 }

@@ -14,26 +14,25 @@ struct GivingWayTests {
         #expect(givingWay.isAllowed(at: end))
     }
 
-    @Test(arguments: [Duration.microseconds(501), .milliseconds(4)])
-    mutating func pauseIsAMultiple_afterALongTime(_ duration: Duration) {
-        let end = start + duration
+    @Test mutating func loopPauses_afterALongTime() {
+        let end = start + GivingWay.durationMax + .nanoseconds(1)
         givingWay.ended(from: start, to: end)
         #expect(!givingWay.isAllowed(at: end))
-        #expect(!givingWay.isAllowed(at: end + duration * 4 - .nanoseconds(1)))
-        #expect(givingWay.isAllowed(at: end + duration * 4))
+        #expect(!givingWay.isAllowed(at: end + GivingWay.pause - .nanoseconds(1)))
+        #expect(givingWay.isAllowed(at: end + GivingWay.pause))
     }
 
-    /// The part of a loop's time that a thread that computes gets by `GivingWay`, for slices of any length.
-    @Test(arguments: [Duration.microseconds(600), .milliseconds(1), .milliseconds(3), .milliseconds(10)])
-    mutating func aFifthIsLostAtMost_toAThreadThatComputes(slice: Duration) {
+    /// Time slices of Linux take some milliseconds.
+    @Test mutating func aHundredthIsLostAtMost_toAThreadThatComputes() {
+        let slice = Duration.milliseconds(4)
         var (now, lost) = (start, Duration.zero)
-        while now < start + .seconds(1) {
+        while now < start + .seconds(10) {
             if givingWay.isAllowed(at: now) {
                 givingWay.ended(from: now, to: now + slice)
                 (now, lost) = (now + slice, lost + slice)
             }
             now += .microseconds(100)
         }
-        #expect(lost < (now - start) / 5 + slice)
+        #expect(lost < (now - start) / 100)
     }
 }
