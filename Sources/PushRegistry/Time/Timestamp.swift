@@ -1,3 +1,4 @@
+import ByteText
 import Glibc
 
 /// A point in time with microsecond precision, like PostgreSQL's.
@@ -52,46 +53,23 @@ extension Timestamp: CustomStringConvertible {
     /// RFC 3339 in UTC: `2026-11-21T02:03:04Z`, with three or six decimals unless they are zero.
     public var description: String {
         let (seconds, fraction) = split
-        var fields = tm()
-        var time = time_t(seconds)
-        gmtime_r(&time, &fields)
-        return String(unsafeUninitializedCapacity: 32) { buffer in
-            var writer = DigitWriter(buffer: buffer)
-            writer.write(Int(fields.tm_year) + 1900, digits: 4, then: "-")
-            writer.write(Int(fields.tm_mon) + 1, digits: 2, then: "-")
-            writer.write(Int(fields.tm_mday), digits: 2, then: "T")
-            writer.write(Int(fields.tm_hour), digits: 2, then: ":")
-            writer.write(Int(fields.tm_min), digits: 2, then: ":")
-            writer.write(Int(fields.tm_sec), digits: 2, then: fraction == 0 ? "Z" : ".")
-            if fraction % 1000 != 0 {
-                writer.write(fraction, digits: 6, then: "Z")
-            } else if fraction != 0 {
-                writer.write(fraction / 1000, digits: 3, then: "Z")
-            }
-            return writer.count
+        var text: [UInt8] = []
+        text.reserveCapacity(32)
+        text.appendDateTime(seconds)
+        if fraction != 0 {
+            text.append(UInt8(ascii: "."))
+            let (milliseconds, rest) = fraction.quotientAndRemainder(dividingBy: 1_000)
+            text.appendDecimal(UInt(milliseconds), digitsMin: 3)
+            if rest != 0 { text.appendDecimal(UInt(rest), digitsMin: 3) }
         }
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Whole seconds, rounded down, and the remaining microseconds.
     private var split: (seconds: Int64, fraction: Int) {
         let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
         return ((microseconds - fraction) / 1_000_000, Int(fraction))
-    }
-
-    /// Writes numbers of a fixed width. A year beyond 9999 has no RFC 3339 form and shows its last four digits.
-    private struct DigitWriter {
-        let buffer: UnsafeMutableBufferPointer<UInt8>
-        var count = 0
-
-        mutating func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
-            var rest = number
-            for index in stride(from: count + digits - 1, through: count, by: -1) {
-                buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: abs(rest % 10))
-                rest /= 10
-            }
-            buffer[count + digits] = UInt8(ascii: separator)
-            count += digits + 1
-        }
     }
 }
 

@@ -13,15 +13,9 @@ struct LogTime {
     }
 
     func write(to bytes: inout [UInt8]) {
-        var (seconds, parts) = (seconds, tm())
-        gmtime_r(&seconds, &parts)
-        let fields: [(number: CInt, digits: Int, separator: Unicode.Scalar)] = [
-            (parts.tm_year + 1900, 4, "-"), (parts.tm_mon + 1, 2, "-"), (parts.tm_mday, 2, "T"),
-            (parts.tm_hour, 2, ":"), (parts.tm_min, 2, ":"), (parts.tm_sec, 2, "."), (CInt(milliseconds), 3, "Z"),
-        ]
-        for field in fields {
-            bytes.appendDecimal(UInt(field.number), digitsMin: field.digits)
-            bytes.append(UInt8(ascii: field.separator))
-        }
+        bytes.appendDateTime(Int64(seconds))
+        bytes.append(UInt8(ascii: "."))
+        bytes.appendDecimal(UInt(milliseconds), digitsMin: 3)
+        bytes.append(UInt8(ascii: "Z"))
     }
 }
