@@ -36,13 +36,12 @@ extension RegistryService {
     /// The routes of the console: its page, sign-in, and every call of `/v1` that takes a credential once more, for the
     /// caller of a session. None has CORS.
     var consoleRoutes: [Route] {
-        let calls = consoleCalls.map { route in
-            route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.addForCalls)
-        }
-        let pages = console.page.routes.map { route in
-            route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.add)
-        }
-        return calls + pages
+        consoleCalls.map { ofConsole($0, adding: ConsoleHeaders.ofCalls) }
+            + console.page.routes.map { ofConsole($0, adding: ConsoleHeaders.ofPages) }
+    }
+
+    private func ofConsole(_ route: Route, adding fields: HTTPFields) -> Route {
+        route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.adding(fields))
     }
 
     var consoleCalls: [Route] { ownConsoleCalls + Self.table.compactMap(forSession) }

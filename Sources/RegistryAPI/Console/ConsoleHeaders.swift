@@ -12,26 +12,25 @@ enum ConsoleHeaders {
         "trusted-types 'none'",
     ].joined(separator: "; ")
 
-    private static let fields: HTTPFields = [
+    static let ofPages: HTTPFields = [
         .contentSecurityPolicy: policy, .xContentTypeOptions: "nosniff", .referrerPolicy: "no-referrer",
         .crossOriginOpenerPolicy: "same-origin", .crossOriginResourcePolicy: "same-origin",
     ]
 
-    static func add(_ next: @escaping Handler) -> Handler {
-        { request in
-            var response = try await next(request)
-            response.fields.set(fields)
-            return response
-        }
-    }
+    /// The responses to calls contain personal data.
+    static let ofCalls: HTTPFields = {
+        var fields = ofPages
+        fields[.cacheControl] = "no-store"
+        return fields
+    }()
 
-    /// For calls: their responses contain personal data.
-    static func addForCalls(_ next: @escaping Handler) -> Handler {
-        { request in
-            var response = try await next(request)
-            response.fields.set(fields)
-            response.fields[.cacheControl] = "no-store"
-            return response
+    static func adding(_ fields: HTTPFields) -> Middleware {
+        { next in
+            { request in
+                var response = try await next(request)
+                response.fields.set(fields)
+                return response
+            }
         }
     }
 
@@ -40,7 +39,7 @@ enum ConsoleHeaders {
         let path = head.path
         guard path.starts(with: RegistryService.consolePattern.utf8) else { return [:] }
         let next = path.dropFirst(RegistryService.consolePattern.utf8.count).first
-        return next == nil || next == UInt8(ascii: "/") ? fields : [:]
+        return next == nil || next == UInt8(ascii: "/") ? ofPages : [:]
     }
 }
 

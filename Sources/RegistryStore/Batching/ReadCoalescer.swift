@@ -101,8 +101,9 @@ actor ReadCoalescer<Read: BatchedRead> {
         }
     }
 
-    /// Waits as long as each round of the loop brings more reads. The clients that were just answered send their next
-    /// ones, which share a round trip with those that are here already: a round trip costs as much as many reads.
+    /// Waits as long as each round of the loop brings more reads. The clients that have just got their responses send
+    /// their next ones, which share a round trip with those that are here already: a round trip costs as much as many
+    /// reads.
     private func gather() async {
         var count = 0
         for _ in 0..<Self.gatheringRoundsMax {
