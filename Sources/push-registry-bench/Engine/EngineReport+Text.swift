@@ -6,6 +6,7 @@ extension EngineReport {
     /// Above this load average other processes take the cores that the servers and the load need.
     private static let loadAverageMax = 1.0
     private static let megabytesMax = RunReport.idleMegabytesMax
+    private static let tlsMegabytesMax = 400.0
 
     var text: String {
         FigureTable(title: "engine", figures: figures).text + "\n" + notes.joined(separator: "\n") + "\n"
@@ -50,7 +51,7 @@ extension EngineReport {
                 other: megabytes[.hummingbird], target: .valueMax(Self.megabytesMax)),
             Figure(
                 title: "\(what) TLS connections", unit: "MB", value: megabytes[.tls], otherName: "plain",
-                other: megabytes[.plain]),
+                other: megabytes[.plain], target: .valueMax(Self.tlsMegabytesMax)),
         ]
     }
 

@@ -4,7 +4,8 @@ import Foundation
 import PostgresClient
 import PushRegistry
 
-/// Measures registrations alone, then while other clients contend for locks.
+/// Measures registrations alone, then while other clients contend for locks; and `GET /healthz` of a service with one
+/// event loop beside large calls.
 struct NeighbourBenchmark: Sendable {
     private static let connections = 8
     private static let crowdConnections = 1_000
@@ -15,6 +16,7 @@ struct NeighbourBenchmark: Sendable {
     /// The number of installations at the start of the fleet that are contended; all others are the neighbours.
     private static let contendedMax = 1_000
     private static let neighboursMax = 10_000
+    private static let feedbackConnections = 2
 
     private let connectionString: String
     private let database: PostgresConfiguration
@@ -42,13 +44,8 @@ struct NeighbourBenchmark: Sendable {
         var loader = FleetLoader()
         loader.writesHistory = false
         try await loader.load(fleet, into: database)
-        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: file) }
-        return try await ServerProcess.with(
-            binary, database: connectionString, log: file, writesAccessLog: writesAccessLog
-        ) { server in
-            let workload = Workload(fleet, server, seconds: seconds, key: try await server.makeKey(of: fleet.app.id))
-            var report = NeighbourReport(connections: Self.connections)
+        var report = NeighbourReport(connections: Self.connections)
+        try await withWorkload(fleet, writesAccessLog: writesAccessLog) { workload in
             for round in 0..<rounds {
                 report.alone.append(try await workload.neighboursP99())
                 for contention in Contention.allCases {
@@ -57,7 +54,32 @@ struct NeighbourBenchmark: Sendable {
                     log(String(format: "alone %.2f ms, beside %@ %.2f ms", report.alone[round], contention.title, p99))
                 }
             }
-            return report
+        }
+        try await withWorkload(fleet, writesAccessLog: writesAccessLog, eventLoops: 1) { workload in
+            for _ in 0..<rounds {
+                report.health.append(try await workload.healthP99())
+                let p99 = try await workload.healthP99(beside: Self.feedbackConnections)
+                report.healthBesideFeedback.append(p99)
+                log(String(format: "healthz alone %.2f ms, beside feedback %.2f ms", report.health.last ?? 0, p99))
+            }
+        }
+        return report
+    }
+
+    /// Starts the service, and stops it after `body`.
+    ///
+    /// - Parameter eventLoops: nil for the service's default, one for each core.
+    private func withWorkload(
+        _ fleet: Fleet, writesAccessLog: Bool, eventLoops: Int? = nil, _ body: (Workload) async throws -> Void
+    ) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await ServerProcess.with(
+            binary, database: connectionString, log: file, writesAccessLog: writesAccessLog,
+            environment: eventLoops.map { ["PUSH_REGISTRY_EVENT_LOOPS": "\($0)"] } ?? [:]
+        ) { server in
+            try await body(
+                Workload(fleet, server, seconds: seconds, key: try await server.makeKey(of: fleet.app.id)))
         }
     }
 
@@ -99,6 +121,7 @@ struct NeighbourBenchmark: Sendable {
         let owned: [FleetInstallation]
         private let writer: RegistrationWriter
         private let neighbours: RequestFile
+        private let feedback: RequestFile
         private let seconds: Int
 
         init(_ fleet: Fleet, _ server: ServerProcess, seconds: Int, key: String) {
@@ -110,6 +133,11 @@ struct NeighbourBenchmark: Sendable {
                 fleet.indices.dropFirst(contendedMax).prefix(neighboursMax), variants: 2, .cyclic
             ) { number, variant in
                 writer.request(fleet[number], settings: fleet[number].settings.toggled(1 + variant))
+            }
+            let reported = fleet.indices.dropFirst(contendedMax + neighboursMax)
+            let starts = stride(from: reported.startIndex, to: reported.endIndex, by: RowRequests.feedbackItems)
+            feedback = RequestFile(starts, .cyclic) { start, _ in
+                writer.feedback(about: reported[start...].prefix(RowRequests.feedbackItems).map { fleet[$0] })
             }
         }
 
@@ -124,14 +152,33 @@ struct NeighbourBenchmark: Sendable {
             return RequestFile(users.indices, .once) { [writer] index, _ in writer.erasure(of: users[index]) }
         }
 
+        /// The 99th percentile of `GET /healthz` in milliseconds.
+        ///
+        /// - Parameter connections: those that send calls of feedback at the same time.
+        func healthP99(beside feedbackConnections: Int = 0) async throws -> Double {
+            let wrk = Wrk(port: server.port, connections: connections)
+            guard feedbackConnections > 0 else { return try await p99(wrk.run(nil, seconds: seconds)) }
+            var p99 = 0.0
+            let load = Wrk(port: server.port, connections: feedbackConnections)
+            let calls = try await load.run(feedback, expecting: .counts) {
+                p99 = try await self.p99(wrk.run(nil, seconds: seconds))
+            }
+            guard calls.counts.values.reduce(0, +) > 0 else { throw BenchmarkFailure("no feedback was handled") }
+            return p99
+        }
+
+        private func p99(_ result: Wrk.Result) throws -> Double {
+            guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) requests failed") }
+            return result.p99Milliseconds
+        }
+
         func neighboursP99(during body: @escaping @Sendable () async throws -> Void = {}) async throws -> Double {
             let wrk = Wrk(port: server.port, connections: connections)
             try await wrk.warmUp(neighbours, for: warmUp)
             async let contended: Void = body()
-            let result = try await wrk.run(neighbours, seconds: seconds)
+            let p99 = try await p99(wrk.run(neighbours, seconds: seconds))
             try await contended
-            guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) registrations failed") }
-            return result.p99Milliseconds
+            return p99
         }
 
         /// The same while other requests are sent, which may be refused.

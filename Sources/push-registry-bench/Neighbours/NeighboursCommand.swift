@@ -4,12 +4,13 @@ import EmbeddedPostgres
 struct NeighboursCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "neighbours",
-        abstract: "Measure registrations while other clients contend for locks.",
+        abstract: "Measure clients while others contend for locks or send large calls.",
         discussion: """
             Starts a throw-away PostgreSQL, loads a fleet, and sends registrations over a few connections: alone for \
             some seconds, then during each of three contentions in turn: 1,000 clients that register the same \
             installation; clients that register one installation whose row another session has locked; and six \
-            erasures of users whose installations are locked. Compares the 99th percentiles.
+            erasures of users whose installations are locked. Then sends GET /healthz to a service with one event loop, \
+            alone and beside calls of feedback with 10,000 items. Compares the 99th percentiles.
             """)
 
     @Option(help: "The fleet's size.")
