@@ -5,6 +5,8 @@ import Synchronization
 
 /// Receives the events of a watched descriptor, on the loop's thread.
 public protocol ReadinessHandler: AnyObject, Sendable {
+    /// Called in each round while an event of the watch persists (level-triggered, epoll(7)). `.failed` may be set
+    /// without being requested.
     func descriptorIsReady(_ readiness: Readiness)
 }
 
@@ -28,6 +30,7 @@ public final class EventLoop: Sendable {
     /// The longest wait for events, since epoll_wait(2) takes milliseconds as a C int.
     private static let waitMax = Duration.seconds(60)
 
+    /// Also the thread's name, cut to 15 characters (pthread_setname_np(3)).
     public let name: String
     private let poller = Poller()
     private let inbox = Inbox()
@@ -44,7 +47,7 @@ public final class EventLoop: Sendable {
     private nonisolated(unsafe) var roundStart = ContinuousClock.now
     private nonisolated(unsafe) var isStopping = false
 
-    /// Starts the loop's thread; it runs until `stop()`.
+    /// Starts the loop's thread. It runs until `stop()`, and retains the loop until then.
     public init(name: String) {
         self.name = name
         let started = DispatchSemaphore(value: 0)
@@ -66,7 +69,7 @@ public final class EventLoop: Sendable {
         threadID.load(ordering: .acquiring) == UInt(pthread_self())
     }
 
-    /// The start of the current round; delays of timers count from it.
+    /// The start of the current round; delays of timers count from it. Read it on the loop.
     public var now: ContinuousClock.Instant { roundStart }
 
     /// Runs `body` on the loop, soon. The calls of one thread run in order. Any thread may call it.
@@ -116,6 +119,8 @@ extension EventLoop {
         return watch
     }
 
+    /// Replaces the watched events; with `[]` only `.failed` is still reported. Traps if the descriptor is not watched
+    /// (epoll_ctl(2)).
     public func change(_ watch: Watch, to interest: Readiness) {
         assertCurrent()
         poller.change(watch.descriptor, to: interest, key: watch.key)
@@ -128,7 +133,7 @@ extension EventLoop {
         poller.unwatch(watch.descriptor)
     }
 
-    /// Creates a timer of this loop that is not set.
+    /// Creates a timer that is not set. `fire` runs on the loop's thread.
     public func makeTimer(_ fire: @escaping @Sendable () -> Void) -> LoopTimer {
         LoopTimer(loop: self, fire: fire)
     }
@@ -149,8 +154,8 @@ extension EventLoop {
 }
 
 extension EventLoop {
-    /// Waits until the loop has handled the input that has arrived, and resumes behind the tasks that this resumed.
-    /// Call it on the loop.
+    /// Waits until the loop has handled the events that have arrived. The caller then resumes after the tasks that
+    /// these events resumed. Call it on the loop.
     public func nextRound() async {
         assertCurrent()
         await withUnsafeContinuation { roundWaiters.append($0) }
@@ -165,6 +170,7 @@ extension EventLoop {
 // MARK: - Executor
 
 extension EventLoop: SerialExecutor, TaskExecutor {
+    /// Queues the job behind all others. Any thread may call it. A job queued after the thread has ended never runs.
     public func enqueue(_ job: consuming ExecutorJob) {
         add(.job(UnownedJob(job)))
     }

@@ -1,11 +1,11 @@
 /// Decides whether a busy loop lets other threads run before it sleeps: a value, the caller passes the time in.
 ///
 /// Threads that share a processor with the loop, such as those of PostgreSQL on the same machine, often have its next
-/// input ready once they have run. The loop then goes on without having slept: to sleep and to be woken costs more than
-/// a small request.
+/// input ready once they have run. The loop then continues without sleeping: sleeping and being woken costs more than a
+/// small request.
 ///
 /// But a thread that computes keeps the processor for a whole time slice, some milliseconds (sched_yield(2)), while a
-/// loop that sleeps gets it back at once. So after such a time the loop does not give way for a while.
+/// loop that sleeps gets it back at once. So after such a slice the loop does not give way for a while.
 struct GivingWay {
     typealias Instant = ContinuousClock.Instant
 

@@ -3,15 +3,19 @@ import Glibc
 
 /// The events that a descriptor waits for, or is ready for.
 public struct Readiness: OptionSet, Sendable {
+    /// The event bits of epoll_ctl(2).
     public let rawValue: UInt32
 
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
+    /// `EPOLLIN`: bytes can be read, the peer has finished sending, or a connection can be accepted.
     public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+    /// `EPOLLOUT`: the socket accepts bytes, or an attempt to connect has ended (connect(2)).
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-    /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never requested.
+    /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never requested. One
+    /// of the bits may be set alone, so test it with `isDisjoint(with:)`.
     public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 

@@ -88,7 +88,8 @@ struct TimerQueue {
     }
 }
 
-/// A deadline on a loop that can be moved and unset cheaply. Used only on the loop that created it.
+/// A deadline on a loop that can be moved and unset cheaply. Used only on the loop that created it, which retains it
+/// while it is set.
 public final class LoopTimer: @unchecked Sendable {
     unowned let loop: EventLoop
     let fire: @Sendable () -> Void
@@ -102,7 +103,7 @@ public final class LoopTimer: @unchecked Sendable {
         self.fire = fire
     }
 
-    /// Fires once, `delay` after the loop's current time. Replaces any earlier deadline.
+    /// Fires once, `delay` after the start of the current round (`EventLoop.now`). Replaces any earlier deadline.
     public func set(after delay: Duration) {
         loop.set(self, to: loop.now + delay)
     }
@@ -112,6 +113,7 @@ public final class LoopTimer: @unchecked Sendable {
         loop.set(self, to: deadline)
     }
 
+    /// Removes the deadline, if any. The timer can be set again.
     public func unset() {
         loop.unset(self)
     }

@@ -1,5 +1,6 @@
 /// A descriptor in a loop's epoll set, as `EventLoop.watch` returned it.
 public struct Watch: Sendable {
+    /// Not owned: `unwatch` does not close it.
     public let descriptor: CInt
     let key: UInt64
 }
