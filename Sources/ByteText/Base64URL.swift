@@ -1,10 +1,13 @@
-/// A text in base64url (RFC 4648, section 5). Unused bits of the last digit must be zero, so that each value has one
-/// text without padding.
+/// A text in base64url (RFC 4648 section 5), decoded strictly: unused bits of the last digit must be zero, so that each
+/// value has exactly one text without padding.
 public struct Base64URL {
+    /// The decoded value; empty for an empty text.
     public let bytes: [UInt8]
-    /// Without padding.
+    /// The digits as given, without padding.
     public let text: String
 
+    /// Decodes a text with or without padding. Nil if it contains anything but digits and padding at the end, has an
+    /// impossible length, or has unused bits that are not zero.
     public init?(_ padded: String) {
         let digits = padded.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()
         let padding = padded.utf8.count - digits.count
@@ -53,7 +56,8 @@ extension Base64URL {
         return text
     }
 
-    /// Appends the digits of bytes, without padding: of three bytes four digits, and of the rest one more than bytes.
+    /// Appends the digits of bytes, without padding: four for each three bytes, then two for a single last byte or
+    /// three for two.
     public static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
         digits.withUnsafeBufferPointer { digits in
             for start in stride(from: 0, to: bytes.count, by: 3) {

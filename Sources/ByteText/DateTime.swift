@@ -1,8 +1,8 @@
 import Glibc
 
 extension [UInt8] {
-    /// Appends a time in UTC, without decimals and without the `Z` of RFC 3339: `2026-11-21T02:03:04`. A year beyond
-    /// 9999 has no such form and shows its last four digits.
+    /// Appends a time in UTC: the `date-time` of RFC 3339 without fraction and without `Z`, `2026-11-21T02:03:04`. A
+    /// year beyond 9999 has no such form: only its last four digits are written.
     ///
     /// - Parameter seconds: since 1970-01-01T00:00:00Z.
     public mutating func appendDateTime(_ seconds: Int64) {

@@ -1,6 +1,6 @@
 extension UnsafeRawBufferPointer {
-    /// Whether `isFound` is true of any eight bytes. The last word overlaps the one before; a text shorter than a word
-    /// is padded with letters.
+    /// Whether `isFound` is true of any word: eight bytes after eight bytes, the last word overlapping the one before.
+    /// A text shorter than a word is padded in front with the letter `a`.
     @inlinable @inline(__always)
     public func hasWord(where isFound: (UInt64) -> Bool) -> Bool {
         guard count >= 8 else { return isFound(reduce(UInt64(repeating: 0x61)) { $0 << 8 | UInt64($1) }) }
@@ -14,17 +14,21 @@ extension UnsafeRawBufferPointer {
 
 /// Anderson, Bit Twiddling Hacks, "Determine if a word has a byte less than n" and "equal to n".
 extension UInt64 {
+    /// The byte in each of the eight positions.
     @inlinable @inline(__always)
     public init(repeating byte: UInt8) {
         self = 0x0101_0101_0101_0101 &* UInt64(byte)
     }
 
+    /// Whether any of the eight bytes, taken as unsigned, is less than `limit`.
+    ///
     /// - Parameter limit: at most 128.
     @inlinable @inline(__always)
     public func hasByte(below limit: UInt8) -> Bool {
         (self &- UInt64(repeating: limit)) & ~self & UInt64(repeating: 0x80) != 0
     }
 
+    /// Whether any of the eight bytes equals `byte`.
     @inlinable @inline(__always)
     public func hasByte(_ byte: UInt8) -> Bool {
         (self ^ UInt64(repeating: byte)).hasByte(below: 1)
