@@ -31,5 +31,6 @@ public struct WireLimits: Sendable, Hashable {
     /// The value of ``RequestParser/bodyBytesMax`` at the start of each request.
     public var bodyBytesDefault = 64 * 1024
 
+    /// Every limit has its default.
     public init() {}
 }

@@ -21,10 +21,13 @@ public struct RequestParser: ~Copyable, Sendable {
     public enum Phase: Sendable, Hashable {
         /// Between requests: only empty lines of the next one, if anything.
         case idle
+        /// A request has begun, and its head is incomplete.
         case head
+        /// The head is complete; the event `end` is still due.
         case body
         /// No further request follows.
         case closed
+        /// An error was thrown. Every call of `nextEvent` throws it again.
         case failed
     }
 
@@ -52,6 +55,7 @@ public struct RequestParser: ~Copyable, Sendable {
     private var buffer: [UInt8] = []
     private var consumed = 0
 
+    /// - Parameter limits: those of each request of the connection.
     public init(limits: WireLimits = WireLimits()) {
         self.limits = limits
         self.bodyBytesMax = limits.bodyBytesDefault
@@ -62,6 +66,7 @@ extension RequestParser {
     /// The bytes received and not parsed yet.
     public var unreadByteCount: Int { buffer.count - consumed }
 
+    /// Read it when `nextEvent` has returned nil: bytes that it has not scanned yet count as the start of a head.
     public var phase: Phase {
         switch state {
         case .head: headScanner.isBlank(unreadByteCount) ? .idle : .head
@@ -115,7 +120,7 @@ extension RequestParser {
         }
     }
 
-    /// Ends parsing, whatever was received: the server is about to close the connection (RFC 9112 section 9.6).
+    /// Ends parsing and drops all unread bytes: the server is about to close the connection (RFC 9112 section 9.6).
     public mutating func close() {
         if case .failed = state { return }
         state = .closed

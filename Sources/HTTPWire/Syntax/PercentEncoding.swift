@@ -4,6 +4,7 @@ import ByteText
 public enum PercentEncoding {
     /// Decodes one component of a URI, after it was separated from the others.
     ///
+    /// - Parameter plusIsSpace: whether `+` is a space, as in `application/x-www-form-urlencoded`.
     /// - Throws: `invalidPercentEncoding` if `%` is not followed by two hexadecimal digits, or if the result is not
     ///   UTF-8 or contains NUL, which PostgreSQL cannot store.
     public static func decode(
@@ -25,7 +26,7 @@ public enum PercentEncoding {
         return string
     }
 
-    /// Whether it needs no decoding, as nearly all bytes. Only ASCII, so that text of such bytes is valid UTF-8.
+    /// Whether the byte needs no decoding, like nearly all. It is ASCII, so a text of such bytes is valid UTF-8.
     private static func isPlain(_ byte: UInt8, _ plusIsSpace: Bool) -> Bool {
         byte != UInt8(ascii: "%") && byte != 0 && byte < 0x80 && !(plusIsSpace && byte == UInt8(ascii: "+"))
     }

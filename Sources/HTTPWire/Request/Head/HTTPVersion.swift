@@ -1,6 +1,8 @@
 /// The supported versions of HTTP.
 public enum HTTPVersion: Sendable, Hashable {
+    /// Host is optional, chunks are unknown, and a connection persists only on request (RFC 9112 section 9.3).
     case http10
+    /// Connections persist by default. All responses are of this version (RFC 9112 section 2.3).
     case http11
 
     /// `HTTP/1.1`

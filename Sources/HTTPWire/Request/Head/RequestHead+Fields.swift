@@ -28,6 +28,7 @@ extension RequestHead {
         return count == 1 ? line.map { slice($0.value) } : nil
     }
 
+    /// Whether there is at least one line of this name, even with an empty value.
     public func contains(_ name: HTTPField.Name) -> Bool {
         lines(of: name).count > 0
     }

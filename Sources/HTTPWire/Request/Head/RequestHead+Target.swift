@@ -1,8 +1,11 @@
 /// One `name=value` of a query, decoded.
 public struct QueryItem: Sendable, Hashable {
+    /// Empty for an item like `=value`.
     public var name: String
+    /// Empty for an item without `=`.
     public var value: String
 
+    /// Both texts are already decoded; nothing is checked.
     public init(name: String, value: String) {
         self.name = name
         self.value = value
@@ -10,6 +13,7 @@ public struct QueryItem: Sendable, Hashable {
 }
 
 extension RequestHead {
+    /// The form of the target (RFC 9112 section 3.2). `OPTIONS http://host` has the form `asterisk` (section 3.2.4).
     public var targetForm: TargetForm { storage.target.form }
 
     /// The path as sent, percent-encoded, without the query. Empty for `*`; `/` for an absolute target without a path.

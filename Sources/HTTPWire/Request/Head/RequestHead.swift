@@ -45,8 +45,10 @@ public struct RequestHead: Sendable {
     /// A valid token; case-sensitive. The router decides whether the method is supported.
     public var method: HTTPRequest.Method { storage.method }
 
+    /// The client's version; the response is HTTP/1.1 in any case (RFC 9112 section 2.3).
     public var version: HTTPVersion { storage.version }
 
+    /// How the body's end is found. `length(0)` if the client sent `Content-Length: 0`.
     public var bodyFraming: BodyFraming { storage.bodyFraming }
 
     /// Whether the client allows another request on the connection after this one.
@@ -55,7 +57,8 @@ public struct RequestHead: Sendable {
     /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue: Bool { storage.expectsContinue }
 
-    /// The bytes of memory that the head holds.
+    /// The bytes of memory that the head holds: its bytes, with the rest of a shared buffer, and the positions of its
+    /// fields.
     public var heldByteCount: Int { storage.bytes.count + storage.lines.count * MemoryLayout<FieldLine>.stride }
 
     /// The bytes of one part.
