@@ -15,7 +15,7 @@ public final class HTTPServer: Sendable {
     /// The addresses that the server listens at, with the ports that the system chose.
     public let addresses: [SocketAddress]
 
-    /// Binds and listens. Clients can connect from now on; `run` serves them.
+    /// Binds and listens. Clients can connect from now on; `run` serves them. Blocks while host names are resolved.
     ///
     /// - Parameter makeApplication: called once for each loop, on that loop.
     /// - Throws: `ListenError` if an address is in use or does not exist, `InheritedSocketError`, `TLSError` if the
@@ -73,19 +73,23 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Reads the certificate and its key again, for new connections. If they cannot be used, the old ones stay in use.
+    /// Reads the certificate and its key again, for new connections. Does nothing without TLS. It reads files, so do
+    /// not call it on an event loop.
+    ///
+    /// - Throws: `TLSError` if they cannot be used; the old ones then stay in use.
     public func reloadTLS() throws {
         try tls?.reload()
     }
 
-    /// Stops gracefully: accepts no more connections, finishes the requests in flight, closes idle connections.
+    /// Stops gracefully: accepts no more connections, finishes the requests in flight, closes idle connections. Any
+    /// thread may call it; it does not wait.
     public func drain() {
         for server in servers {
             server.loop.execute { server.assumeIsolated { $0.drain() } }
         }
     }
 
-    /// Stops at once and cuts the requests in flight.
+    /// Stops at once and cuts the requests in flight. Any thread may call it; it does not wait.
     public func abort() {
         for server in servers {
             server.loop.execute { server.assumeIsolated { $0.abort() } }

@@ -30,8 +30,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// holds `heldBytesFree` is not read, and gets a 503 after `Timeouts.memory`.
     public var heldBytesMax = 64 * 1024 * 1024
 
-    /// The bytes that each connection may hold even then: most requests are smaller. A response with a larger body
-    /// becomes a 503.
+    /// The bytes that each connection may hold even while the loop's connections hold `heldBytesMax`: most requests are
+    /// smaller. A response with a larger body then becomes a 503.
     public var heldBytesFree = 4 * 1024
 
     /// The average rate at which a client must read its response, measured over each `Timeouts.write`; a slower client
@@ -53,6 +53,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// The reverse proxies whose `X-Forwarded-For` is believed.
     public var trustedProxies: [AddressRange] = []
 
+    /// All other settings have their defaults. `addresses` may be empty if `inheritedSockets` will not be.
     public init(addresses: [ListenAddress]) {
         self.addresses = addresses
     }
@@ -88,6 +89,7 @@ extension HTTPServerConfiguration {
         /// While draining, how long an idle connection may still send a request that is already on its way.
         public var idleDrain: Duration = .milliseconds(250)
 
+        /// Every timeout has its default.
         public init() {}
     }
 }

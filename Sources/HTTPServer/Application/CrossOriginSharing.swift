@@ -13,8 +13,8 @@ public struct CrossOriginSharing: Sendable {
     /// Response fields that pages may read, in addition to those that CORS always allows.
     public var responseFields: [HTTPField.Name] = []
 
-    /// How long a browser may cache the response to a preflight, and so how long it may take until an origin loses its
-    /// access.
+    /// How long a browser may cache the response to a preflight (`Access-Control-Max-Age`). An origin may keep its
+    /// access for so long after it was removed.
     public var preflightAgeMax: Duration = .seconds(600)
 
     /// Nil if pages of every origin may make all requests.

@@ -5,6 +5,7 @@ public import HTTPWire
 ///
 /// The client sees all of it, so it must not contain secrets or internal details.
 public struct Problem: Error {
+    /// 4xx if the client must change the request, 5xx if the server is at fault (RFC 9110 sections 15.5 and 15.6).
     public var status: HTTPResponse.Status
     /// The kind of the fault, as a stable kebab-case code.
     public var code: String
@@ -13,6 +14,7 @@ public struct Problem: Error {
     /// Further header fields of the response: `Allow`, `Retry-After`.
     public var fields: HTTPFields
 
+    /// Renders nothing: `Application.renderProblem` does, when the problem is thrown.
     public init(_ status: HTTPResponse.Status, code: String, detail: String, fields: HTTPFields = [:]) {
         self.status = status
         self.code = code
@@ -20,6 +22,7 @@ public struct Problem: Error {
         self.fields = fields
     }
 
+    /// The reason of the error becomes the code.
     public init(_ error: WireError) {
         self.init(error.status, code: error.reason.rawValue, detail: error.detail)
     }

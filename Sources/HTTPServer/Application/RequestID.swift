@@ -41,6 +41,8 @@ extension RequestID: CustomStringConvertible {
 }
 
 extension HTTPField.Name {
+    /// Names a request. The server accepts a client's valid identifier or else generates one, and the response repeats
+    /// it.
     public static let xRequestID = HTTPField.Name("X-Request-Id")!
     static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
     static let traceparent = HTTPField.Name("traceparent")!

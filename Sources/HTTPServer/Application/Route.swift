@@ -11,18 +11,21 @@ public typealias Middleware = (_ next: @escaping Handler) -> Handler
 
 /// The handler of one method at one path.
 public struct Route: Sendable {
+    /// A GET route also serves HEAD, unless a HEAD route has the same pattern.
     public let method: HTTPRequest.Method
     /// `/v1/apps/{app}/installations/{installId}`: a name in braces captures one whole, non-empty segment.
     public let pattern: String
-    /// The largest body that is kept for the handler.
+    /// The largest body that is kept for the handler; beyond, `ServerRequest.body` throws.
     public let bodyBytesMax: Int
     /// Checks the head of a request whose body has not arrived yet. A response of status 100 means that the body is
     /// read. Any other is the final response, and the body is not read. Not called if the body arrives with the head.
     public let admit: Handler?
+    /// Called once for each request that was admitted, when its body is complete or too large.
     public let handler: Handler
     /// The response to every request. The server sends it without a task and without calling `handler`.
     let constant: ServerResponse?
 
+    /// By default the route keeps no body and admits every head.
     public init(
         _ method: HTTPRequest.Method, _ pattern: String, bodyBytesMax: Int = 0, admit: Handler? = nil,
         handler: @escaping Handler

@@ -18,6 +18,8 @@ public struct Router: Sendable {
     private var nodes = [Node()]
     private var allowOfAll = ""
 
+    /// Traps if two routes have the same method and path, whatever the names of their captures, or if a pattern does
+    /// not start with a slash.
     public init(_ routes: [Route]) {
         for route in routes { insert(Endpoint(route)) }
         for index in nodes.indices { nodes[index].allow = Self.allow(nodes[index].endpoints) }

@@ -4,6 +4,7 @@ public import HTTPWire
 /// One request, as a handler sees it. Copying it copies one reference.
 public struct ServerRequest: Sendable {
     private let exchange: Exchange
+    /// As received. Its fields may contain credentials.
     public let head: RequestHead
 
     /// - Parameter exchange: must have a head and an endpoint.
@@ -13,6 +14,7 @@ public struct ServerRequest: Sendable {
         self.head = head
     }
 
+    /// HEAD too, if a GET route serves it; the server then leaves out the body.
     public var method: HTTPRequest.Method { head.method }
 
     /// The captured segments of the route's pattern, decoded.
@@ -21,6 +23,7 @@ public struct ServerRequest: Sendable {
         return PathParameters(endpoint.captureNames, captures)
     }
 
+    /// The client's own identifier if it sent a valid one, else one that the server generated.
     public var requestID: RequestID { exchange.requestID }
 
     /// The client's address: the peer's, or the one that trusted proxies report in `X-Forwarded-For`.

@@ -2,12 +2,19 @@ public import HTTPTypes
 
 /// A response. The server adds `Content-Length` or `Transfer-Encoding`, `Date`, `X-Request-Id` and `Connection`.
 public struct ServerResponse: Sendable {
+    /// From 200 to 599: any other becomes a 500. `Route.admit` may return 100.
     public var status: HTTPResponse.Status
+    /// Without the fields that the server adds. Content-Length, Transfer-Encoding, Date, Connection, or a value with a
+    /// control character makes the response a 500.
     public var fields: HTTPFields
+    /// Not sent to HEAD, nor with status 204, 205 or 304.
     public var body: Body
 
+    /// The content, without framing and, unless a middleware compresses it, without content coding.
     public enum Body: Sendable {
+        /// The response has `Content-Length: 0`, except for status 204 and 304.
         case none
+        /// Held in memory until it is sent. Its length becomes `Content-Length`.
         case bytes([UInt8])
         /// A body of any length, sent as it is produced. The producer runs in the request's task, on the connection's
         /// loop. If it throws, the connection is reset, so that the client can see that the body is incomplete. It does
@@ -15,6 +22,7 @@ public struct ServerResponse: Sendable {
         case stream(@Sendable (ResponseBodyWriter) async throws -> Void)
     }
 
+    /// The caller sets `Content-Type` in `fields` itself.
     public init(_ status: HTTPResponse.Status, fields: HTTPFields = [:], body: Body = .none) {
         self.status = status
         self.fields = fields
@@ -35,6 +43,9 @@ public struct ResponseBodyWriter: Sendable {
     private let writeBytes: @Sendable ([UInt8]) async throws -> Void
     private let flushBytes: @Sendable () async throws -> Void
 
+    /// - Parameters:
+    ///   - write: appends to the body; not called while an earlier call is under way.
+    ///   - flush: sends what `write` has collected; by default there is nothing to send.
     public init(
         write: @escaping @Sendable ([UInt8]) async throws -> Void,
         flush: @escaping @Sendable () async throws -> Void = {}
@@ -59,6 +70,7 @@ public struct ResponseBodyWriter: Sendable {
 
 /// The client went away, or was too slow, before its response was complete.
 public struct ConnectionClosed: Error {
+    /// For a writer of a middleware or a test whose client is gone.
     public init() {}
 }
 

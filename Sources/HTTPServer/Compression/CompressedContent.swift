@@ -3,14 +3,14 @@ import HTTPWire
 
 /// A file in memory that never changes, compressed once. Copying it copies no bytes.
 public struct CompressedContent: Sendable {
+    /// The file as given to `init`.
     public let plain: [UInt8]
-    /// A gzip member.
+    /// The file as one gzip member (RFC 1952).
     public let gzip: [UInt8]
     private let contentType: String
     private let entityTag: String
 
-    /// - Parameters:
-    ///   - entityTag: identifies `plain`: letters, digits and hyphens, without quotes.
+    /// - Parameter entityTag: identifies `plain`: letters, digits and hyphens, without quotes.
     /// - Throws: if there is no memory for the compression.
     public init(_ plain: [UInt8], contentType: String, entityTag: String) throws {
         var encoder = try GzipEncoder(.most)

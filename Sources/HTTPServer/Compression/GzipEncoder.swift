@@ -6,9 +6,9 @@ struct GzipEncoder: ~Copyable {
     enum Continuation {
         /// More input follows; output may be withheld (Z_NO_FLUSH).
         case more
-        /// Perhaps nothing for a while: the output so far decompresses to all input so far.
+        /// More input may come late: the output so far decompresses to all of the input so far (Z_SYNC_FLUSH).
         case pause
-        /// Nothing; the member is complete.
+        /// No input follows; the member is complete (Z_FINISH).
         case end
 
         fileprivate var flushMode: CInt {
@@ -25,9 +25,10 @@ struct GzipEncoder: ~Copyable {
         let code: CInt
     }
 
-    /// How much work a byte is worth.
+    /// How much processor time the compression may take.
     enum Effort {
-        /// For streams: small pieces are compressed on the loop, and tokens are random, so that more would save little.
+        /// For streams: small pieces are compressed on the loop. Tokens are random, so a higher level would save
+        /// little.
         case least
         /// For files, which are compressed once.
         case most

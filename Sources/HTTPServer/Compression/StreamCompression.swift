@@ -12,6 +12,8 @@ public enum StreamCompression {
     }
 
     /// The same as a function, for a middleware that already has the response: each middleware layer has a cost.
+    ///
+    /// - Throws: 406 as a `Problem`.
     public static func apply(to response: ServerResponse, for request: ServerRequest) throws -> ServerResponse {
         guard case .stream(let produce) = response.body, response.fields[.contentEncoding] == nil else {
             return response

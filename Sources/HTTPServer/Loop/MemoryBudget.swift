@@ -8,7 +8,7 @@ final class MemoryBudget: @unchecked Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Whether the budget is used up: connections are then read only a little.
+    /// Whether the budget is used up. Each connection may then hold only `heldBytesFree`.
     var isSpent: Bool { byteCount >= bytesMax }
 
     /// Changes a connection's charge from `before` bytes to `now` bytes.

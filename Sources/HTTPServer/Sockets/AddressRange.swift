@@ -15,6 +15,7 @@ public struct AddressRange: Hashable, Sendable {
         prefixLength = length + 128 - bits
     }
 
+    /// Compares the prefix only. An IPv4 address mapped into IPv6 is treated as IPv4.
     public func contains(_ address: IPAddress) -> Bool {
         let highMask = prefixLength >= 64 ? UInt64.max : ~(UInt64.max >> UInt64(prefixLength))
         let lowMask = prefixLength >= 128 ? UInt64.max : ~(UInt64.max >> UInt64(max(0, prefixLength - 64)))

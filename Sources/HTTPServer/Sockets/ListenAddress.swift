@@ -7,6 +7,7 @@ public struct ListenAddress: Hashable, Sendable {
     /// 0 lets the system choose; `HTTPServer.addresses` then has the port.
     public let port: UInt16
 
+    /// Checks and resolves nothing; `HTTPServer.init` does.
     public init(host: String, port: UInt16) {
         self.host = host
         self.port = port
@@ -33,6 +34,7 @@ extension ListenAddress: CustomStringConvertible {
 
 /// The reason why the server cannot listen at an address.
 public struct ListenError: Error, CustomStringConvertible {
+    /// As the operator wrote it. A host name may stand for several addresses, of which one failed.
     public let address: ListenAddress
     /// The step that failed, with the system's reason.
     public let reason: String

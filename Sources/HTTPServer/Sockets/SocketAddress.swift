@@ -38,6 +38,7 @@ public struct IPAddress: Hashable, Sendable {
         self.low = low
     }
 
+    /// True also for an IPv4 address that the system reports in its IPv6-mapped form.
     public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
     /// Whether it always means this machine: 127.0.0.0/8 and ::1.
@@ -70,7 +71,9 @@ extension IPAddress: CustomStringConvertible {
 
 /// The address of one end of a TCP connection.
 public struct SocketAddress: Hashable, Sendable {
+    /// Without the zone of a link-local IPv6 address.
     public let ip: IPAddress
+    /// In host byte order.
     public let port: UInt16
 }
 
