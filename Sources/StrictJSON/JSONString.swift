@@ -16,7 +16,7 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// Appends a byte of a JSON string. Quote, backslash and control characters are escaped, and DEL, which terminals
+    /// Appends a byte of a JSON string. Escapes quote, backslash, control characters, and DEL, which terminals
     /// interpret.
     mutating func appendEscaped(_ byte: UInt8) {
         switch byte {

@@ -1,8 +1,9 @@
 import ByteText
 
-/// Writes one JSON text (RFC 8259) as bytes, compactly, in the order of the calls. The caller writes a
-/// value after each name; the writer adds the commas.
+/// Writes one JSON text (RFC 8259) as bytes, compactly, in the order of the calls. The writer adds the commas. The
+/// caller must write one value after each name, and names in objects only: this is not checked.
 public struct JSONWriter {
+    /// The text so far, in UTF-8; complete when the outermost value is.
     public private(set) var bytes: [UInt8] = []
     /// Whether the next value must be preceded by a comma.
     private var needsComma = false
@@ -17,12 +18,14 @@ public struct JSONWriter {
         bytes = buffer
     }
 
+    /// Writes an object around the members that `members` writes. If it throws, the text stays incomplete.
     public mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
         open(UInt8(ascii: "{"))
         try members(&self)
         close(UInt8(ascii: "}"))
     }
 
+    /// Writes an array around the elements that `elements` writes. If it throws, the text stays incomplete.
     public mutating func array(_ elements: (inout JSONWriter) throws -> Void) rethrows {
         open(UInt8(ascii: "["))
         try elements(&self)
@@ -44,6 +47,7 @@ public struct JSONWriter {
         endName()
     }
 
+    /// Escapes quote, backslash, control characters and DEL.
     public mutating func string(_ value: String) {
         separate()
         var value = value
@@ -84,6 +88,7 @@ public struct JSONWriter {
         write(&bytes)
     }
 
+    /// All digits, also beyond 2^53, where some readers lose precision (RFC 8259 section 6).
     public mutating func integer(_ value: Int64) {
         separate()
         bytes.appendDecimal(value)
@@ -97,11 +102,13 @@ public struct JSONWriter {
         bytes.append(contentsOf: value.description.utf8)
     }
 
+    /// `true` or `false`.
     public mutating func boolean(_ value: Bool) {
         separate()
         bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
     }
 
+    /// For a member without a value, or an absent element.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
@@ -136,42 +143,49 @@ public struct JSONWriter {
 }
 
 extension JSONWriter {
+    /// A name and its value. The name must not need escapes, as for all `member` functions.
     public mutating func member(_ name: StaticString, _ value: String) {
         self.name(name)
         string(value)
     }
 
-    /// `null` if there is no value, as for all optional members.
+    /// `null` if there is no value.
     public mutating func member(_ name: StaticString, _ value: String?) {
         self.name(name)
         if let value { string(value) } else { null() }
     }
 
+    /// Traps if the value does not fit into 64 bits.
     @inlinable
     public mutating func member(_ name: StaticString, _ value: some SignedInteger & FixedWidthInteger) {
         self.name(name)
         integer(Int64(value))
     }
 
+    /// `null` if there is no value.
     public mutating func member<Number: SignedInteger & FixedWidthInteger>(_ name: StaticString, _ value: Number?) {
         if let value { member(name, value) } else { member(name, nil as String?) }
     }
 
+    /// `null` if the value is infinite or not a number.
     public mutating func member(_ name: StaticString, _ value: Double) {
         self.name(name)
         double(value)
     }
 
+    /// `true` or `false`.
     public mutating func member(_ name: StaticString, _ value: Bool) {
         self.name(name)
         boolean(value)
     }
 
+    /// `null` if there is no value.
     public mutating func member(_ name: StaticString, _ value: Bool?) {
         self.name(name)
         if let value { boolean(value) } else { null() }
     }
 
+    /// An array of strings, in order.
     public mutating func member(_ name: StaticString, _ values: [String]) {
         self.name(name)
         array { writer in

@@ -3,6 +3,7 @@ public struct JSONArray: Sequence {
     let document: JSONDocument
     let index: Int
 
+    /// Reads the elements in the order of the text, each in constant time. `null` elements are included.
     public struct Iterator: IteratorProtocol {
         let document: JSONDocument
         var upcoming: Int
@@ -24,6 +25,7 @@ public struct JSONArray: Sequence {
         JSONValue(document: document, index: index)
     }
 
+    /// Constant time. There is no `count`: it would take a pass over the elements.
     public var isEmpty: Bool { Int(document.nodes[index].next) == index + 1 }
 
     func hasAtMost(_ elementsMax: Int) -> Bool {

@@ -11,6 +11,7 @@ public struct JSONFault: Hashable, Sendable {
     /// The byte at which parsing stopped; only if the text is not JSON at all.
     public let offset: Int?
 
+    /// - Parameter detail: must not quote the input.
     public init(pointer: String, code: Code, detail: String, offset: Int? = nil) {
         self.pointer = pointer
         self.code = code
@@ -20,8 +21,10 @@ public struct JSONFault: Hashable, Sendable {
 
     /// A stable name for a kind of fault. Extend it for fields with their own rules.
     public struct Code: RawRepresentable, Hashable, Sendable {
+        /// Kebab-case; part of the API, so it must not change.
         public let rawValue: String
 
+        /// Checks nothing.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -61,8 +64,10 @@ extension JSONFault.Code {
 
 /// All faults of one text, in the order of their discovery; never empty when thrown.
 public struct JSONFaults: Error, Hashable, Sendable {
+    /// At most 100 from one `JSONDocument`. Exactly one, with an offset, if the text could not be parsed.
     public let faults: [JSONFault]
 
+    /// - Parameter faults: not empty.
     public init(_ faults: [JSONFault]) {
         self.faults = faults
     }

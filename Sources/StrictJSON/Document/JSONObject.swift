@@ -1,10 +1,11 @@
 /// Whether a member may be absent; `null` counts as absent.
 public enum JSONPresence: Sendable {
+    /// `required` makes an absent member a fault; `optional` makes it nil only.
     case required, optional
 }
 
-/// An object of a document, read member by member. An access returns nil if the member is absent or does not fit, and
-/// adds a fault if that is not allowed.
+/// An object of a document, read member by member. An access returns nil if the member is absent or does not fit. It
+/// adds a fault to the document if a required member is absent, or if a member does not fit.
 ///
 /// A search starts after the member that was found last, so that reading the members in the order of the text takes one
 /// pass.
@@ -12,12 +13,14 @@ public struct JSONObject {
     let document: JSONDocument
     let index: Int
 
+    /// - Parameter scalarsMax: the most Unicode scalars allowed (`tooLong`).
     public func string(
         _ name: StaticString, _ presence: JSONPresence = .optional, scalarsMax: Int
     ) -> String? {
         value(name, presence)?.string(scalarsMax: scalarsMax)
     }
 
+    /// Accepts any notation of a whole number, such as `36e2` (`notAnInteger`, `outOfRange`).
     public func integer(
         _ name: StaticString, _ presence: JSONPresence = .optional,
         in range: ClosedRange<Int64> = Int64.min...Int64.max
@@ -25,20 +28,24 @@ public struct JSONObject {
         value(name, presence)?.integer(in: range)
     }
 
+    /// The nearest double; an infinite one is out of any range (`outOfRange`).
     public func double(
         _ name: StaticString, _ presence: JSONPresence = .optional, in range: ClosedRange<Double>
     ) -> Double? {
         value(name, presence)?.double(in: range)
     }
 
+    /// Only `true` and `false` fit, not 0, 1 or a string (`wrongType`).
     public func boolean(_ name: StaticString, _ presence: JSONPresence = .optional) -> Bool? {
         value(name, presence)?.boolean()
     }
 
+    /// The nested object, whose members add their own faults (`wrongType`).
     public func object(_ name: StaticString, _ presence: JSONPresence = .optional) -> JSONObject? {
         value(name, presence)?.object()
     }
 
+    /// - Parameter elementsMax: the most elements allowed (`tooMany`).
     public func array(
         _ name: StaticString, _ presence: JSONPresence = .optional, elementsMax: Int
     ) -> JSONArray? {
@@ -137,10 +144,13 @@ public struct JSONMember {
     /// Of the name.
     let index: Int
 
+    /// Decoded, in a new string; `isNamed` compares without one.
     public var name: String { document.string(at: index) }
+    /// `null` too.
     public var value: JSONValue { JSONValue(document: document, index: index + 1) }
 
-    /// Whether the name has these bytes. A name with an escape has none.
+    /// Whether the name has exactly these bytes in the text. False for a name with an escape, even if it decodes to
+    /// them.
     public func isNamed(_ name: [UInt8]) -> Bool {
         let node = document.nodes[index]
         guard !node.isEscaped, Int(node.end &- node.start) == name.count else { return false }

@@ -2,12 +2,14 @@
 public struct JSONValue {
     /// The JSON types.
     public enum Kind: Sendable {
+        /// The six types of RFC 8259 section 1.
         case object, array, string, number, boolean, null
     }
 
     let document: JSONDocument
     let index: Int
 
+    /// Reading it adds no fault.
     public var kind: Kind {
         switch document.nodes[index].kind {
         case .object: .object
@@ -34,6 +36,7 @@ public struct JSONValue {
         document.add(code, detail, at: index)
     }
 
+    /// Nil and the fault `wrongType` for any other type.
     public func object() -> JSONObject? {
         expect(.object, "an object") ? JSONObject(document: document, index: index) : nil
     }
@@ -60,6 +63,7 @@ public struct JSONValue {
         return string
     }
 
+    /// Nil and the fault `wrongType` for any other type.
     public func boolean() -> Bool? {
         switch document.nodes[index].kind {
         case .yes: return true
