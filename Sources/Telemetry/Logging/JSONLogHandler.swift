@@ -10,8 +10,11 @@ import StrictJSON
 ///
 /// It writes everything it is given: the caller must not put secrets into metadata.
 public struct JSONLogHandler: LogHandler {
+    /// Checked by the logger before it calls the handler, which itself writes every event.
     public var logLevel = Logger.Level.info
+    /// Added to every event. A key of the event or of the provider takes precedence.
     public var metadata: Logger.Metadata = [:]
+    /// Adds metadata of the task at the time of each event. A key of the event takes precedence.
     public var metadataProvider: Logger.MetadataProvider?
 
     private let label: String
@@ -32,6 +35,7 @@ public struct JSONLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
+    /// Queues the line and returns; it is dropped if the queue is full.
     public func log(event: LogEvent) {
         output.write(render(event, at: .now))
     }

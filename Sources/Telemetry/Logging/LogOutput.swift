@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Logging
 
-/// The destination of log lines: a file descriptor that stays open, usually standard error.
+/// The destination of log lines: a file descriptor, usually standard error.
 ///
 /// A dedicated thread writes the lines in order, so only that thread waits for the reader. Lines wait in a queue of at
 /// most `queueBytesMax`. If the queue is full, new lines are dropped and counted, and a separate line reports them as
@@ -15,12 +15,13 @@ public final class LogOutput: @unchecked Sendable {
     /// How long the exit of the process waits for the last lines.
     private static let exitWait = Duration.seconds(1)
 
-    /// At exit the process waits for its last lines, a second at most.
+    /// Standard error. At exit the process waits for its last lines, a second at most.
     public static let standardError: LogOutput = {
         atexit { _ = LogOutput.standardError.flush(within: LogOutput.exitWait) }
         return LogOutput(descriptor: STDERR_FILENO)
     }()
 
+    /// Not owned: it must stay open as long as the process.
     public let descriptor: CInt
 
     private let condition = NSCondition()
@@ -34,10 +35,12 @@ public final class LogOutput: @unchecked Sendable {
     private var unreportedDrops = 0
     private var format = LogFormat.json
 
+    /// The first line starts the thread, which never ends and retains the output.
     public init(descriptor: CInt) {
         self.descriptor = descriptor
     }
 
+    /// By isatty(3). Decides whether `TextLogHandler` uses colour.
     public var isTerminal: Bool { isatty(descriptor) == 1 }
 
     /// The number of lines dropped so far because the queue was full or the descriptor was broken.
@@ -67,7 +70,7 @@ public final class LogOutput: @unchecked Sendable {
         }
     }
 
-    /// Waits until all lines are written, or until `limit` has passed.
+    /// Waits until all lines are written, or until `limit` has passed. It blocks, so do not call it on an event loop.
     ///
     /// - Returns: whether all lines are written.
     @discardableResult public func flush(within limit: Duration) -> Bool {

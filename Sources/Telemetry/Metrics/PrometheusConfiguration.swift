@@ -20,19 +20,24 @@ public struct PrometheusConfiguration: Sendable {
         0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
 
+    /// All limits have their defaults.
     public init(descriptions: [MetricDescription] = RequestMetrics.descriptions) {
         self.descriptions = descriptions
     }
 }
 
-/// The help text and buckets of all metrics whose label starts with `prefix`. The longest prefix wins, separately for
-/// help and buckets.
+/// The help text and buckets of all metrics whose label starts with `prefix`. If several match, the longest prefix with
+/// a help text gives the help, and the longest with buckets gives the buckets.
 public struct MetricDescription: Sendable {
+    /// Of the label as the program wrote it, before it becomes a Prometheus name.
     public let prefix: String
+    /// One line of text (`# HELP`). Nil leaves it to a shorter prefix.
     public let help: String?
+    /// Upper bounds, inclusive, ascending and finite; seconds for a timer. Nil leaves them to a shorter prefix or the
+    /// defaults.
     public let buckets: [Double]?
 
-    /// - Parameter buckets: upper bounds, ascending and finite; `+Inf` is added.
+    /// Traps if the bounds of `buckets` are not finite and ascending. `+Inf` is added.
     public init(prefix: String, help: String? = nil, buckets: [Double]? = nil) {
         let bounds = buckets ?? []
         precondition(bounds.allSatisfy(\.isFinite), "bucket bounds must be finite: \(prefix)")

@@ -18,6 +18,7 @@ public final class PrometheusRegistry: @unchecked Sendable {
     private var table: SeriesTable
     private let dropped = CounterSeries()
 
+    /// Pass it to `MetricsSystem.bootstrap`, or as the factory of single metrics.
     public init(_ configuration: PrometheusConfiguration = PrometheusConfiguration()) {
         self.configuration = configuration
         let ownNames = [Self.droppedName] + ProcessMetrics.names
@@ -56,20 +57,24 @@ public final class PrometheusRegistry: @unchecked Sendable {
 // MARK: - Creating
 
 extension PrometheusRegistry: MetricsFactory {
+    /// Sums whole amounts above 0; ignores others.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         counter(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
+    /// Sums finite amounts above 0; ignores others.
     public func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         counter(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
+    /// A gauge, starting at 0.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         gauge(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
+    /// A histogram with the bounds of its description or `recorderBuckets` if `aggregate`, else a gauge.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -79,6 +84,7 @@ extension PrometheusRegistry: MetricsFactory {
         return recorder ?? NOOPMetricsHandler.instance
     }
 
+    /// A histogram in seconds, with the bounds of its description or `timerBuckets`.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         histogram(label, dimensions, bounds: configuration.timerBuckets) ?? NOOPMetricsHandler.instance
     }
@@ -113,8 +119,8 @@ extension PrometheusRegistry: MetricsFactory {
 
 // MARK: - Destroying
 
-/// A destroyed metric is removed, also for other handles that share it: what they count from then on is lost until they
-/// create a new handle, which starts at zero.
+/// Destroying a handle removes its series, also for other handles that share it: their later counts are lost. A new
+/// handle starts a new series at zero.
 extension PrometheusRegistry {
     public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }

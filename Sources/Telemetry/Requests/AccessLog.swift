@@ -51,6 +51,7 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
         isEnabled = level <= .info
     }
 
+    /// Any thread may call it. It queues the line and returns.
     public func didFinish(_ request: FinishedRequest) {
         guard isEnabled else { return }
         didFinish(request, at: .now)

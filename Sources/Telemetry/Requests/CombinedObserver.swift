@@ -4,6 +4,7 @@ public import HTTPServer
 public struct CombinedObserver: RequestObserver {
     private let observers: [any RequestObserver]
 
+    /// Observers are called in this order.
     public init(_ observers: [any RequestObserver]) {
         self.observers = observers
     }

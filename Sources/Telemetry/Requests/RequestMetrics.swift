@@ -33,10 +33,12 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
     private let lock = NSLock()
     private var meters: [Key: Meters] = [:]
 
+    /// - Parameter factory: holds the series; all loops pass the same one.
     public init(factory: any MetricsFactory) {
         self.factory = factory
     }
 
+    /// Creates the metrics of a route, method and status when the first such request has finished.
     public func didFinish(_ request: FinishedRequest) {
         let key = Key(route: request.routePattern, method: MethodLabel(request.head?.method))
         let (counter, duration) = lock.withLock { handles(key, request.status?.code) }
@@ -66,6 +68,7 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
 }
 
 extension RequestMetrics {
+    /// A counter with the labels `route`, `method` and `status`.
     public static let countLabel = "http_requests_total"
     private static let durationLabel = "http_request_duration_seconds"
 
