@@ -15,6 +15,7 @@ public actor PostgresConnection {
     /// Units in flight on one connection. Further ones would wait in the server's socket, invisible to this client.
     public static let unitsMax = 64
 
+    /// The actor runs on this loop; calls from the loop need no switch of threads.
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -42,8 +43,10 @@ public actor PostgresConnection {
     /// The server's process, as `pg_stat_activity.pid` shows it.
     public var serverProcessID: Int32 { handle.serverProcessID }
 
+    /// False once the connection is closed or lost; it is not reopened.
     public var isOpen: Bool { watch != nil }
 
+    /// Sent units whose results have not all arrived; at most `unitsMax`.
     public var unitsInFlight: Int { units.count }
 
     /// Whether the connection can be lent again: it is in no transaction, and after exclusive use nothing is in flight.
@@ -179,6 +182,7 @@ extension PostgresConnection {
 // MARK: - Receiving
 
 extension PostgresConnection: ReadinessHandler {
+    /// For the loop only.
     public nonisolated func descriptorIsReady(_ readiness: Readiness) {
         assumeIsolated { $0.receive(readiness) }
     }

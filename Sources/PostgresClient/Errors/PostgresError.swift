@@ -4,12 +4,13 @@
 /// `debugDescription` adds the SQL text and the server's first line. Neither contains bound values, or the server's
 /// DETAIL, which quotes rows.
 public struct PostgresError: Error, Sendable {
+    /// The classification for callers; it includes errors without SQLSTATE.
     public let kind: Kind
     /// The five characters of the server's SQLSTATE; nil if the server sent none.
     public internal(set) var sqlState: String?
     /// Whether the same unit may be sent again, as far as the error shows.
     public internal(set) var retry: RetrySafety
-    /// Whether it is the refusal of a task that waited for a connection: its unit was not sent.
+    /// Whether the pool refused to lend a connection, at once or after a wait: the unit was not sent.
     public internal(set) var wasWaiting = false
     /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
     /// reports an internal error (XX000) with the node's message, in the node's language.
@@ -27,6 +28,7 @@ public struct PostgresError: Error, Sendable {
 }
 
 extension PostgresError {
+    /// Whether a unit that failed may be sent again.
     public enum RetrySafety: Hashable, Sendable {
         /// Nothing of the unit was done.
         case yes
@@ -36,51 +38,76 @@ extension PostgresError {
         case unknownOutcome
     }
 
+    /// Derived from the SQLSTATE (<https://www.postgresql.org/docs/15/errcodes-appendix.html>), or from the state of
+    /// the connection. libpq reports no SQLSTATE for a failed attempt to connect: the kind is then derived from its
+    /// message.
     public enum Kind: Hashable, Sendable {
+        /// SQLSTATE 23505. The name is that of the constraint or unique index.
         case uniqueViolation(constraint: String)
+        /// SQLSTATE 23503, or 23001 for ON DELETE RESTRICT.
         case foreignKeyViolation(constraint: String)
+        /// SQLSTATE 23514.
         case checkViolation(constraint: String)
+        /// SQLSTATE 23502.
         case notNullViolation(column: String)
+        /// Class 22: a value cannot be converted, or is out of range.
         case invalidData
+        /// SQLSTATE 42P01.
         case undefinedTable
+        /// SQLSTATE 42703.
         case undefinedColumn
+        /// The rest of class 42: the SQL does not fit the schema, or is malformed.
         case syntax
+        /// 42501: the role lacks a right.
         case insufficientPrivilege
+        /// Class 28, or libpq reports it when it connects.
         case authenticationFailed
 
+        /// 40P01: the server chose this transaction to resolve the deadlock.
         case deadlock
+        /// 40001: the transaction conflicts with a concurrent one.
         case serializationFailure
+        /// 55P03: `lock_timeout` has passed, or NOWAIT found a lock.
         case lockTimeout
-        /// `statement_timeout`, or a cancel request.
+        /// 57014: `statement_timeout` has passed, or a cancel request arrived.
         case queryCancelled
-        /// An earlier statement of the same transaction failed, so this one, or the commit, was not executed.
+        /// 25P02: an earlier statement of the same transaction failed, so this one, or the commit, was not executed.
         case transactionAborted
-        /// The server is a standby, or the transaction is read-only. The connection is closed.
+        /// 25006: the server is a standby, or the transaction is read-only. The connection is closed.
         case readOnly
-        /// A prepared statement no longer matches the tables; the next execution prepares it again.
+        /// 0A000 or 26000: a prepared statement no longer fits the tables, or is gone; the next execution prepares it
+        /// again.
         case stalePlan
 
+        /// 53300: `max_connections` of the server or a limit of the role or database.
         case tooManyConnections
+        /// 53100: on the server.
         case diskFull
+        /// 53200: on the server.
         case outOfMemory
+        /// The server ended the session: a shutdown or crash (57P01, 57P02), or an idle timeout (57P05, 25P03).
         case adminShutdown
-        /// The server is starting or stopping and does not accept connections.
+        /// 57P03: the server is starting or stopping and does not accept connections.
         case startingUp
 
-        /// The connection broke while the unit was in flight.
+        /// The connection broke while the unit was in flight (class 08, or no SQLSTATE), or before the unit was sent.
         case connectionLost
-        /// There is no connection, and none was opened within the short wait for an unreachable server.
+        /// There is no connection, and none was opened within the short wait for an unreachable server; or an attempt
+        /// to connect failed.
         case unavailable
         /// The deadline of the unit, or of the wait for a connection, has passed.
         case timeout
-        /// Too many units are in flight, or too many tasks wait.
+        /// `PostgresConnection.unitsMax` are in flight, or `PostgresPoolLimits.waitersMax` tasks wait.
         case queueFull
         /// The task was cancelled before the unit was sent.
         case cancelled
-        /// The client is shut down.
+        /// The pool is shut down, the connection was closed, or the transaction has ended.
         case closed
+        /// libpq cannot parse the connection string.
         case invalidConfiguration
+        /// A response that does not fit the request, or a request that a COPY in progress does not allow.
         case protocolViolation
+        /// Any other SQLSTATE; see `sqlState`.
         case other
     }
 }

@@ -6,11 +6,14 @@ public struct Migration: Hashable, Sendable {
     /// A line that separates the statements of such a migration. The migrator does not search SQL for semicolons.
     public static let nextStatementMark = "-- push-registry: next-statement"
 
+    /// Unique, at most `Int32.max`. Migrations are applied in ascending order.
     public let version: Int
     /// For example `create_installation`.
     public let name: String
+    /// Recorded by its SHA-256: once it is applied, it must not change.
     public let sql: String
 
+    /// - Parameter sql: any number of statements, run as one transaction unless the first line is `noTransactionMark`.
     public init(version: Int, name: String, sql: String) {
         self.version = version
         self.name = name

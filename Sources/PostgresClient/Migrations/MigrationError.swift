@@ -7,8 +7,9 @@ public enum MigrationError: Error, Sendable, CustomStringConvertible {
     case outOfOrder(version: Int, name: String)
     /// Recorded in the database with a version that this binary should have, but does not have.
     case missing(version: Int, name: String)
+    /// A statement of the migration failed; the error has its text and the server's message.
     case failed(version: Int, name: String, PostgresError)
-    /// Another process has held the lock for too long.
+    /// Another process has held the advisory lock for longer than `advisoryLockTimeout`.
     case locked
 
     public var description: String {

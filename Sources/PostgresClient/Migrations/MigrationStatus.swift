@@ -1,7 +1,10 @@
 /// The pending and unknown migrations of a database, computed from its records and the binary's migrations.
 public struct MigrationStatus: Sendable {
+    /// A row of `schema_migration`.
     public struct Record: Hashable, Sendable {
+        /// As `Migration.version`.
         public let version: Int
+        /// The name when it was applied; a later change of the name is no error.
         public let name: String
         let checksum: [UInt8]
     }
@@ -13,6 +16,7 @@ public struct MigrationStatus: Sendable {
     /// Recorded, and newer than this binary's migrations: a newer binary has migrated the database.
     public let unknown: [Record]
 
+    /// True also if a newer binary has migrated the database (`unknown`).
     public var isUpToDate: Bool { pending.isEmpty }
 
     /// - Parameters:

@@ -11,8 +11,10 @@ import Synchronization
 /// Cancelling a task that waits for a connection ends its wait. A sent unit is completed anyway: see
 /// `PostgresConnection`.
 public actor PostgresClient {
+    /// The loop of the pool and of its connections.
     public nonisolated let loop: EventLoop
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    /// Fixed when the pool is created.
     public nonisolated let limits: PostgresPoolLimits
 
     nonisolated let configuration: PostgresConfiguration
@@ -46,6 +48,7 @@ public actor PostgresClient {
     public nonisolated var isReachable: Bool { reachable.load(ordering: .relaxed) }
 
     /// Opens the connections and keeps them open. Returns when the task is cancelled and all connections are closed.
+    /// Call it once.
     public func run() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -78,6 +81,7 @@ public actor PostgresClient {
         }
     }
 
+    /// Sends one statement as a unit on a shared connection.
     public func execute(
         _ statement: PostgresStatement, timeout: Duration? = nil
     ) async throws(PostgresError) -> PostgresResult {

@@ -10,12 +10,13 @@ public struct PostgresPoolLimits: Sendable {
     /// Units in flight on a shared connection: enough to hide the round trip, few enough to use the other connections
     /// too.
     public var unitsPerConnection = 8
-    /// Tasks that wait for a connection. Beyond it the service is overloaded, and further calls fail at once.
+    /// Tasks that wait for a connection. Beyond it the service is overloaded, and further calls fail at once
+    /// (`queueFull`).
     public var waitersMax = 1_024
-    /// How long a task waits for a busy pool.
+    /// How long a task waits for a busy pool (`timeout`).
     public var waitTimeout = Duration.seconds(5)
-    /// How long a task waits for a pool whose server is unreachable: long enough for a quick restart, too short for
-    /// requests to pile up.
+    /// How long a task waits for a pool whose server is unreachable (`unavailable`): long enough for a quick restart,
+    /// too short for requests to pile up.
     public var unavailableTimeout = Duration.milliseconds(500)
     /// How long a unit may take, from its sending to its results.
     public var unitTimeout = Duration.seconds(10)
@@ -26,6 +27,7 @@ public struct PostgresPoolLimits: Sendable {
     /// How long a shutdown waits for borrowed connections.
     public var shutDownTimeout = Duration.seconds(5)
 
+    /// Traps unless `connectionsMin` is at least 0, and `connectionsMax` at least 1 and not below `connectionsMin`.
     public init(connectionsMin: Int = 4, connectionsMax: Int = 4) {
         precondition(connectionsMin >= 0 && connectionsMax >= max(1, connectionsMin), "a pool must have connections")
         self.connectionsMin = connectionsMin

@@ -2,6 +2,8 @@
 public struct PostgresTransactionMode: Sendable {
     let begin: PreparedSQL
 
+    /// Each statement sees what was committed before it began:
+    /// <https://www.postgresql.org/docs/15/transaction-iso.html>.
     public static let readCommitted = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL READ COMMITTED"))
     /// Reads one snapshot of the database; read-only.
     public static let snapshot = Self(begin: PreparedSQL("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
@@ -46,6 +48,7 @@ public final class PostgresTransaction {
         }
     }
 
+    /// Sends one statement as a unit.
     public func execute(_ statement: PostgresStatement) async throws(PostgresError) -> PostgresResult {
         try await execute([statement])[0]
     }

@@ -4,6 +4,7 @@
 /// Each row has the number of its fields (two bytes), and for each field its length (four bytes, -1 for NULL) and its
 /// bytes in PostgreSQL's binary form. Numbers are big-endian.
 public struct PostgresCopyRows: Sendable {
+    /// The rows only, without the header and the trailer of the format.
     public private(set) var bytes: [UInt8] = []
     /// The number of rows.
     public private(set) var count = 0

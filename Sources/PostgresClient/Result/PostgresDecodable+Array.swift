@@ -16,10 +16,12 @@ extension Optional: PostgresDecodableElement where Wrapped: PostgresDecodableEle
 
 /// A `bytea` is decoded as an array of bytes.
 extension UInt8: PostgresDecodableElement {
+    /// From a `smallint` of 0 to 255.
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> UInt8? {
         Int16.decode(bytes, type: type).flatMap { UInt8(exactly: $0) }
     }
 
+    /// From a `bytea`.
     public static func decodeArray(_ bytes: RawSpan, type: PostgresType) -> [UInt8]? {
         guard type == .bytea else { return nil }
         return bytes.withUnsafeBytes { Array($0) }
@@ -27,6 +29,7 @@ extension UInt8: PostgresDecodableElement {
 }
 
 extension Array: PostgresDecodable where Element: PostgresDecodableElement {
+    /// From a one-dimensional array, or a `bytea` for bytes.
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> [Element]? {
         Element.decodeArray(bytes, type: type)
     }
@@ -35,6 +38,7 @@ extension Array: PostgresDecodable where Element: PostgresDecodableElement {
 extension [UInt8]: PostgresDecodableElement {}
 
 extension PostgresDecodableElement {
+    /// Nil for more than one dimension, for an element of another type, and for NULL unless the elements are optional.
     public static func decodeArray(_ bytes: RawSpan, type: PostgresType) -> [Self]? {
         var reader = ArrayReader()
         guard let count = reader.readHeader(bytes) else { return nil }

@@ -8,17 +8,20 @@ public protocol PostgresDecodable {
 }
 
 extension PostgresDecodable {
+    /// NULL is an error.
     @inlinable
     public static func fromNull() -> Self? { nil }
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
+    /// From the types of `Wrapped`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Wrapped?? {
         guard let value = Wrapped.decode(bytes, type: type) else { return nil }
         return .some(value)
     }
 
+    /// NULL becomes nil.
     @inlinable
     public static func fromNull() -> Wrapped?? { .some(nil) }
 }
@@ -33,6 +36,7 @@ extension RawSpan {
 }
 
 extension Bool: PostgresDecodable {
+    /// From `boolean`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Bool? {
         guard type == .bool else { return nil }
@@ -41,6 +45,7 @@ extension Bool: PostgresDecodable {
 }
 
 extension Int16: PostgresDecodable {
+    /// From `smallint`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Int16? {
         guard type == .int2 else { return nil }
@@ -49,6 +54,7 @@ extension Int16: PostgresDecodable {
 }
 
 extension Int32: PostgresDecodable {
+    /// From `integer` and `smallint`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Int32? {
         switch type {
@@ -60,6 +66,7 @@ extension Int32: PostgresDecodable {
 }
 
 extension Int64: PostgresDecodable {
+    /// From `bigint`, `integer`, `smallint` and `oid`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Int64? {
         switch type {
@@ -73,6 +80,7 @@ extension Int64: PostgresDecodable {
 }
 
 extension Int: PostgresDecodable {
+    /// From the types of `Int64`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Int? {
         Int64.decode(bytes, type: type).map(Int.init)
@@ -80,6 +88,7 @@ extension Int: PostgresDecodable {
 }
 
 extension Double: PostgresDecodable {
+    /// From `double precision` and `real`.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> Double? {
         switch type {
@@ -91,6 +100,7 @@ extension Double: PostgresDecodable {
 }
 
 extension PostgresTimestamp: PostgresDecodable {
+    /// From `timestamptz`, and from `timestamp`, taken as UTC.
     @inlinable
     public static func decode(_ bytes: RawSpan, type: PostgresType) -> PostgresTimestamp? {
         guard type == .timestamptz || type == .timestamp else { return nil }

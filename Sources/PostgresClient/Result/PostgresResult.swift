@@ -1,6 +1,7 @@
 /// The result of one statement: its rows and its command tag. libpq's memory holds it until it is decoded.
 public struct PostgresResult: Sendable {
     let handle: ResultHandle
+    /// The number of rows; 0 for a command that returns none, whatever `affectedRows` is.
     public let count: Int
 
     init(_ handle: ResultHandle) {
@@ -14,6 +15,7 @@ public struct PostgresResult: Sendable {
     /// Rows inserted, updated, deleted or selected; 0 for other commands.
     public var affectedRows: Int { handle.affectedRows }
 
+    /// In the order of the columns. Creates the strings at each call.
     public var columnNames: [String] { (0..<handle.columnCount).map(handle.columnName) }
 
     /// The index of the column with this name. Look it up once per result, before reading the rows.
@@ -38,7 +40,9 @@ public struct PostgresRow: Sendable {
     @usableFromInline let handle: ResultHandle
     @usableFromInline let index: Int
 
-    /// Decodes the value of a column.
+    /// Decodes the value of a column. Traps if there is no such column.
+    ///
+    /// - Throws: `null` or `mismatch` if the value does not fit `Value`.
     @inlinable
     public func decode<Value: PostgresDecodable>(
         _ column: Int, as type: Value.Type = Value.self
@@ -60,6 +64,7 @@ public struct PostgresRow: Sendable {
         try decode(PostgresResult(handle).column(name), as: type)
     }
 
+    /// Traps if there is no such column.
     public func isNull(_ column: Int) -> Bool {
         handle.field(index, column) == nil
     }
@@ -78,7 +83,9 @@ public struct PostgresRow: Sendable {
 
 /// A column does not have the type that the code expects: a defect of the code or of a migration, never of a caller.
 public struct PostgresDecodeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The way in which the column does not fit.
     public enum Reason: Hashable, Sendable {
+        /// The result has no column of this name.
         case noSuchColumn
         /// NULL, and the type is not optional.
         case null
@@ -86,7 +93,9 @@ public struct PostgresDecodeError: Error, Hashable, Sendable, CustomStringConver
         case mismatch
     }
 
+    /// `description` says the same in words.
     public let reason: Reason
+    /// Its name in the result.
     public let column: String
 
     init(_ reason: Reason, column: String) {

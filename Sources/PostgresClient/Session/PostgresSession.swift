@@ -41,6 +41,8 @@ public final class PostgresSession {
         return try body(PostgresSession(handle, cancellation))
     }
 
+    /// Sends one statement, and **blocks** until the server has responded. There is no time limit but the session's
+    /// `statement_timeout`.
     public func execute(_ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
         try handle.query(statement)
     }
@@ -51,9 +53,9 @@ public final class PostgresSession {
         try handle.run(script: script)
     }
 
-    /// Commits if `body` returns and rolls back if it throws.
+    /// Commits if `body` returns and rolls back if it throws. Isolation: READ COMMITTED.
     ///
-    /// - Throws: what `body` throws; `transactionAborted` if a statement in it failed, so that COMMIT rolled back.
+    /// - Throws: the error of `body`; `transactionAborted` if a statement in it failed, so that COMMIT rolled back.
     public func withTransaction<Value>(_ body: () throws -> Value) throws -> Value {
         try run(script: "BEGIN ISOLATION LEVEL READ COMMITTED")
         do {

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// A second form of an INSERT from arrays, for a distributed engine: VALUES, with a parameter for each value of each
+/// A second form of an INSERT from arrays, for a distributed engine: VALUES, with a placeholder for each value of each
 /// row.
 ///
-/// Citus plans an INSERT … SELECT once for each shard of the table, and an INSERT of VALUES once. The price of VALUES
-/// rises with the number of rows, so that many rows are sent as arrays.
+/// Citus plans an INSERT … SELECT once for each shard of the table, and an INSERT of VALUES once. The cost of VALUES
+/// rises with the number of rows, so many rows are sent as arrays.
 public final class InsertedValues: Sendable {
     /// More rows are sent as arrays.
     public static let rowsMax = 32
-    /// Up to this number of rows, the connection prepares the statement of each number. Longer ones would fill the
-    /// memory of the server's process.
+    /// Statements of up to this many rows are prepared, one for each number of rows. Longer ones would fill the memory
+    /// of the server's process.
     static let preparedRowsMax = 8
 
     private let insert: String
     private let rest: String
-    /// What precedes the first placeholder of a row.
+    /// The text before the first placeholder of a row.
     private let start: Substring
     /// The placeholders of a row, each with the text after it.
     private let parts: [(number: Int, text: Substring)]
-    /// By the number of rows, of those that were sent: plain PostgreSQL needs none.
+    /// The statements that were sent, by the number of rows; plain PostgreSQL needs none.
     private let texts = Mutex<[Int: String]>([:])
     private let firstID = PreparedSQL.makeIDs(count: InsertedValues.preparedRowsMax)
     private let scalarCount: Int
@@ -26,9 +26,9 @@ public final class InsertedValues: Sendable {
 
     /// - Parameters:
     ///   - insert: the statement up to `VALUES`, without placeholders.
-    ///   - row: the values of a row. `$1` and so on are the values that all rows share, and those above them elements
-    ///     of the arrays, in their order.
-    ///   - rest: what follows the rows, without placeholders.
+    ///   - row: the values of one row. Placeholders up to the number `scalars` are the values that all rows share;
+    ///     those above are elements of the arrays, in their order.
+    ///   - rest: the text after the rows, without placeholders.
     ///   - scalars: the number of values that all rows share.
     ///   - arrays: the number of arrays after them.
     public init(_ insert: PostgresSQL, row: PostgresSQL, then rest: PostgresSQL = "", scalars: Int, arrays: Int) {
@@ -42,7 +42,7 @@ public final class InsertedValues: Sendable {
         arrayCount = arrays
     }
 
-    /// The statement of one row.
+    /// The text for a single row, for a list of all statements.
     public var textOfOneRow: String { text(rows: 1) }
 
     private func text(rows count: Int) -> String {

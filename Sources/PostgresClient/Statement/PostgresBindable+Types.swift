@@ -2,6 +2,7 @@ extension Bool: PostgresArrayElement {
     public static var postgresType: PostgresType { .bool }
     public static var postgresArrayType: PostgresType { .boolArray }
 
+    /// One byte, 0 or 1.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(UInt8(self ? 1 : 0))
@@ -12,6 +13,7 @@ extension Int16: PostgresArrayElement {
     public static var postgresType: PostgresType { .int2 }
     public static var postgresArrayType: PostgresType { .int2Array }
 
+    /// Two bytes, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(self)
@@ -27,6 +29,7 @@ extension Int32: PostgresArrayElement {
     public static var postgresType: PostgresType { .int4 }
     public static var postgresArrayType: PostgresType { .int4Array }
 
+    /// Four bytes, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(self)
@@ -42,6 +45,7 @@ extension Int64: PostgresArrayElement {
     public static var postgresType: PostgresType { .int8 }
     public static var postgresArrayType: PostgresType { .int8Array }
 
+    /// Eight bytes, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(self)
@@ -57,6 +61,7 @@ extension Int: PostgresArrayElement {
     public static var postgresType: PostgresType { .int8 }
     public static var postgresArrayType: PostgresType { .int8Array }
 
+    /// Eight bytes, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(Int64(self))
@@ -72,6 +77,7 @@ extension Double: PostgresArrayElement {
     public static var postgresType: PostgresType { .float8 }
     public static var postgresArrayType: PostgresType { .float8Array }
 
+    /// The eight bytes of IEEE 754, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(bitPattern)
@@ -87,6 +93,7 @@ extension String: PostgresArrayElement {
     public static var postgresType: PostgresType { .text }
     public static var postgresArrayType: PostgresType { .textArray }
 
+    /// UTF-8. The server refuses NUL.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(utf8: utf8)
@@ -98,11 +105,13 @@ extension UInt8: PostgresArrayElement {
     public static var postgresType: PostgresType { .int2 }
     public static var postgresArrayType: PostgresType { .bytea }
 
+    /// A `smallint`: two bytes, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(Int16(self))
     }
 
+    /// A `bytea`: the bytes themselves.
     @inlinable
     public static func encodeArray(_ elements: [UInt8], into buffer: inout PostgresBuffer) {
         buffer.appendField { $0.append(contentsOf: elements) }
@@ -117,6 +126,7 @@ extension PostgresTimestamp: PostgresArrayElement {
     public static var postgresType: PostgresType { .timestamptz }
     public static var postgresArrayType: PostgresType { .timestamptzArray }
 
+    /// Microseconds since 2000-01-01 in UTC: eight bytes, big-endian.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         buffer.appendField(microsecondsSince2000)

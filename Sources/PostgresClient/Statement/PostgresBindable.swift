@@ -1,6 +1,7 @@
 /// A value for a placeholder of a statement. It is sent in binary form with the type given here, so that PostgreSQL
 /// never infers a type.
 public protocol PostgresBindable {
+    /// Sent with every value, NULL included.
     static var postgresType: PostgresType { get }
 
     /// Appends the value's length and its binary form, or NULL: `PostgresBuffer.appendField`, `appendNull`.
@@ -9,6 +10,7 @@ public protocol PostgresBindable {
 
 /// A value that can be an element of a one-dimensional array.
 public protocol PostgresArrayElement: PostgresBindable {
+    /// The type of an array of these values.
     static var postgresArrayType: PostgresType { get }
     /// Whether an element may be NULL.
     static var isNullable: Bool { get }
@@ -21,9 +23,11 @@ public protocol PostgresArrayElement: PostgresBindable {
 }
 
 extension PostgresArrayElement {
+    /// No element is NULL, unless the type is optional.
     @inlinable
     public static var isNullable: Bool { false }
 
+    /// One by one; a type of fixed width can do better.
     @inlinable
     public static func encodeFields(_ elements: [Self], into buffer: inout PostgresBuffer) {
         for element in elements { element.encodeField(into: &buffer) }
@@ -49,6 +53,7 @@ extension Optional: PostgresBindable where Wrapped: PostgresBindable {
     @inlinable
     public static var postgresType: PostgresType { Wrapped.postgresType }
 
+    /// NULL for nil.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         if let self { self.encodeField(into: &buffer) } else { buffer.appendNull() }
@@ -59,6 +64,7 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresArrayElement {
     @inlinable
     public static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
 
+    /// Nil is NULL.
     @inlinable
     public static var isNullable: Bool { true }
 }
@@ -67,6 +73,7 @@ extension Array: PostgresBindable where Element: PostgresArrayElement {
     @inlinable
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
+    /// A one-dimensional array, or a `bytea` for bytes.
     @inlinable
     public func encodeField(into buffer: inout PostgresBuffer) {
         Element.encodeArray(self, into: &buffer)

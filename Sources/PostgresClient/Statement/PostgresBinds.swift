@@ -12,6 +12,7 @@ public struct PostgresBinds: Sendable {
     @usableFromInline
     init() {}
 
+    /// The number of values, and of the last placeholder.
     public var count: Int { parameters.count }
 
     /// Keeps the memory for the values of the next row.
@@ -20,6 +21,7 @@ public struct PostgresBinds: Sendable {
         parameters.removeAll(keepingCapacity: true)
     }
 
+    /// Binds the next placeholder: `$1` at the first call.
     @inlinable
     public mutating func bind<Value: PostgresBindable>(_ value: Value) {
         beginParameter(Value.postgresType)

@@ -8,21 +8,25 @@ public struct PostgresBuffer: Sendable {
     @usableFromInline
     init() {}
 
+    /// Appends a byte without a length.
     @inlinable
     public mutating func append(_ byte: UInt8) {
         bytes.append(byte)
     }
 
+    /// Appends UTF-8 without a length.
     @inlinable
     public mutating func append(_ text: some StringProtocol) {
         bytes.append(contentsOf: text.utf8)
     }
 
+    /// Appends bytes without a length.
     @inlinable
     public mutating func append(contentsOf new: [UInt8]) {
         bytes.append(contentsOf: new)
     }
 
+    /// Appends a number of fixed width, big-endian, without a length.
     @inlinable
     public mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ integer: Integer) {
         withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }

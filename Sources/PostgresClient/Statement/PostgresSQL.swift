@@ -9,6 +9,7 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
     private(set) var parts: [String] = [""]
     private(set) var binds = PostgresBinds()
 
+    /// An empty fragment, to append to.
     public init() {}
 
     public init(stringLiteral literal: String) {
@@ -31,13 +32,13 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         return sum
     }
 
-    /// The name of a table or column, quoted.
+    /// The name of a table or column, quoted. Traps if it contains NUL.
     public init(identifier: String) {
         parts = [Self.quoted(identifier, with: "\"")]
     }
 
     /// A value as a quoted literal, for the few statements that take no placeholder, such as `CREATE TABLE … FOR
-    /// VALUES`.
+    /// VALUES`. Traps if it contains NUL.
     ///
     /// It relies on `standard_conforming_strings`, which every connection of this client turns on.
     public init(literal: String) {
@@ -79,6 +80,7 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
         zip(literals, parts.dropFirst()).reduce(into: parts[0]) { $0 += $1.0 + $1.1 }
     }
 
+    /// Appends the text, and the values after the earlier ones: `$1` of `other` gets the next number.
     public mutating func append(_ other: PostgresSQL) {
         parts[parts.count - 1] += other.parts[0]
         parts += other.parts.dropFirst()
@@ -96,6 +98,7 @@ public struct PostgresSQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension PostgresSQL {
+    /// Collects an interpolated literal: its text becomes SQL, its values are bound.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         fileprivate(set) var sql = PostgresSQL()
 
@@ -105,23 +108,27 @@ extension PostgresSQL {
             sql.append(literal: literal)
         }
 
+        /// `\(value)`: binds the value.
         public mutating func appendInterpolation(_ value: some PostgresBindable) {
             sql.append(value: value)
         }
 
-        /// NULL for nil. (With a non-optional parameter the compiler would warn.)
+        /// `\(value)` of an optional: NULL for nil. (With a non-optional parameter the compiler would warn.)
         public mutating func appendInterpolation<Value: PostgresBindable>(_ value: Value?) {
             sql.append(value: value)
         }
 
+        /// `\(sql: fragment)`: inserts the fragment with its values.
         public mutating func appendInterpolation(sql piece: PostgresSQL) {
             sql.append(piece)
         }
 
+        /// `\(identifier: name)`: inserts the quoted name of a table or column.
         public mutating func appendInterpolation(identifier: String) {
             sql.append(PostgresSQL(identifier: identifier))
         }
 
+        /// `\(literal: text)`: inserts a quoted literal, where no placeholder is allowed.
         public mutating func appendInterpolation(literal: String) {
             sql.append(PostgresSQL(literal: literal))
         }
@@ -129,6 +136,7 @@ extension PostgresSQL {
 }
 
 extension Sequence<PostgresSQL> {
+    /// The fragments in order, with their values; an empty fragment if there are none.
     public func joined(separator: PostgresSQL) -> PostgresSQL {
         var result = PostgresSQL()
         for (index, piece) in self.enumerated() {

@@ -12,6 +12,7 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         case byText(String)
     }
 
+    /// The SQL with placeholders, never with values. A distributed engine may get another text.
     public private(set) var text: String
     private var distributedText: String?
     private var values: InsertedValues?
@@ -26,12 +27,14 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         self.init(interpolation.sql)
     }
 
+    /// Each connection prepares it at the first execution and finds it again by its text; `unprepared()` prevents that.
     public init(_ sql: PostgresSQL) {
         text = sql.text
         binds = sql.binds
         preparation = .byText(text)
     }
 
+    /// - Parameter values: those of `$1`, `$2`, … in order.
     @inlinable
     public init<each Value: PostgresBindable>(_ prepared: PreparedSQL, _ values: repeat each Value) {
         var binds = PostgresBinds()

@@ -1,7 +1,9 @@
 /// An instant with PostgreSQL's resolution, `timestamptz`.
 public struct PostgresTimestamp: Hashable, Comparable, Sendable {
+    /// In UTC. `Int64.max` and `Int64.min` are PostgreSQL's `infinity` and `-infinity`.
     public var microsecondsSince1970: Int64
 
+    /// Checks no range.
     @inlinable
     public init(microsecondsSince1970: Int64) {
         self.microsecondsSince1970 = microsecondsSince1970

@@ -5,10 +5,11 @@ import Synchronization
 public struct PreparedSQL: Sendable {
     private static let created = Atomic<Int>(0)
 
+    /// Sent to plain PostgreSQL, with the placeholders `$1`, `$2`, ….
     public let text: String
-    /// Replaces `text` on a distributed engine; nil: there is one text for both.
+    /// Replaces `text` on a distributed engine; nil if one text serves both.
     public let distributedText: String?
-    /// Replaces both on a distributed engine if the arrays are short.
+    /// Replaces both texts on a distributed engine if the arrays have at most `InsertedValues.rowsMax` elements.
     public let values: InsertedValues?
     /// The statement's caller and effect in one line, for a list of all statements. Never sent.
     public let purpose: String?
