@@ -2,14 +2,14 @@ import Glibc
 import PostgresClient
 
 /// The size of the night job's batches, and its rest between them. It works without a rest while no other session is
-/// busy; otherwise it rests at least as long as a batch took.
+/// busy; otherwise it takes small batches and rests most of the time.
 struct CleanUpPace {
-    /// The number of busy sessions from which on the rests do not grow.
-    private static let busyMax = 3
+    /// A rest beside busy sessions, in times of the batch before it: the job works a tenth of the time.
+    private static let restFactor = 9
     private static let restMax = Duration.seconds(2)
 
     private let session: PostgresSession
-    /// Other sessions that were busy when the last batch ended.
+    /// Other sessions that were busy at the end of the last batch.
     private var busy: Int
 
     init(_ session: PostgresSession) throws {
@@ -17,7 +17,7 @@ struct CleanUpPace {
         busy = try Self.busySessions(session)
     }
 
-    /// Installations of one transaction. Their rows are locked for some 200 ms, or 5 ms while others are busy.
+    /// Installations of one transaction. Their rows are locked for some 200 ms, or 3 ms while others are busy.
     var batch: Int { Self.batch(beside: busy) }
 
     /// Runs a batch, and rests.
@@ -34,12 +34,11 @@ struct CleanUpPace {
     }
 
     static func batch(beside busy: Int) -> Int {
-        busy == 0 ? 5_000 : 100
+        busy == 0 ? 5_000 : 50
     }
 
-    /// Rests the batch's duration once per busy session.
     static func rest(after took: Duration, beside busy: Int) -> Duration {
-        min(took * min(busy, busyMax), restMax)
+        busy == 0 ? .zero : min(took * restFactor, restMax)
     }
 
     private static func busySessions(_ session: PostgresSession) throws -> Int {

@@ -39,14 +39,16 @@ enum CleanUpStatements {
     static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
-    /// PostgreSQL hides the state of another role's session from a role without `pg_read_all_stats`. Such a session
-    /// counts as busy.
+    /// A session is busy if it executes a statement or ended one in the last 100 ms: sessions that execute thousands a
+    /// second are idle in between. PostgreSQL hides the state of another role's session from a role without
+    /// `pg_read_all_stats`; such a session counts as busy.
     static let busySessions = PreparedSQL(
         serving: "Clean-up: counts other busy sessions, to slow down for them.",
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
-            AND (state = 'active' AND backend_type = 'client backend' OR state IS NULL AND usesysid IS NOT NULL)
+            AND (state IS NULL AND usesysid IS NOT NULL OR backend_type = 'client backend'
+                AND (state = 'active' OR state_change > clock_timestamp() - interval '100 milliseconds'))
         """)
 
     // MARK: Settings, as scripts

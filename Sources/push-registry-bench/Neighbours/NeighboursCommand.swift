@@ -9,8 +9,8 @@ struct NeighboursCommand: BenchmarkCommand {
             Starts a throw-away PostgreSQL, loads a fleet, and sends registrations over a few connections: alone for \
             some seconds, then during each of three contentions in turn: 1,000 clients that register the same \
             installation; clients that register one installation whose row another session has locked; and six \
-            erasures of users whose installations are locked. Then sends GET /healthz to a service with one event loop, \
-            alone and beside calls of feedback with 10,000 items. Compares the 99th percentiles.
+            erasures of users whose installations are locked. Then sends GET /healthz to a service with one event \
+            loop, alone and beside calls of feedback with 10,000 items. Compares the 99th percentiles.
             """)
 
     @Option(help: "The fleet's size.")

@@ -1,0 +1,28 @@
+import PostgresClient
+import Testing
+
+@testable import RegistryStore
+
+@Suite("The night job works at full speed on a quiet database, and a tenth of the time beside other sessions")
+struct CleanUpPaceTests {
+    /// A busy service's sessions are idle between two statements, but not for long.
+    @Test func session_isBusy_alsoBetweenTwoStatements() async throws {
+        try await TestStores.with { stores in
+            let batch: @Sendable () async throws -> Int = {
+                try await PostgresSession.withSession(stores.configuration) { try CleanUpPace($0).batch }
+            }
+            try await eventually { try await batch() == CleanUpPace.batch(beside: 0) }
+            try await eventually {
+                _ = try await stores.sql("SELECT 1")
+                return try await batch() == CleanUpPace.batch(beside: 1)
+            }
+        }
+    }
+
+    @Test func job_worksATenthOfTheTime_besideBusySessions() {
+        #expect(CleanUpPace.rest(after: .milliseconds(3), beside: 1) == .milliseconds(27))
+        #expect(CleanUpPace.rest(after: .seconds(1), beside: 4) == .seconds(2))
+        #expect(CleanUpPace.rest(after: .seconds(1), beside: 0) == .zero)
+        #expect(CleanUpPace.batch(beside: 1) < CleanUpPace.batch(beside: 0))
+    }
+}
