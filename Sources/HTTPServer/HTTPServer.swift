@@ -7,7 +7,7 @@ import Synchronization
 /// Each loop has its own listening sockets, its own application and its own connections; a connection and the handlers
 /// of its requests never leave the loop that accepted it.
 public final class HTTPServer: Sendable {
-    private let servers: [LoopServer]
+    private let workers: [ServerWorker]
     private let sockets: Mutex<[[ListeningSocket]]>
     private let tls: ReloadableTLSContext?
     private let limits: ConnectionLimits
@@ -35,9 +35,9 @@ public final class HTTPServer: Sendable {
         sockets = Mutex(opened)
         let limits = ConnectionLimits(configuration)
         self.limits = limits
-        let shared = LoopServer.Shared(
+        let shared = ServerWorker.Shared(
             configuration: configuration, limits: limits, tls: tls, logger: logger, makeApplication: makeApplication)
-        servers = loops.map { LoopServer($0, shared) }
+        workers = loops.map { ServerWorker($0, shared) }
     }
 
     /// The port of the first address.
@@ -53,8 +53,8 @@ public final class HTTPServer: Sendable {
         let serving = Task {
             await withDiscardingTaskGroup { group in
                 for (index, sockets) in takeSockets().enumerated() {
-                    let (server, next) = (servers[index], servers[(index + 1) % servers.count])
-                    group.addTask(executorPreference: server.loop) { await server.run(sockets, next: next) }
+                    let (worker, next) = (workers[index], workers[(index + 1) % workers.count])
+                    group.addTask(executorPreference: worker.loop) { await worker.run(sockets, next: next) }
                 }
             }
         }
@@ -69,7 +69,7 @@ public final class HTTPServer: Sendable {
     private func takeSockets() -> [[ListeningSocket]] {
         sockets.withLock { sockets in
             defer { sockets = [] }
-            return servers.indices.map { index in sockets.map { $0[index] } }
+            return workers.indices.map { index in sockets.map { $0[index] } }
         }
     }
 
@@ -84,15 +84,15 @@ public final class HTTPServer: Sendable {
     /// Stops gracefully: accepts no more connections, finishes the requests in flight, closes idle connections. Any
     /// thread may call it; it does not wait.
     public func drain() {
-        for server in servers {
-            server.loop.execute { server.assumeIsolated { $0.drain() } }
+        for worker in workers {
+            worker.loop.execute { worker.assumeIsolated { $0.drain() } }
         }
     }
 
     /// Stops at once and cuts the requests in flight. Any thread may call it; it does not wait.
     public func abort() {
-        for server in servers {
-            server.loop.execute { server.assumeIsolated { $0.abort() } }
+        for worker in workers {
+            worker.loop.execute { worker.assumeIsolated { $0.abort() } }
         }
     }
 }

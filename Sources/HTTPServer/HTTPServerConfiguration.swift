@@ -40,11 +40,11 @@ public struct HTTPServerConfiguration: Sendable {
 
     /// Bytes of pipelined requests that are read while a request is handled. Beyond, the connection is not read until
     /// that request has its response, and TCP slows the client down.
-    public var unreadBytesMax = 64 * 1024
+    public var pipelinedBytesMax = 64 * 1024
 
     /// Bytes of responses that wait for a slow client. Beyond, the connection's next request waits, and so does a
     /// streamed response.
-    public var unsentBytesMax = 128 * 1024
+    public var outputHighWatermarkBytes = 128 * 1024
 
     /// An unwanted body (404, 405, 413) up to this size is read and dropped, so that its connection survives. With a
     /// longer one the connection is closed after the response.

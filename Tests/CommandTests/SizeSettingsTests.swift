@@ -31,7 +31,7 @@ struct SizeSettingsTests {
     @Test func headIsTakenWhole_whenItMayBeLarge() throws {
         var configuration = HTTPServerConfiguration(addresses: [])
         try settings(["headerMax": "512KiB"]).apply(to: &configuration)
-        #expect(configuration.unreadBytesMax > 512 * 1024)
+        #expect(configuration.pipelinedBytesMax > 512 * 1024)
     }
 
     @Test(arguments: [

@@ -5,8 +5,8 @@ import HTTPWire
 final class ConnectionRules: Sendable {
     let wire: WireLimits
     let timeouts: HTTPServerConfiguration.Timeouts
-    let unreadBytesMax: Int
-    let unsentBytesMax: Int
+    let pipelinedBytesMax: Int
+    let outputHighWatermarkBytes: Int
     let droppedBodyBytesMax: Int
     let heldBytesFree: Int
     let readBytesPerSecondMin: Int
@@ -14,8 +14,8 @@ final class ConnectionRules: Sendable {
     init(_ configuration: HTTPServerConfiguration) {
         wire = configuration.wireLimits
         timeouts = configuration.timeouts
-        unreadBytesMax = configuration.unreadBytesMax
-        unsentBytesMax = configuration.unsentBytesMax
+        pipelinedBytesMax = configuration.pipelinedBytesMax
+        outputHighWatermarkBytes = configuration.outputHighWatermarkBytes
         droppedBodyBytesMax = configuration.droppedBodyBytesMax
         heldBytesFree = configuration.heldBytesFree
         readBytesPerSecondMin = configuration.readBytesPerSecondMin

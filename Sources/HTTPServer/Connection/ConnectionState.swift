@@ -17,7 +17,7 @@ import HTTPWire
 /// - **admitting**: the body has not arrived yet and the route checks the head. Timeout: `handler` (503). Nothing is
 ///   read. Admission leads back to *receiving*; a refusal is the response and leads to *finishing*.
 /// - **responding**: the handler runs. Timeouts: `handler` (503), `halfClosed` once the client has stopped sending. Up
-///   to `unreadBytesMax` are read ahead. The response leads to *receiving* or *finishing*, the head of a streamed
+///   to `pipelinedBytesMax` are read ahead. The response leads to *receiving* or *finishing*, the head of a streamed
 ///   response to *streaming*. While the loop's memory is exhausted, a body of more than `heldBytesFree` is not sent:
 ///   the response is a 503 and leads to *finishing*.
 /// - **streaming**: a streamed response has begun. Timeout between two writes of its producer: `handler`. This and
@@ -30,8 +30,8 @@ import HTTPWire
 /// - **closed**: the descriptor is closed. The only actions that follow report the exchanges that were cut.
 ///
 /// In every phase, while bytes wait for the client, it must read `readBytesPerSecondMin` on average in each `write`
-/// interval, else the connection is reset. No request begins while `unsentBytesMax` or `unsentResponsesMax` wait, or,
-/// while the loop's memory is exhausted, any byte. A broken transport leads to *closed*.
+/// interval, else the connection is reset. No request begins while `outputHighWatermarkBytes` or `unsentResponsesMax`
+/// wait, or, while the loop's memory is exhausted, any byte. A broken transport leads to *closed*.
 struct ConnectionState: ~Copyable {
     typealias Instant = ContinuousClock.Instant
 
@@ -152,7 +152,7 @@ extension ConnectionState {
         guard !inputHasEnded else { return false }
         switch phase {
         case .receiving, .routing, .responding, .streaming:
-            return parser.unreadByteCount < rules.unreadBytesMax && !isStalled
+            return parser.unreadByteCount < rules.pipelinedBytesMax && !isStalled
         case .admitting, .refusing, .finishing, .closed: return false
         case .lingering: return true
         }
@@ -199,7 +199,9 @@ extension ConnectionState {
 
     /// While memory is short, a request begins only once the output is sent. A request that has begun is read on.
     private var mayParse: Bool {
-        guard output.count < rules.unsentBytesMax, sendingCount < Self.unsentResponsesMax else { return false }
+        guard output.count < rules.outputHighWatermarkBytes, sendingCount < Self.unsentResponsesMax else {
+            return false
+        }
         return exchange != nil || !isMemoryShort || !hasOutput
     }
 
@@ -457,7 +459,7 @@ extension ConnectionState {
     /// A waiting stream continues once half of `streamBytesMax` is sent.
     private var isStreamFull: Bool { output.count > streamBytesMax / 2 }
 
-    private var streamBytesMax: Int { isMemoryShort ? rules.heldBytesFree : rules.unsentBytesMax }
+    private var streamBytesMax: Int { isMemoryShort ? rules.heldBytesFree : rules.outputHighWatermarkBytes }
 
     mutating func endStream(of exchange: Exchange) {
         guard isCurrent(exchange), phase == .streaming else { return }

@@ -22,7 +22,7 @@ struct SizeSettings: Sendable {
         configuration.wireLimits = wire
         // The buffer must hold a whole head.
         let headBytesMax = wire.methodBytesMax + wire.targetBytesMax + wire.headerBytesMax
-        configuration.unreadBytesMax = max(configuration.unreadBytesMax, headBytesMax)
+        configuration.pipelinedBytesMax = max(configuration.pipelinedBytesMax, headBytesMax)
         // The buffers must hold two of the largest bodies.
         let bodyBytesMax = max(bodies.registrationBytesMax, bodies.feedbackBytesMax)
         configuration.heldBytesMax = max(configuration.heldBytesMax, 2 * bodyBytesMax)

@@ -43,7 +43,7 @@ struct PipeliningTests {
     }
 
     @Test func clientMustWait_whenItPipelinesDuringARequest() {
-        let conversation = Conversation { $0.unreadBytesMax = 1_000 }
+        let conversation = Conversation { $0.pipelinedBytesMax = 1_000 }
         conversation.respondsAtOnce = false
         conversation.arrive(hello)
         for _ in 0..<100 { conversation.arrive(hello) }

@@ -46,7 +46,7 @@ struct StreamTests {
     }
 
     @Test func producerWaits_whileItsReaderIsSlow_andContinues() throws {
-        let (conversation, exchange) = try begin { $0.unsentBytesMax = 10_000 }
+        let (conversation, exchange) = try begin { $0.outputHighWatermarkBytes = 10_000 }
         conversation.room = 0
         conversation.stream(String(repeating: "r", count: 9_000), of: exchange)
         #expect(!conversation.mustWait(exchange))
@@ -61,7 +61,7 @@ struct StreamTests {
     }
 
     @Test func producerIsWoken_whenItsClientLeaves() throws {
-        let (conversation, exchange) = try begin { $0.unsentBytesMax = 10_000 }
+        let (conversation, exchange) = try begin { $0.outputHighWatermarkBytes = 10_000 }
         conversation.room = 0
         conversation.stream(String(repeating: "r", count: 20_000), of: exchange)
         #expect(conversation.mustWait(exchange))

@@ -95,7 +95,7 @@ struct TranscriptPropertyTests {
     private static func converse(
         _ requests: [String], _ course: Course, _ random: inout SeededGenerator
     ) -> Conversation {
-        let conversation = Conversation { $0.unsentBytesMax = 16_384 }
+        let conversation = Conversation { $0.outputHighWatermarkBytes = 16_384 }
         conversation.respondsAtOnce = false
         conversation.room = 0
         var rest = Array(requests.joined().utf8)[...]

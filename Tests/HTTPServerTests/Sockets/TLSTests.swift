@@ -125,7 +125,7 @@ struct TLSTests {
     }
 
     @Test func wholeBodyArrives_whenItHasManyRecords() async throws {
-        let server = try makeServer { $0.unreadBytesMax = 1_000 }
+        let server = try makeServer { $0.pipelinedBytesMax = 1_000 }
         let output = try await blocking {
             let body = String(repeating: "x", count: 900_000)
             return try openssl(

@@ -5,8 +5,8 @@ import Logging
 
 /// The part of a server on one loop: its listeners, its application, its connections, and the tasks of its
 /// handlers, which are children of the task that calls ``run(_:)``.
-actor LoopServer {
-    /// The state that the servers of all loops share.
+actor ServerWorker {
+    /// The state that the workers of all loops share.
     struct Shared: Sendable {
         let configuration: HTTPServerConfiguration
         let limits: ConnectionLimits
@@ -20,8 +20,8 @@ actor LoopServer {
 
     private let shared: Shared
     private var context: LoopContext?
-    /// The server of the next loop; they form a ring.
-    private weak var next: LoopServer?
+    /// The worker of the next loop; they form a ring.
+    private weak var next: ServerWorker?
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var isDraining = false
@@ -36,8 +36,8 @@ actor LoopServer {
     ///
     /// Cancelling the calling task would cancel all handlers at once.
     ///
-    /// - Parameter next: another loop's server, so that those of all loops form a ring.
-    func run(_ sockets: [ListeningSocket], next: LoopServer) async {
+    /// - Parameter next: another loop's worker, so that those of all loops form a ring.
+    func run(_ sockets: [ListeningSocket], next: ServerWorker) async {
         guard !isDraining else { return }
         self.next = next
         let context = LoopContext(
@@ -108,14 +108,14 @@ actor LoopServer {
         return false
     }
 
-    private func askNext(for server: LoopServer) {
-        guard let next, next !== server else { return }
-        next.loop.execute { next.assumeIsolated { $0.makeRoom(for: server) } }
+    private func askNext(for worker: ServerWorker) {
+        guard let next, next !== worker else { return }
+        next.loop.execute { next.assumeIsolated { $0.makeRoom(for: worker) } }
     }
 
-    private func makeRoom(for server: LoopServer) {
-        guard closeLongestIdle() else { return askNext(for: server) }
-        server.loop.execute { server.assumeIsolated { $0.resumeListeners() } }
+    private func makeRoom(for worker: ServerWorker) {
+        guard closeLongestIdle() else { return askNext(for: worker) }
+        worker.loop.execute { worker.assumeIsolated { $0.resumeListeners() } }
     }
 
     private func closeLongestIdle() -> Bool {
@@ -142,7 +142,7 @@ actor LoopServer {
 
 // MARK: - Stopping
 
-extension LoopServer {
+extension ServerWorker {
     /// Accepts no more connections, finishes the requests in flight, and ends. At the deadline the rest is cut.
     func drain() {
         guard !isDraining else { return }
