@@ -34,7 +34,7 @@ final class ListeningSocket: Sendable {
     /// - Returns: the sockets, grouped by address.
     static func open(_ address: ListenAddress, count: Int) throws -> [[ListeningSocket]] {
         var port = address.port
-        return try openAvailable(Resolution.all(address)) { resolved in
+        return try openAvailable(AddressResolution.all(address)) { resolved in
             port = try probe(resolved, port: port, address)
             return try (0..<count).map { _ in
                 let socket = try bound(resolved, port: port, address, isShared: true)
@@ -78,12 +78,12 @@ final class ListeningSocket: Sendable {
 
     /// Returns the port to use after checking that it is free. The check binds without `SO_REUSEPORT`, so that a second
     /// server at the same address fails to start instead of getting half of the connections.
-    private static func probe(_ resolved: Resolution, port: UInt16, _ address: ListenAddress) throws -> UInt16 {
+    private static func probe(_ resolved: AddressResolution, port: UInt16, _ address: ListenAddress) throws -> UInt16 {
         try bound(resolved, port: port, address, isShared: false).address.port
     }
 
     private static func bound(
-        _ resolved: Resolution, port: UInt16, _ address: ListenAddress, isShared: Bool
+        _ resolved: AddressResolution, port: UInt16, _ address: ListenAddress, isShared: Bool
     ) throws -> ListeningSocket {
         let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(resolved.family, type, 0)
@@ -139,53 +139,4 @@ extension ListeningSocket {
 func setOption(_ descriptor: CInt, _ level: CInt, _ option: CInt) {
     var one: CInt = 1
     setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<CInt>.size))
-}
-
-/// One result of getaddrinfo(3), which blocks for names. So it is called before any loop has work.
-private struct Resolution {
-    let family: CInt
-    let length: socklen_t
-    private var storage = sockaddr_storage()
-
-    /// Every address of the host. For an empty host, the address that accepts IPv6 and IPv4 if the machine has IPv6,
-    /// else IPv4's.
-    static func all(_ address: ListenAddress) throws -> [Resolution] {
-        guard address.host.isEmpty else { return try all(address, host: address.host) }
-        let both = try all(address, host: "::")
-        return both.allSatisfy(\.isAvailable) ? both : try all(address, host: "0.0.0.0")
-    }
-
-    private static func all(_ address: ListenAddress, host: String) throws -> [Resolution] {
-        var hints = addrinfo()
-        hints.ai_flags = AI_PASSIVE
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        var list: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(host, "0", &hints, &list)
-        guard code == 0 else { throw ListenError(address, resolution: code) }
-        defer { freeaddrinfo(list) }
-        return sequence(first: list, next: { $0?.pointee.ai_next }).compactMap { $0.map { Resolution($0.pointee) } }
-    }
-
-    private init(_ entry: addrinfo) {
-        family = entry.ai_family
-        length = entry.ai_addrlen
-        withUnsafeMutableBytes(of: &storage) {
-            $0.copyMemory(from: UnsafeRawBufferPointer(start: entry.ai_addr, count: Int(entry.ai_addrlen)))
-        }
-    }
-
-    /// Whether the system has this address.
-    private var isAvailable: Bool {
-        let descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var anyPort = storage
-        return descriptor >= 0 && anyPort.withSockaddr { bind(descriptor, $0, length) } == 0
-    }
-
-    /// The address with `port`, which both families store at the same offset.
-    func storage(port: UInt16) -> sockaddr_storage {
-        var copy = storage
-        withUnsafeMutableBytes(of: &copy) { $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self) }
-        return copy
-    }
 }

@@ -121,6 +121,18 @@ extension ResponseEncoder {
     }
 }
 
+/// A response that cannot be encoded: a defect of the server, never the client's fault.
+public enum ResponseError: Error, Hashable {
+    /// The status is not that of a final response, 200 to 599.
+    case invalidStatus(Int)
+    /// A value contains a control character; CR and LF would start a second response.
+    case invalidFieldValue(name: String)
+    /// Only the encoder may write Content-Length, Transfer-Encoding, Connection and Date.
+    case reservedField(name: String)
+    /// The date is not a valid field value.
+    case invalidDate
+}
+
 /// The content that a status allows (RFC 9110 sections 6.4.1 and 8.6).
 private enum ResponseContent {
     case allowed
