@@ -126,7 +126,7 @@ let package = Package(
             swiftSettings: strict),
 
         // The command.
-        module("EmbeddedPostgres", [subprocess, logging]),
+        module("EmbeddedPostgres", ["ByteText", subprocess, logging]),
         .executableTarget(
             name: "push-registry",
             dependencies: [
@@ -147,7 +147,7 @@ let package = Package(
         module("SeededRandom", []),
         module(
             "FleetGenerator",
-            ["PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
+            ["ByteText", "PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
 
         // Load and benchmarks; never part of the product.
         .executableTarget(
@@ -167,10 +167,10 @@ let package = Package(
         // What tests that need a running service share; never part of the product.
         module(
             "RegistryTestSupport",
-            ["EmbeddedPostgres", "EventLoop", "HTTPServer", "PostgresClient", httpTypes, logging]),
+            ["ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "PostgresClient", httpTypes, logging]),
 
         // What the service and the in-memory registry promise to a client, for both.
-        module("ClientConformance", ["PushRegistryClient", "PushRegistryTesting"]),
+        module("ClientConformance", ["ByteText", "PushRegistryClient", "PushRegistryTesting"]),
 
         // Tests.
         tests("ByteTextTests", ["ByteText"]),
@@ -207,9 +207,8 @@ let package = Package(
         tests(
             "RegistryStoreTests",
             [
-                "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres", "Migrations",
-                "Receipts", "SeededRandom", crypto,
-                logging,
+                "ByteText", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres",
+                "Migrations", "Receipts", "SeededRandom", crypto, logging,
             ]),
         // Without the server, so that they build fast.
         .testTarget(

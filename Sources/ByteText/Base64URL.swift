@@ -43,7 +43,8 @@ public struct Base64URL {
 }
 
 extension Base64URL {
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    /// The 64 digits, in the order of their values.
+    public static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// The digits of bytes, without padding.
     public static func text(of bytes: some Collection<UInt8>) -> [UInt8] { text(of: Array(bytes)) }

@@ -42,6 +42,13 @@ extension [UInt8] {
 }
 
 extension String {
+    /// All lower-case hexadecimal digits of a number: two for each of its bytes.
+    public init(hex number: some FixedWidthInteger & UnsignedInteger) {
+        var digits: [UInt8] = []
+        digits.appendHex(number)
+        self.init(decoding: digits, as: UTF8.self)
+    }
+
     /// The lower-case hexadecimal digits of bytes, two each.
     public init(hex bytes: some Sequence<UInt8>) {
         var digits: [UInt8] = []

@@ -1,3 +1,4 @@
+import ByteText
 import Foundation
 import PushRegistryClient
 
@@ -76,7 +77,7 @@ struct Conversation: Sendable {
 
     /// A token of this check.
     func token(_ name: String = "token") -> String {
-        let digits = Array("\(name)\(id)".utf8).map { String($0, radix: 16) }.joined()
+        let digits = String(hex: "\(name)\(id)".utf8)
         return String((digits + String(repeating: "0", count: 100)).prefix(100))
     }
 

@@ -1,3 +1,4 @@
+import ByteText
 import Crypto
 import PushRegistry
 
@@ -55,9 +56,8 @@ public struct Fleet: Sendable {
 
     /// The id of installation `number`. In SQL: `md5('<seed>-<number>')::uuid::text`.
     public func installID(_ number: Int) -> InstallID {
-        let digits = Insecure.MD5.hash(data: Array("\(seed)-\(number)".utf8)).flatMap { byte in
-            [FleetRandom.hexDigits[Int(byte >> 4)], FleetRandom.hexDigits[Int(byte & 15)]]
-        }
+        var digits: [UInt8] = []
+        for byte in Insecure.MD5.hash(data: Array("\(seed)-\(number)".utf8)) { digits.appendHex(byte) }
         let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(decoding: digits[$0], as: UTF8.self) }
         return mustSucceed { () throws(InvalidValue) in try InstallID(parts.joined(separator: "-")) }
     }

@@ -1,3 +1,4 @@
+import ByteText
 import SeededRandom
 
 /// Random numbers that are the same on every machine and with every Swift release; the standard library does not
@@ -42,8 +43,7 @@ struct FleetRandom {
 // MARK: - Texts
 
 extension FleetRandom {
-    static let hexDigits = Array("0123456789abcdef".utf8)
-    static let base64URLDigits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let hexDigits = (0..<16).map { UInt8($0).hexDigit }
 
     /// Random digits of an alphabet whose size is a power of two, at most 256.
     mutating func digits(_ count: Int, of alphabet: [UInt8]) -> String {

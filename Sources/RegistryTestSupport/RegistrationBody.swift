@@ -1,8 +1,10 @@
+import ByteText
+
 /// Bodies of registrations.
 public enum RegistrationBody {
     /// A token for each name: its bytes in hexadecimal digits, padded to 64.
     public static func token(_ name: String) -> String {
-        let digits = name.utf8.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        let digits = String(hex: name.utf8)
         return String((digits + String(repeating: "0", count: 64)).prefix(max(64, digits.count)))
     }
 

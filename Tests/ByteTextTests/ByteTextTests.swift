@@ -25,6 +25,11 @@ struct ByteTextTests {
         #expect(String(base64URL: bytes) == standard.replacing("=", with: ""))
     }
 
+    @Test func hexadecimalDigitsOfANumber_areTwoAByte() {
+        #expect(String(hex: UInt32(0xBEEF)) == "0000beef")
+        #expect(String(hex: UInt8(7)) == "07")
+    }
+
     @Test(arguments: [0, 1, 15, 16, 255, 256, 0xDEAD_BEEF, UInt.max])
     func hexadecimalDigits(_ number: UInt) {
         var (short, all): ([UInt8], [UInt8]) = ([], [])
@@ -33,6 +38,7 @@ struct ByteTextTests {
         let text = String(number, radix: 16)
         #expect(String(decoding: short, as: UTF8.self) == text)
         #expect(String(decoding: all, as: UTF8.self) == String(repeating: "0", count: 16 - text.count) + text)
+        #expect(String(hex: number).utf8.elementsEqual(all))
         #expect(String(hex: [0x00, 0x0F, 0xA5]) == "000fa5")
     }
 

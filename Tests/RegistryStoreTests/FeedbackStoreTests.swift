@@ -1,3 +1,4 @@
+import ByteText
 import EventLoop
 import PostgresClient
 import PushRegistry
@@ -225,7 +226,7 @@ struct FeedbackStoreTests {
     /// As the rules have it, though most of an event is written from the installation's row.
     @Test func events_areThoseOfTheRules_whateverTheStepsWere() async throws {
         try await TestStores.with { stores in
-            let tokens = ["dead", "doubtful", "both", "old"].map { TestStores.sha256(Array($0.utf8)).hexadecimal }
+            let tokens = ["dead", "doubtful", "both", "old"].map { String(hex: TestStores.sha256(Array($0.utf8))) }
             for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
                 try await stores.register(name, token: token, as: "alice", keychain: name == "old" ? "k" : nil)
             }
@@ -302,8 +303,4 @@ extension TestStores {
                 """),
         ]
     }
-}
-
-extension [UInt8] {
-    fileprivate var hexadecimal: String { map { String(Int($0) + 256, radix: 16).dropFirst() }.joined() }
 }

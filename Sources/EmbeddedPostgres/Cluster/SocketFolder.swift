@@ -1,3 +1,4 @@
+import ByteText
 import Foundation
 import Glibc
 
@@ -47,6 +48,6 @@ enum SocketFolder {
     /// FNV-1a, 64 bits, in hexadecimal: unlike `Hasher` it is the same in every process.
     private static func hash(_ text: String) -> String {
         let value = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(value, radix: 16)
+        return String(hex: value)
     }
 }

@@ -1,3 +1,4 @@
+import ByteText
 import PushRegistry
 
 extension Provider {
@@ -53,11 +54,11 @@ extension WebPushKeys {
 
 extension FleetRandom {
     fileprivate mutating func base64URL(_ count: Int) -> String {
-        digits(count, of: Self.base64URLDigits)
+        digits(count, of: Base64URL.digits)
     }
 
     /// A last digit of base64url that uses only the upper `bits` of its six bits.
     fileprivate mutating func hexLast(_ bits: Int) -> String {
-        String(UnicodeScalar(Self.base64URLDigits[below(1 << bits) << (6 - bits)]))
+        String(UnicodeScalar(Base64URL.digits[below(1 << bits) << (6 - bits)]))
     }
 }

@@ -1,3 +1,4 @@
+import ByteText
 import Logging
 
 /// Builds one log line for a terminal; values have a limited length.
@@ -100,7 +101,10 @@ extension TextLine {
             case "\"" where isQuoted: raw("\\\"")
             case "\\" where isQuoted: raw("\\\\")
             case _ where scalar.isPrintable: bytes.append(contentsOf: UTF8.encode(scalar)!)
-            default: raw("\\u{\(String(scalar.value, radix: 16))}")
+            default:
+                raw("\\u{")
+                bytes.appendShortHex(UInt(scalar.value))
+                raw("}")
             }
         }
     }

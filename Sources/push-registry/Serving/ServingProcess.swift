@@ -1,10 +1,11 @@
+import ByteText
 import PushRegistry
 import RegistryAPI
 import Telemetry
 
 /// This process, for the page of operations.
 struct ServingProcess: Sendable {
-    private let name = String(UInt32.random(in: .min ... .max), radix: 16)
+    private let name = String(hex: UInt32.random(in: .min ... .max))
     private let startedAt = Timestamp.now()
 
     /// What the process did since its start, by its metrics.

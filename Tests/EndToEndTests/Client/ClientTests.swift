@@ -1,3 +1,4 @@
+import ByteText
 import ClientConformance
 import Foundation
 import PushRegistryClient
@@ -100,7 +101,7 @@ private struct ClientPhone {
     let network: Network
     let storage = InMemoryStorage()
     let clock = ManualClock(now: Date())
-    let token = (0..<32).map { _ in String(format: "%02x", UInt8.random(in: 0...255)) }.joined()
+    let token = String(hex: (0..<32).map { _ in UInt8.random(in: 0...255) })
 
     static func make() async throws -> ClientPhone {
         let target = try await ServiceTarget.make()

@@ -1,3 +1,4 @@
+import ByteText
 import RegistryTestSupport
 import Testing
 
@@ -12,9 +13,7 @@ extension EndToEnd {
         }
 
         private func encoded(_ json: JSON) -> String {
-            json.text.utf8.map { byte in
-                byte == 0x20 ? "+" : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }.joined()
+            json.text.utf8.map { byte in byte == 0x20 ? "+" : "%" + String(hex: byte) }.joined()
         }
 
         @Test func form_isAnsweredWithAnAttachment_thatEqualsTheExport() async throws {

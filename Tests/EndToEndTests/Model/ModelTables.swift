@@ -1,3 +1,4 @@
+import ByteText
 import Crypto
 import PostgresClient
 import RegistryTestSupport
@@ -51,7 +52,7 @@ extension ModelTables {
         func text(_ digest: String) -> String { texts[digest] ?? "a stranger: \(digest)" }
 
         private static func digest(_ text: String) -> String {
-            SHA256.hash(data: Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            String(hex: SHA256.hash(data: Array(text.utf8)))
         }
     }
 

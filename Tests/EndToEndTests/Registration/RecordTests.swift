@@ -1,3 +1,4 @@
+import ByteText
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -101,7 +102,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let names = ["phone", "Phone", "phone.", "a/b", "%2F", "~!$&'()*+,;=:@"]
             for name in names {
-                let path = name.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                let path = name.utf8.map { "%" + String(hex: $0) }.joined()
                 var request = app.registration("x", RegistrationBody.make(name))
                 request.path = "\(app.path)/installations/\(path)"
                 #expect(try await app.registry.client.response(to: request).status == 201, "\(name)")

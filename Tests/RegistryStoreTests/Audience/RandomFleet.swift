@@ -1,3 +1,4 @@
+import ByteText
 import Foundation
 import PostgresClient
 import PushRegistry
@@ -112,7 +113,7 @@ extension TestStores {
     }
 
     private func insert(_ member: FleetMember, _ number: Int) async throws {
-        let text = String(repeating: "0", count: 32) + String(number + 0x1000_0000, radix: 16)
+        let text = String(repeating: "0", count: 32) + String(hex: UInt32(number + 0x1000_0000))
         let session = member.sessionExpiresAt.map { Owner.Session(id: sessionID(number), expiresAt: $0) }
         var snapshot = member.snapshot
         snapshot.device.installID = member.installID
