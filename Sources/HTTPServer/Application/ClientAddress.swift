@@ -7,8 +7,8 @@ extension HTTPServerConfiguration {
     func clientAddress(_ head: RequestHead, peer: IPAddress) -> IPAddress {
         guard isTrusted(peer), let list = head[.xForwardedFor] else { return peer }
         var client = peer
-        for element in list.split(separator: ",").reversed() {
-            guard let address = IPAddress(element.trimmingSpaces) else { return client }
+        for element in list.listElements().reversed() {
+            guard let address = IPAddress(element) else { return client }
             client = address
             guard isTrusted(address) else { return client }
         }
@@ -17,11 +17,5 @@ extension HTTPServerConfiguration {
 
     private func isTrusted(_ address: IPAddress) -> Bool {
         trustedProxies.contains { $0.contains(address) }
-    }
-}
-
-extension Substring {
-    fileprivate var trimmingSpaces: String {
-        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
 }

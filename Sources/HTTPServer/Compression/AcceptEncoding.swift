@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// The content codings that a client accepts: `Accept-Encoding` of RFC 9110, section 12.5.3.
 struct AcceptEncoding {
     /// Weights in thousandths by lower-case coding.
@@ -5,9 +7,9 @@ struct AcceptEncoding {
 
     /// - Parameter values: the field's lines; none if it is absent.
     init(_ values: [String]) {
-        for element in values.flatMap({ $0.utf8.split(separator: UInt8(ascii: ",")) }) {
-            let parts = element.split(separator: UInt8(ascii: ";")).map(\.trimmedLowerCase)
-            guard let coding = parts.first, !coding.isEmpty else { continue }
+        for element in values.flatMap({ $0.lowercased().listElements() }) {
+            let parts = element.listElements(separator: UInt8(ascii: ";"))
+            guard let coding = parts.first else { continue }
             // If a coding is named twice, the first one counts.
             if weights[coding] == nil { weights[coding] = Self.weight(parts.dropFirst()) }
         }
@@ -39,13 +41,5 @@ struct AcceptEncoding {
         else { return nil }
         let value = Int(parts[0] + decimals + String(repeating: "0", count: 3 - decimals.utf8.count))
         return value.flatMap { $0 <= 1_000 ? $0 : nil }
-    }
-}
-
-extension Substring.UTF8View {
-    fileprivate var trimmedLowerCase: String {
-        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        let trimmed = drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-        return String(decoding: trimmed, as: UTF8.self).lowercased()
     }
 }

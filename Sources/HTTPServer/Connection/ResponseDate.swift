@@ -1,3 +1,4 @@
+import ByteText
 import Glibc
 
 /// The value of `Date`, rendered once a second: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
@@ -19,12 +20,14 @@ struct ResponseDate {
         gmtime_r(&second, &parts)
         let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let date = "\(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)"
-        let time = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
-        return Array("\(days[Int(parts.tm_wday)]), \(date) \(time) GMT".utf8)
-    }
-
-    private static func two(_ number: CInt) -> String {
-        number < 10 ? "0\(number)" : "\(number)"
+        var date = Array("\(days[Int(parts.tm_wday)]), ".utf8)
+        date.appendDecimal(parts.tm_mday.magnitude, digitsMin: 2)
+        date.append(contentsOf: " \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)".utf8)
+        for (separator, number) in [(" ", parts.tm_hour), (":", parts.tm_min), (":", parts.tm_sec)] {
+            date.append(contentsOf: separator.utf8)
+            date.appendDecimal(number.magnitude, digitsMin: 2)
+        }
+        date.append(contentsOf: " GMT".utf8)
+        return date
     }
 }

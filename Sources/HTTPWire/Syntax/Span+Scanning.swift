@@ -59,13 +59,13 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The next element of a comma-separated list (RFC 9110 section 5.6.1), trimmed, possibly empty; nil at the end.
+    /// The next element of a list (RFC 9110 section 5.6.1), trimmed, possibly empty; nil at the end.
     ///
-    /// - Parameter position: where to start; moved past the element and its comma.
-    func nextListElement(_ position: inout Int) -> Range<Int>? {
+    /// - Parameter position: where to start; moved past the element and its separator.
+    func nextListElement(_ position: inout Int, separator: UInt8 = UInt8(ascii: ",")) -> Range<Int>? {
         guard position <= count else { return nil }
         var end = position
-        while end < count, self[end] != UInt8(ascii: ",") { end += 1 }
+        while end < count, self[end] != separator { end += 1 }
         defer { position = end + 1 }
         return trimmingSpace(position..<end)
     }

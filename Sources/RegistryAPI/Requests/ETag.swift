@@ -36,10 +36,10 @@ enum ETag {
     }
 
     private static func tags<Value>(
-        _ request: ServerRequest, _ read: (Substring) -> Value?
+        _ request: ServerRequest, _ read: (String) -> Value?
     ) throws(APIError) -> Tags<Value>? {
         guard let field = request.head[.ifMatch] else { return nil }
-        let elements = field.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
+        let elements = field.listElements()
         if elements == ["*"] { return .any }
         let strong = elements.filter { !isWeak($0) }
         let values = strong.compactMap(read)
@@ -51,27 +51,20 @@ enum ETag {
         return .list(values)
     }
 
-    /// RFC 9110, section 5.6.1: white space around the elements of a list is ignored.
-    private static func trimmed(_ element: Substring) -> Substring {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let end = element.lastIndex { !isSpace($0) }.map(element.index(after:)) ?? element.startIndex
-        return element[..<end].drop(while: isSpace)
-    }
-
-    private static func isWeak(_ tag: Substring) -> Bool {
+    private static func isWeak(_ tag: String) -> Bool {
         tag.hasPrefix("W/\"") && tag.count > 3 && tag.last == "\"" && !tag.dropFirst(3).dropLast().contains("\"")
     }
 
-    private static func generation(_ tag: Substring) -> Int64? {
+    private static func generation(_ tag: String) -> Int64? {
         quoted(tag).flatMap(number)
     }
 
     /// Any entity tag (RFC 9110, section 8.8.3): a tag that the service did not write never matches.
-    private static func revision(_ tag: Substring) -> String? {
+    private static func revision(_ tag: String) -> String? {
         quoted(tag).flatMap { $0.contains("\"") || $0.contains(" ") ? nil : String($0) }
     }
 
-    private static func quoted(_ tag: Substring) -> Substring? {
+    private static func quoted(_ tag: String) -> Substring? {
         guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
         return tag.dropFirst().dropLast()
     }
