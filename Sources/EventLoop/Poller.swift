@@ -49,17 +49,17 @@ final class Poller: Sendable {
 
     /// - Returns: false if the system cannot watch another descriptor; `errno` has the reason.
     func watch(_ descriptor: CInt, for interest: Readiness, key: UInt64) -> Bool {
-        control(EPOLL_CTL_ADD, descriptor, interest, key) == 0
+        control(EPOLL_CTL_ADD, descriptor, for: interest, key: key) == 0
     }
 
     func change(_ descriptor: CInt, to interest: Readiness, key: UInt64) {
-        let result = control(EPOLL_CTL_MOD, descriptor, interest, key)
+        let result = control(EPOLL_CTL_MOD, descriptor, for: interest, key: key)
         precondition(result == 0, "epoll_ctl(EPOLL_CTL_MOD, \(descriptor)): errno \(errno)")
     }
 
     func unwatch(_ descriptor: CInt) {
         // If a library has closed the descriptor itself, as libpq does, it is no longer in the set.
-        _ = control(EPOLL_CTL_DEL, descriptor, [], 0)
+        _ = control(EPOLL_CTL_DEL, descriptor, for: [], key: 0)
     }
 
     /// Makes the current or the next `wait` return. Any thread may call it.
@@ -96,7 +96,7 @@ final class Poller: Sendable {
         _ = eventfd_read(wakeUp, &count)
     }
 
-    private func control(_ operation: CInt, _ descriptor: CInt, _ interest: Readiness, _ key: UInt64) -> CInt {
+    private func control(_ operation: CInt, _ descriptor: CInt, for interest: Readiness, key: UInt64) -> CInt {
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: key))
         return epoll_ctl(epoll, operation, descriptor, &event)
     }

@@ -35,7 +35,7 @@ struct AccessTests {
         _ = root.object("o")
         _ = root.string("n", .required, scalarsMax: 1)
         _ = root.value("absent", .required)
-        root.refuse("s", JSONFault.Code(rawValue: "odd"), "Odd.")
+        root.refuse(member: "s", JSONFault.Code(rawValue: "odd"), "Odd.")
         #expect(
             document.listing == [
                 "wrong-type /s", "too-long /long", "not-an-integer /i", "out-of-range /big", "wrong-type /b",

@@ -75,13 +75,13 @@ extension Router {
         do {
             let path = head.path
             guard let node = try find(path, from: path.startIndex, in: 0, &captures) else { return .problem(.notFound) }
-            return match(head.method, nodes[node], captures)
+            return match(head.method, at: nodes[node], captures: captures)
         } catch {
             return .problem(Problem(error))
         }
     }
 
-    private func match(_ method: HTTPRequest.Method, _ node: Node, _ captures: [String]) -> Match {
+    private func match(_ method: HTTPRequest.Method, at node: Node, captures: [String]) -> Match {
         if let endpoint = endpoint(method, node) { return .endpoint(endpoint, captures: captures) }
         if method == .options { return .options(allow: node.allow) }
         return .problem(.methodNotAllowed(allow: node.allow))

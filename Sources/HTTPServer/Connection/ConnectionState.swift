@@ -348,7 +348,7 @@ extension ConnectionState {
         // The rest of an unread body would be parsed as the next request.
         let canGoOn = phase == .responding && isParserOpen && !isDraining
         let encoder = ResponseEncoder(for: head, isKeepAlive: canGoOn)
-        let isWhole = write(response, encoder, exchange, date)
+        let isWhole = write(response, to: exchange, by: encoder, date: date)
         end(exchange, isKeepAlive: isWhole && encoder.isKeepAlive)
     }
 
@@ -357,7 +357,7 @@ extension ConnectionState {
     mutating func respondLast(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
         guard phase == .refusing else { return }
         let encoder = exchange.head.map { ResponseEncoder(for: $0, isKeepAlive: false) } ?? .closing
-        _ = write(response, encoder, exchange, date)
+        _ = write(response, to: exchange, by: encoder, date: date)
         end(exchange, isKeepAlive: false)
     }
 
@@ -381,7 +381,7 @@ extension ConnectionState {
 
     /// - Returns: false if the response could not be written and a 500 went out in its place.
     private mutating func write(
-        _ response: ServerResponse, _ encoder: ResponseEncoder, _ exchange: Exchange, _ date: [UInt8]
+        _ response: ServerResponse, to exchange: Exchange, by encoder: ResponseEncoder, date: [UInt8]
     ) -> Bool {
         do {
             let body: [UInt8] = if case .bytes(let bytes) = response.body { bytes } else { [] }

@@ -273,7 +273,7 @@ extension HTTPConnection {
         if call.isAdmission, response.status == .continue {
             state.admitted(exchange)
         } else if case .stream(let produce) = response.body {
-            return await self.stream(response, produce, exchange)
+            return await self.stream(response, to: exchange, by: produce)
         } else {
             respond(to: exchange, response)
         }
@@ -300,7 +300,7 @@ extension HTTPConnection {
 
 extension HTTPConnection {
     private func stream(
-        _ response: ServerResponse, _ produce: (ResponseBodyWriter) async throws -> Void, _ exchange: Exchange
+        _ response: ServerResponse, to exchange: Exchange, by produce: (ResponseBodyWriter) async throws -> Void
     ) async {
         state.adoptBuffer(&context.spareOutput)
         let hasBegun = state.beginStream(of: exchange, response, date: context.date.value())

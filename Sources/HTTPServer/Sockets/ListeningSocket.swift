@@ -24,7 +24,7 @@ final class ListeningSocket: Sendable {
         self.isInherited = isInherited
         // Accepted connections inherit it (tcp(7)): a response is sent at once, even if the last one is not
         // acknowledged.
-        setOption(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
+        setOption(TCP_NODELAY, of: descriptor, level: CInt(IPPROTO_TCP))
     }
 
     deinit { close(descriptor) }
@@ -88,8 +88,8 @@ final class ListeningSocket: Sendable {
         let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(resolved.family, type, 0)
         guard descriptor >= 0 else { throw ListenError(address, "socket", errno: errno) }
-        setOption(descriptor, SOL_SOCKET, SO_REUSEADDR)
-        if isShared { setOption(descriptor, SOL_SOCKET, SO_REUSEPORT) }
+        setOption(SO_REUSEADDR, of: descriptor, level: SOL_SOCKET)
+        if isShared { setOption(SO_REUSEPORT, of: descriptor, level: SOL_SOCKET) }
         var storage = resolved.storage(port: port)
         guard storage.withSockaddr({ bind(descriptor, $0, resolved.length) }) == 0 else {
             defer { close(descriptor) }
@@ -136,7 +136,7 @@ extension ListeningSocket {
 }
 
 /// Sets an integer socket option to 1.
-func setOption(_ descriptor: CInt, _ level: CInt, _ option: CInt) {
+func setOption(_ option: CInt, of descriptor: CInt, level: CInt) {
     var one: CInt = 1
     setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<CInt>.size))
 }

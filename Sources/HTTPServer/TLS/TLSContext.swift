@@ -58,7 +58,7 @@ final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_alpn_select_cb(
             pointer,
             { _, out, outLength, offered, offeredLength, _ in
-                selectHTTP11(out, outLength, offered, offeredLength)
+                selectHTTP11(into: out, length: outLength, offered: offered, offeredLength: offeredLength)
             }, nil)
     }
 
@@ -120,8 +120,8 @@ final class ReloadableTLSContext: @unchecked Sendable {
 
 /// RFC 7301 section 3.2: a client whose ALPN list lacks our protocol gets an alert.
 private func selectHTTP11(
-    _ out: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ outLength: UnsafeMutablePointer<UInt8>?,
-    _ offered: UnsafePointer<UInt8>?, _ offeredLength: UInt32
+    into out: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, length outLength: UnsafeMutablePointer<UInt8>?,
+    offered: UnsafePointer<UInt8>?, offeredLength: UInt32
 ) -> CInt {
     let list = UnsafeBufferPointer(start: offered, count: Int(offeredLength))
     var index = 0

@@ -35,11 +35,11 @@ struct ChunkedBodyScanner {
         var position = 0
         while position < bytes.count {
             switch phase {
-            case .size: try scanSize(bytes, &position, limits)
-            case .spaceBeforeExtension: try skipSpace(bytes, &position, limits)
-            case .extensions: try skipExtensions(bytes, &position, limits)
+            case .size: try scanSize(in: bytes, at: &position, limits: limits)
+            case .spaceBeforeExtension: try skipSpace(in: bytes, at: &position, limits: limits)
+            case .extensions: try skipExtensions(in: bytes, at: &position, limits: limits)
             case .sizeLineFeed:
-                try expect(.lineFeed, bytes, &position)
+                try expect(.lineFeed, in: bytes, at: &position)
                 try beginChunk(bodyBytesMax)
             case .data:
                 let length = min(dataLeft, bytes.count - position)
@@ -47,12 +47,12 @@ struct ChunkedBodyScanner {
                 if dataLeft == 0 { phase = .dataReturn }
                 return .data(framing: position, length: length)
             case .dataReturn:
-                try expect(.carriageReturn, bytes, &position)
+                try expect(.carriageReturn, in: bytes, at: &position)
                 phase = .dataLineFeed
             case .dataLineFeed:
-                try expect(.lineFeed, bytes, &position)
+                try expect(.lineFeed, in: bytes, at: &position)
                 phase = .size
-            case .trailers: return try scanTrailers(bytes, position, limits)
+            case .trailers: return try scanTrailers(in: bytes, from: position, limits: limits)
             }
         }
         return .needsMore(framing: position)
@@ -60,7 +60,7 @@ struct ChunkedBodyScanner {
 
     /// `1*HEXDIG`. The digits are counted, so that leading zeros cannot go on without end.
     private mutating func scanSize(
-        _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
+        in bytes: Span<UInt8>, at position: inout Int, limits: WireLimits
     ) throws(WireError) {
         while position < bytes.count, let digit = bytes[position].hexDigitValue {
             sizeDigits += 1
@@ -89,7 +89,7 @@ struct ChunkedBodyScanner {
 
     /// White space after the size is allowed only before extensions.
     private mutating func skipSpace(
-        _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
+        in bytes: Span<UInt8>, at position: inout Int, limits: WireLimits
     ) throws(WireError) {
         let end = bytes.endOfSpace(from: position, to: bytes.count)
         try countExtension(end - position, limits)
@@ -102,13 +102,13 @@ struct ChunkedBodyScanner {
     /// Extensions are ignored, but the end of their line is checked: a bare CR or LF could hide a request from a proxy
     /// that takes it for the end.
     private mutating func skipExtensions(
-        _ bytes: Span<UInt8>, _ position: inout Int, _ limits: WireLimits
+        in bytes: Span<UInt8>, at position: inout Int, limits: WireLimits
     ) throws(WireError) {
         let end = bytes.endOfFieldContent(from: position, to: bytes.count)
         try countExtension(end - position, limits)
         position = end
         guard end < bytes.count else { return }
-        try expect(.carriageReturn, bytes, &position)
+        try expect(.carriageReturn, in: bytes, at: &position)
         phase = .sizeLineFeed
     }
 
@@ -128,14 +128,14 @@ struct ChunkedBodyScanner {
     }
 
     private mutating func expect(
-        _ byte: UInt8, _ bytes: Span<UInt8>, _ position: inout Int
+        _ byte: UInt8, in bytes: Span<UInt8>, at position: inout Int
     ) throws(WireError) {
         guard bytes[position] == byte else { throw WireError(.malformedChunk) }
         position += 1
     }
 
     private mutating func scanTrailers(
-        _ bytes: Span<UInt8>, _ start: Int, _ limits: WireLimits
+        in bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> Step {
         var section = trailers ?? FieldSectionScanner(at: 0)
         defer { trailers = section }

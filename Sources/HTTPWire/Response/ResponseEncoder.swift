@@ -41,7 +41,7 @@ extension ResponseEncoder {
         _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Span<UInt8>, date: [UInt8],
         more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
     ) throws(ResponseError) {
-        try encodeHead(status, fields, date, more, into: &buffer)
+        try encodeHead(status, fields, date: date, more: more, into: &buffer)
         let content = ResponseContent(status)
         switch content {
         case .allowed: buffer.appendContentLength(body.count)
@@ -78,7 +78,7 @@ extension ResponseEncoder {
             isKeepAlive = false
             framing = .connection
         }
-        try encodeHead(status, fields, date, more, into: &buffer)
+        try encodeHead(status, fields, date: date, more: more, into: &buffer)
         buffer.append(framing == .chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n")
         return ResponseBodyEncoder(isHead ? .absent : framing)
     }
@@ -92,7 +92,7 @@ extension ResponseEncoder {
 extension ResponseEncoder {
     /// The head, without the fields that frame the body and without the empty line.
     private func encodeHead(
-        _ status: HTTPResponse.Status, _ fields: HTTPFields, _ date: [UInt8], _ more: (inout [UInt8]) -> Void,
+        _ status: HTTPResponse.Status, _ fields: HTTPFields, date: [UInt8], more: (inout [UInt8]) -> Void,
         into buffer: inout [UInt8]
     ) throws(ResponseError) {
         let count = buffer.count

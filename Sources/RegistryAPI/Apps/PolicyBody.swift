@@ -22,7 +22,7 @@ enum PolicyBody {
         if let root = document.root.object() {
             root.refuseUnknownMembers(besides: names)
             if let app = root.string("app", scalarsMax: Device.textScalarsMax), app != id.rawValue {
-                root.refuse("app", JSONFault.Code(rawValue: "wrong-app"), "The path names another app.")
+                root.refuse(member: "app", JSONFault.Code(rawValue: "wrong-app"), "The path names another app.")
             }
             for member in PolicyMember.all { member.read(root, &draft, replaced) }
         }

@@ -46,7 +46,7 @@ extension JSONObject {
     func required(_ name: StaticString) -> JSONValue? {
         if let value = value(name) { return value }
         let isNull = members.contains { $0.name == name.description }
-        if !isNull { refuse(name, .required, "This member is required.") }
+        if !isNull { refuse(member: name, .required, "This member is required.") }
         return nil
     }
 

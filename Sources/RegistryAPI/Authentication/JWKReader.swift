@@ -56,7 +56,7 @@ struct JWKReader {
         guard let material = material() else { return nil }
         let key = UserTokenKeys.Key(id: members["kid"], material: material)
         if let algorithm = members["alg"], algorithm != key.algorithm.rawValue {
-            object.refuse("alg", .invalidKey, "A key of this kty only verifies \(key.algorithm.rawValue).")
+            object.refuse(member: "alg", .invalidKey, "A key of this kty only verifies \(key.algorithm.rawValue).")
             return nil
         }
         return key
@@ -68,20 +68,20 @@ struct JWKReader {
         case "RSA": return rsa().map { .rsa($0) }
         case "EC": return p256().map { .p256($0) }
         case nil:
-            if object.value("kty") == nil { object.refuse("kty", .required, "This member is required.") }
-        default: object.refuse("kty", .invalidKey, "This must be oct (HS256), RSA (RS256) or EC (ES256).")
+            if object.value("kty") == nil { object.refuse(member: "kty", .required, "This member is required.") }
+        default: object.refuse(member: "kty", .invalidKey, "This must be oct (HS256), RSA (RS256) or EC (ES256).")
         }
         return nil
     }
 
     private func secret() -> SymmetricKey? {
         guard members["k"] != nil || object.value("k") != nil else {
-            object.refuse("k", .required, "A symmetric key requires its secret, unless it is stored already.")
+            object.refuse(member: "k", .required, "A symmetric key requires its secret, unless it is stored already.")
             return nil
         }
         guard let bytes = bytes("k") else { return nil }
         guard bytes.count >= Self.secretBytesMin else {
-            object.refuse("k", .invalidKey, "HS256 requires a secret of at least \(Self.secretBytesMin) bytes.")
+            object.refuse(member: "k", .invalidKey, "HS256 requires a secret of at least \(Self.secretBytesMin) bytes.")
             return nil
         }
         return SymmetricKey(data: bytes)
@@ -92,17 +92,18 @@ struct JWKReader {
             return nil
         }
         guard Self.modulusBytes.contains(modulus.count) else {
-            object.refuse("n", .invalidKey, "A modulus must have 2,048 to 4,096 bits.")
+            object.refuse(member: "n", .invalidKey, "A modulus must have 2,048 to 4,096 bits.")
             return nil
         }
         guard (1...Self.exponentBytesMax).contains(exponent.count), let last = exponent.last, last % 2 == 1,
             exponent != [1]
         else {
-            object.refuse("e", .invalidKey, "An exponent must be an odd number above 1 of at most 32 bits: AQAB.")
+            object.refuse(
+                member: "e", .invalidKey, "An exponent must be an odd number above 1 of at most 32 bits: AQAB.")
             return nil
         }
         guard let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent) else {
-            object.refuse("n", .invalidKey, "A modulus must be odd and have 2,048 to 4,096 bits.")
+            object.refuse(member: "n", .invalidKey, "A modulus must be odd and have 2,048 to 4,096 bits.")
             return nil
         }
         return key
@@ -110,16 +111,17 @@ struct JWKReader {
 
     private func p256() -> P256.Signing.PublicKey? {
         guard let curve = members["crv"] else {
-            if object.value("crv") == nil { object.refuse("crv", .required, "This member is required.") }
+            if object.value("crv") == nil { object.refuse(member: "crv", .required, "This member is required.") }
             return nil
         }
         guard curve == "P-256" else {
-            object.refuse("crv", .invalidKey, "This must be P-256 (ES256).")
+            object.refuse(member: "crv", .invalidKey, "This must be P-256 (ES256).")
             return nil
         }
         guard let x = bytes("x"), let y = bytes("y") else { return nil }
         guard x.count == 32, y.count == 32, let key = try? P256.Signing.PublicKey(rawRepresentation: x + y) else {
-            object.refuse("x", .invalidKey, "x and y must be base64url of 32 bytes each, and a point on the curve.")
+            object.refuse(
+                member: "x", .invalidKey, "x and y must be base64url of 32 bytes each, and a point on the curve.")
             return nil
         }
         return key
@@ -127,11 +129,11 @@ struct JWKReader {
 
     private func bytes(_ name: StaticString) -> [UInt8]? {
         guard let text = members[name.description] else {
-            if object.value(name) == nil { object.refuse(name, .required, "This member is required.") }
+            if object.value(name) == nil { object.refuse(member: name, .required, "This member is required.") }
             return nil
         }
         guard let decoded = Base64URL(text) else {
-            object.refuse(name, .invalidKey, "This must be base64url (RFC 4648, section 5).")
+            object.refuse(member: name, .invalidKey, "This must be base64url (RFC 4648, section 5).")
             return nil
         }
         return decoded.bytes
@@ -141,7 +143,7 @@ struct JWKReader {
 extension JSONObject {
     fileprivate func refusePrivate(_ name: StaticString) {
         refuse(
-            name, .privateKey,
+            member: name, .privateKey,
             "This belongs to a private key. Send only the public key, and replace the key pair: it is exposed.")
     }
 }

@@ -28,14 +28,14 @@ struct JWKS {
             let reader = JWKReader(object, secret: { kid in stored?.secret(of: kid) })
             members.append(reader.members)
             if let kid = reader.members["kid"], !names.insert(kid).inserted {
-                object.refuse("kid", .duplicateMember, "Another key of the set has the same kid.")
+                object.refuse(member: "kid", .duplicateMember, "Another key of the set has the same kid.")
             }
             if let key = reader.verificationKey() { keys.append(key) }
             isForSignatures = isForSignatures || reader.isForSignatures
         }
         if !isForSignatures {
             set.refuse(
-                "keys", .required,
+                member: "keys", .required,
                 "No key of the set verifies signatures. Omit jwks if the app has no users' JWTs.")
         }
         (self.members, self.keys) = (members, keys)

@@ -34,7 +34,7 @@ extension JSONObject {
         let namesProvider = value("provider") != nil
         let provider = provider()
         if value("token") == nil, value("installId") == nil {
-            refuse("token", .required, "An item requires a token or an installId.")
+            refuse(member: "token", .required, "An item requires a token or an installId.")
             return nil
         }
         let installID = name.flatMap { name in parsed("installId") { () throws(InvalidValue) in try InstallID(name) } }
@@ -58,7 +58,7 @@ extension JSONObject {
             }
         }
         guard addresses.isEmpty, let reason else { return addresses }
-        refuse("token", reason)
+        refuse(member: "token", reason)
         return nil
     }
 

@@ -96,8 +96,8 @@ extension JSONObject {
         do throws(WebPushKeys.InvalidKeys) {
             return try WebPushKeys(p256dh: p256dh, auth: auth)
         } catch {
-            if let reason = error.p256dh { keys.refuse("p256dh", reason) }
-            if let reason = error.auth { keys.refuse("auth", reason) }
+            if let reason = error.p256dh { keys.refuse(member: "p256dh", reason) }
+            if let reason = error.auth { keys.refuse(member: "auth", reason) }
             return nil
         }
     }

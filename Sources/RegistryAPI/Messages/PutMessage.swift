@@ -82,7 +82,9 @@ extension JSONObject {
             let expiry = parsed("expiresIn", { () throws(InvalidValue) in try ISO8601Duration(text) })
         else { return nil }
         guard expiry.seconds > 0, expiry <= max else {
-            refuse("expiresIn", .outOfRange, "This must be above 0 and at most \(max), the app's receiptRetention.")
+            refuse(
+                member: "expiresIn", .outOfRange,
+                "This must be above 0 and at most \(max), the app's receiptRetention.")
             return nil
         }
         return expiry

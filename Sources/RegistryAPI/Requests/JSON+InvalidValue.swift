@@ -24,8 +24,8 @@ extension JSONValue {
 }
 
 extension JSONObject {
-    func refuse(_ name: StaticString, _ reason: InvalidValue) {
-        refuse(name, JSONFault.Code(rawValue: reason.code), reason.detail)
+    func refuse(member name: StaticString, _ reason: InvalidValue) {
+        refuse(member: name, JSONFault.Code(rawValue: reason.code), reason.detail)
     }
 
     /// The parsed value; nil after a fault at the member.
@@ -33,7 +33,7 @@ extension JSONObject {
         do throws(InvalidValue) {
             return try parse()
         } catch {
-            refuse(name, error)
+            refuse(member: name, error)
             return nil
         }
     }

@@ -57,7 +57,7 @@ extension JSONObject {
     fileprivate func name() -> String? {
         let name = string("name", .required, scalarsMax: Topic.Content.textScalarsMax)
         guard name != "" else {
-            refuse("name", .required, "This must have at least one character.")
+            refuse(member: "name", .required, "This must have at least one character.")
             return nil
         }
         return name
@@ -70,7 +70,7 @@ extension JSONObject {
         case "in": return true
         case "out": return false
         default:
-            refuse("default", .unknownValue, "This must be in or out.")
+            refuse(member: "default", .unknownValue, "This must be in or out.")
             return nil
         }
     }

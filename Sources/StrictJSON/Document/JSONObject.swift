@@ -66,12 +66,12 @@ public struct JSONObject {
         if let found = find(name), document.nodes[found].kind != .null {
             return JSONValue(document: document, index: found)
         }
-        if presence == .required { refuse(name, .required, "This member is required.") }
+        if presence == .required { refuse(member: name, .required, "This member is required.") }
         return nil
     }
 
     /// Adds a fault at a member, whether it is present or absent.
-    public func refuse(_ name: StaticString, _ code: JSONFault.Code, _ detail: String) {
+    public func refuse(member name: StaticString, _ code: JSONFault.Code, _ detail: String) {
         document.add(code, detail, at: index, member: name)
     }
 

@@ -13,17 +13,18 @@ enum ProcessMetrics {
         let stat = statFields()
         return [
             family(
-                names[0], .counter, "Log lines dropped because the reader was too slow, or because writing failed.",
-                Double(LogOutput.standardError.droppedLineCount)),
-            family(names[1], .counter, "CPU time used, user and system.", stat.flatMap(cpuSeconds)),
-            family(names[2], .gauge, "Open file descriptors.", openDescriptors.value(at: .now)),
-            family(names[3], .gauge, "Resident memory.", stat.flatMap(residentBytes)),
-            family(names[4], .gauge, "When the process started, in Unix time.", startTime),
+                names[0], .counter,
+                help: "Log lines dropped because the reader was too slow, or because writing failed.",
+                value: Double(LogOutput.standardError.droppedLineCount)),
+            family(names[1], .counter, help: "CPU time used, user and system.", value: stat.flatMap(cpuSeconds)),
+            family(names[2], .gauge, help: "Open file descriptors.", value: openDescriptors.value(at: .now)),
+            family(names[3], .gauge, help: "Resident memory.", value: stat.flatMap(residentBytes)),
+            family(names[4], .gauge, help: "When the process started, in Unix time.", value: startTime),
         ].compactMap(\.self)
     }
 
     private static func family(
-        _ name: String, _ kind: MetricFamily.Kind, _ help: String, _ value: Double?
+        _ name: String, _ kind: MetricFamily.Kind, help: String, value: Double?
     ) -> MetricFamily? {
         value.map { MetricFamily(name: name, kind: kind, help: help, series: ["": GaugeSeries($0)]) }
     }

@@ -90,23 +90,23 @@ extension PrometheusRegistry: MetricsFactory {
     }
 
     private func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
-        series(.counter, PrometheusName.counter(label), label, dimensions) { CounterSeries() }
+        series(.counter, PrometheusName.counter(label), label: label, dimensions: dimensions) { CounterSeries() }
     }
 
     private func gauge(_ label: String, _ dimensions: [(String, String)]) -> GaugeSeries? {
-        series(.gauge, PrometheusName.metric(label), label, dimensions) { GaugeSeries() }
+        series(.gauge, PrometheusName.metric(label), label: label, dimensions: dimensions) { GaugeSeries() }
     }
 
     private func histogram(
         _ label: String, _ dimensions: [(String, String)], bounds: [Double]
     ) -> HistogramSeries? {
-        series(.histogram, PrometheusName.metric(label), label, dimensions) {
+        series(.histogram, PrometheusName.metric(label), label: label, dimensions: dimensions) {
             HistogramSeries(bounds: configuration.buckets(for: label) ?? bounds)
         }
     }
 
     private func series<NewSeries: Series>(
-        _ kind: MetricFamily.Kind, _ name: String, _ label: String, _ dimensions: [(String, String)],
+        _ kind: MetricFamily.Kind, _ name: String, label: String, dimensions: [(String, String)],
         make: () -> NewSeries
     ) -> NewSeries? {
         let family = MetricFamily(name: name, kind: kind, help: configuration.help(for: label))

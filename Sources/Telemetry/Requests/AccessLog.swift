@@ -79,13 +79,13 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
             buffer.removeAll(keepingCapacity: true)
             writeJSON(request, now)
             output.write(buffer)
-        case .text: output.write(text("request", Self.metadata(request), now))
+        case .text: output.write(text("request", Self.metadata(request), at: now))
         }
     }
 
     private func reportSuppressed(_ count: Int, _ now: LogTime) {
         output.write(
-            line("too many failed requests: some were not logged", ["count": .stringConvertible(count)], now))
+            line("too many failed requests: some were not logged", ["count": .stringConvertible(count)], at: now))
     }
 }
 
@@ -147,14 +147,14 @@ extension AccessLog {
         buffer.append(UInt8(ascii: "\n"))
     }
 
-    private func line(_ message: String, _ metadata: Logger.Metadata, _ now: LogTime) -> [UInt8] {
+    private func line(_ message: String, _ metadata: Logger.Metadata, at now: LogTime) -> [UInt8] {
         switch format {
         case .json: JSONLogHandler(label: label, output: output).render(event(message, metadata), at: now)
-        case .text: text(message, metadata, now)
+        case .text: text(message, metadata, at: now)
         }
     }
 
-    private func text(_ message: String, _ metadata: Logger.Metadata, _ now: LogTime) -> [UInt8] {
+    private func text(_ message: String, _ metadata: Logger.Metadata, at now: LogTime) -> [UInt8] {
         TextLogHandler(label: label, output: output).render(event(message, metadata), at: now)
     }
 

@@ -28,7 +28,7 @@ struct RequestTarget: Sendable {
         case UInt8(ascii: "*") where range.count == 1:
             try setAsterisk(method)
         default:
-            try splitAbsolute(head, range, method)
+            try splitAbsolute(head, range, method: method)
         }
     }
 
@@ -39,7 +39,7 @@ struct RequestTarget: Sendable {
 
     /// RFC 9112 section 3.2.2. An OPTIONS without path and query means the server as a whole (section 3.2.4).
     private mutating func splitAbsolute(
-        _ head: Span<UInt8>, _ range: Range<Int>, _ method: Span<UInt8>
+        _ head: Span<UInt8>, _ range: Range<Int>, method: Span<UInt8>
     ) throws(WireError) {
         guard let start = Self.schemeEnd(head.extracting(range)).map({ range.lowerBound + $0 }) else {
             throw WireError(.invalidTarget)

@@ -117,7 +117,7 @@ extension ConditionReader {
         let radius = object.double("radiusKm", .required, in: 0...Circle.radiusKmMax)
         guard let latitude, let longitude, let radius else { return nil }
         guard let circle = Circle(latitude: latitude, longitude: longitude, radiusKm: radius) else {
-            object.refuse("radiusKm", .outOfRange, "This must be above 0.")
+            object.refuse(member: "radiusKm", .outOfRange, "This must be above 0.")
             return nil
         }
         return circle
