@@ -29,9 +29,9 @@ enum LockPatience {
 /// second one starts at the same time. A write that waits for another transaction's lock is set aside: it waits in a
 /// separate transaction, and the other writes of the batch do not wait for it.
 ///
-/// After a batch of `restItemsMin` writes or more, the next one waits for a `rest`. The clients that were just answered
-/// send their next requests meanwhile, which share it. Else they would alternate with the others, in twice as many
-/// batches of half the size, and a transaction costs as much as several rows.
+/// After a batch of `restItemsMin` writes or more, the next one waits for a `rest`. Clients that just got their
+/// responses send their next requests meanwhile, which share it. Else they would alternate with the others, in twice as
+/// many batches of half the size, and a transaction costs as much as several rows.
 ///
 /// On Citus, an app has one transaction at a time, and a short rest after each (`EventLoop.rest(after:)`). An app that
 /// writes alone has up to `overlapMax`, because its transactions wait for the nodes most of the time: another one
@@ -57,8 +57,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
     static var overlapItemsMin: Int { 16 }
     /// The writes of a batch after which the next one waits: many clients write at the same time, so it will grow.
     static var restItemsMin: Int { 8 }
-    /// How long the next batch waits: long enough for most of the clients that were just answered to send their next
-    /// requests, and short beside a transaction. The loop's timers count in milliseconds.
+    /// How long the next batch waits: long enough for most of the clients that just got their responses to send their
+    /// next requests, and short beside a transaction. The loop's timers count in milliseconds.
     static var rest: Duration { .milliseconds(1) }
     static var patience: Duration { .milliseconds(25) }
     /// The parts in which a batch is repeated that failed.

@@ -178,11 +178,11 @@ extension EndToEnd {
             ]
             _ = try await ImportRun(lines, into: app)
             for filter in [[:], ["appVersion": ["exists": false]]] as [JSON] {
-                let answer = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone"]]).json
+                let breakdown = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone"]]).json
                 #expect(
-                    answer["groups"] == [
+                    breakdown["groups"] == [
                         ["timeZone": nil, "count": 2], ["timeZone": "Europe/Berlin", "count": 1],
-                    ], "\(answer)")
+                    ], "\(breakdown)")
                 let pairs = try await app.ask("breakdown", ["filter": filter, "by": ["timeZone", "utcOffset"]]).json
                 #expect(pairs["groups"].array.count == 3 && pairs["total"] == 3, "\(pairs)")
             }

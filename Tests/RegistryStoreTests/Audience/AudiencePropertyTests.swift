@@ -13,7 +13,7 @@ struct AudiencePropertyTests {
     }
 
     @Test(arguments: [AudienceField.allCases.filter { $0 != .topic }, Self.ofTheRollUp])
-    func answers_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
+    func results_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await TestStores.with { stores in
             var dice = SeededGenerator(seed: seed)
@@ -28,11 +28,11 @@ struct AudiencePropertyTests {
                     include: dice.element(of: AudienceInclude.allCases))
                 let note = "seed \(seed), filter \(number): \(audience)"
                 let found = try await ids(audience, in: audiences)
-                let answer = try await audiences.count(audience, explains: true)
-                let oracle = AudienceOracle(asOf: answer.asOf, links: links)
+                let result = try await audiences.count(audience, explains: true)
+                let oracle = AudienceOracle(asOf: result.asOf, links: links)
                 let expected = fleet.filter { oracle.holds(audience, $0) }
-                #expect(Int(answer.count) == expected.count, "\(note)")
-                if fields == Self.ofTheRollUp { #expect(answer.plan?.path == .rollUp) }
+                #expect(Int(result.count) == expected.count, "\(note)")
+                if fields == Self.ofTheRollUp { #expect(result.plan?.path == .rollUp) }
                 #expect(found == expected.map(\.installID.rawValue).sorted(), "\(note)")
                 try await checkGroups(audience, expected, in: audiences, fields, &dice, note)
                 if !expected.isEmpty, expected.count < fleet.count / 2 { partial += 1 }
@@ -48,7 +48,7 @@ struct AudiencePropertyTests {
 
     /// With one topic from the roll-up, with several or with other fields from the installations.
     @Test(arguments: [1, 4])
-    func answers_agreeWithTheOracle_aboutTopics(count: Int) async throws {
+    func results_agreeWithTheOracle_aboutTopics(count: Int) async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         try await TestStores.with { stores in
             var dice = SeededGenerator(seed: seed)
@@ -68,11 +68,11 @@ struct AudiencePropertyTests {
                     app: stores.app.number, filter: filter.make(&dice),
                     include: dice.element(of: AudienceInclude.allCases), topics: topics)
                 let note = "seed \(seed), filter \(number): \(audience.filter) \(audience.include)"
-                let answer = try await audiences.count(audience, explains: true)
-                let oracle = AudienceOracle(asOf: answer.asOf, links: links, choices: choices)
+                let result = try await audiences.count(audience, explains: true)
+                let oracle = AudienceOracle(asOf: result.asOf, links: links, choices: choices)
                 let expected = fleet.filter { oracle.holds(audience, $0) }
-                #expect(Int(answer.count) == expected.count, "\(note)")
-                if count == 1 { #expect(answer.plan?.path == .rollUp) }
+                #expect(Int(result.count) == expected.count, "\(note)")
+                if count == 1 { #expect(result.plan?.path == .rollUp) }
                 #expect(
                     try await ids(audience, in: audiences) == expected.map(\.installID.rawValue).sorted(), "\(note)")
                 try await checkGroups(audience, expected, in: audiences, fields, &dice, note)
@@ -86,14 +86,14 @@ struct AudiencePropertyTests {
         _ audience: Audience, _ expected: [FleetMember], _ oracle: AudienceOracle, in audiences: PostgresAudienceStore,
         _ note: String
     ) async throws {
-        let answer = try await audiences.breakDown(audience, by: [.topic], limit: 2, explains: false)
+        let result = try await audiences.breakDown(audience, by: [.topic], limit: 2, explains: false)
         let counts = audience.topics.topics.map { topic in
             expected.count { topic.isSubscribed(by: oracle.choices[$0.installID]?[topic.number]) }
         }.filter { $0 > 0 }.sorted(by: >)
-        #expect(Int(answer.total) == expected.count, "\(note)")
-        #expect(answer.groups.map { Int($0.count) } == Array(counts.prefix(2)), "\(note)")
-        #expect(Int(answer.restCount) == counts.dropFirst(2).reduce(0, +), "\(note)")
-        #expect(Int(answer.restGroups) == max(0, counts.count - 2), "\(note)")
+        #expect(Int(result.total) == expected.count, "\(note)")
+        #expect(result.groups.map { Int($0.count) } == Array(counts.prefix(2)), "\(note)")
+        #expect(Int(result.restCount) == counts.dropFirst(2).reduce(0, +), "\(note)")
+        #expect(Int(result.restGroups) == max(0, counts.count - 2), "\(note)")
     }
 
     /// By the paths that list: pages and export.
@@ -117,12 +117,12 @@ struct AudiencePropertyTests {
     ) async throws {
         let discrete = choice.filter(\.isDiscrete)
         let fields = Array(discrete.shuffled(using: &dice).prefix(1 + dice.below(3)))
-        let answer = try await audiences.breakDown(audience, by: fields, limit: 1_000, explains: false)
-        let oracle = AudienceOracle(asOf: answer.asOf, links: links)
+        let result = try await audiences.breakDown(audience, by: fields, limit: 1_000, explains: false)
+        let oracle = AudienceOracle(asOf: result.asOf, links: links)
         let groups = Dictionary(grouping: expected) { member in fields.map { oracle.key($0, member) } }
-        #expect(answer.groups.map { Int($0.count) } == groups.values.map(\.count).sorted(by: >), "\(note) by \(fields)")
-        #expect(Int(answer.total) == expected.count && answer.restCount == 0 && answer.restGroups == 0, "\(note)")
-        for group in answer.groups {
+        #expect(result.groups.map { Int($0.count) } == groups.values.map(\.count).sorted(by: >), "\(note) by \(fields)")
+        #expect(Int(result.total) == expected.count && result.restCount == 0 && result.restGroups == 0, "\(note)")
+        for group in result.groups {
             let key = zip(fields, group.values).map { field, text in shown(field, text) }
             #expect(groups[key]?.count == Int(group.count), "\(note) by \(fields): \(key)")
         }

@@ -103,9 +103,9 @@ struct MassExpiryTests {
         let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
         for (include, expected) in [(AudienceInclude.reachable, reachable), (.all, count)] {
             let audience = Audience(app: stores.app.number, filter: .everybody, include: include)
-            let answer = try await audiences.count(audience, explains: true)
-            #expect(answer.plan?.path == .rollUp, sourceLocation: sourceLocation)
-            #expect(Int(answer.count) == expected, "\(include)", sourceLocation: sourceLocation)
+            let result = try await audiences.count(audience, explains: true)
+            #expect(result.plan?.path == .rollUp, sourceLocation: sourceLocation)
+            #expect(Int(result.count) == expected, "\(include)", sourceLocation: sourceLocation)
         }
     }
 }

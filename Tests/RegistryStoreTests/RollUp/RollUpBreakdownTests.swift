@@ -41,10 +41,10 @@ struct RollUpBreakdownTests {
                 "UPDATE installation SET system_version = '99.0' WHERE install_id BETWEEN 'i12' AND 'i19'")
             for include in AudienceInclude.allCases {
                 let audience = Audience(app: stores.app.number, filter: .everybody, include: include)
-                let answer = try await audiences.breakDown(
+                let result = try await audiences.breakDown(
                     audience, by: [.locale, .osVersion], limit: 2, explains: false)
-                #expect(answer.groups.map(\.values) == [["it_IT", "26.5"], ["fr_FR", "99.0"]])
-                #expect(answer.groups.map(\.count) == [20, 8] && answer.total == 30 && answer.restGroups == 1)
+                #expect(result.groups.map(\.values) == [["it_IT", "26.5"], ["fr_FR", "99.0"]])
+                #expect(result.groups.map(\.count) == [20, 8] && result.total == 30 && result.restGroups == 1)
             }
         }
     }

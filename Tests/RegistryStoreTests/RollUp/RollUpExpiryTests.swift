@@ -60,8 +60,8 @@ struct RollUpExpiryTests {
             #expect(try await stores.fold()?.expiries == 1)
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
             let audience = Audience(app: stores.app.number, filter: .everybody, include: .reachable)
-            let answer = try await audiences.count(audience, explains: true)
-            #expect(answer.count == 0 && answer.plan?.path == .rollUp)
+            let result = try await audiences.count(audience, explains: true)
+            #expect(result.count == 0 && result.plan?.path == .rollUp)
             #expect(try await audiences.page(audience, after: nil, limit: 10, explains: false).items.isEmpty)
             #expect(try await stores.brokenRollUp().isEmpty)
         }

@@ -19,8 +19,8 @@ struct RollUpOverflowTests {
             try await stores.change("DELETE FROM installation WHERE install_id = 'i15'")
             try await stores.fold()
             let audience = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
-            let answer = try await audiences(stores).count(audience, explains: true)
-            #expect(answer.count == 3 && answer.plan?.path == .rollUp)
+            let result = try await audiences(stores).count(audience, explains: true)
+            #expect(result.count == 3 && result.plan?.path == .rollUp)
             #expect(try await stores.brokenRollUp().isEmpty)
         }
     }
@@ -115,8 +115,8 @@ struct RollUpOverflowTests {
 
     private func expectCounts(in stores: TestStores) async throws {
         let german = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
-        let answer = try await audiences(stores).count(german, explains: true)
-        #expect(answer.count == 4 && answer.plan?.path != .rollUp)
+        let result = try await audiences(stores).count(german, explains: true)
+        #expect(result.count == 4 && result.plan?.path != .rollUp)
         let groups = try await audiences(stores).breakDown(
             audience(of: stores, .everybody), by: [.locale], limit: 10, explains: true)
         #expect(groups.groups.map(\.count) == [4, 2] && groups.plan?.path != .rollUp)
