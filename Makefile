@@ -47,8 +47,10 @@ test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreS
 		|| { echo "SKIPPED: tests on Citus (the extension is not installed)"; exit 0; } \
 		&& PUSH_REGISTRY_TEST_CITUS=1 .ci/tests --filter '$(CITUS_TESTS)'
 
+TSAN_TESTS = LockingTests|EventLoopTests|HTTPServerTests|TelemetryTests
+
 tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build
-	.ci/tests --sanitize=thread --scratch-path .build-tsan --filter 'EventLoopTests|HTTPServerTests|TelemetryTests'
+	.ci/tests --sanitize=thread --scratch-path .build-tsan --filter '$(TSAN_TESTS)'
 
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)

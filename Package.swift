@@ -78,21 +78,25 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
-        module("EventLoop", ["CLinux", collections, heap]),
+        module("Locking", []),
+        module("EventLoop", ["CLinux", "Locking", collections, heap]),
         module("ByteText", []),
         module("HTTPWire", ["ByteText", httpTypes]),
         module(
             "HTTPServer",
             [
-                "ByteText", "CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", collections, httpTypes, logging,
+                "ByteText", "CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", "Locking", collections, httpTypes,
+                logging,
             ]),
         module("StrictJSON", ["ByteText"]),
-        module("Telemetry", ["ByteText", "HTTPServer", "HTTPWire", "StrictJSON", coreMetrics, httpTypes, logging]),
+        module(
+            "Telemetry",
+            ["ByteText", "HTTPServer", "HTTPWire", "Locking", "StrictJSON", coreMetrics, httpTypes, logging]),
         module(
             "RegistryAPI",
             [
-                "ByteText", "ConsoleFiles", "EventLoop", "PushRegistry", "HTTPServer", "HTTPWire", "OpenAPIDocument",
-                "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
+                "ByteText", "ConsoleFiles", "EventLoop", "PushRegistry", "HTTPServer", "HTTPWire", "Locking",
+                "OpenAPIDocument", "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
             ]),
         // C embeds files, because the compiler needs minutes for array literals of Swift of their size.
         .target(name: "COpenAPIDocument"),
@@ -103,11 +107,12 @@ let package = Package(
         .target(name: "CConsoleFiles"),
         .target(name: "ConsoleFiles", dependencies: ["CConsoleFiles"], exclude: ["Files"], swiftSettings: strict),
         module("PushRegistry", ["ByteText"]),
-        module("Receipts", ["ByteText", "COpenSSL", "PushRegistry", crypto]),
+        module("Receipts", ["ByteText", "COpenSSL", "Locking", "PushRegistry", crypto]),
         module("HTTPFetch", ["CCurl"]),
         module(
-            "RegistryStore", ["EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
-        module("PostgresClient", ["EventLoop", "CPostgres", collections, logging, metrics]),
+            "RegistryStore",
+            ["EventLoop", "Locking", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
+        module("PostgresClient", ["EventLoop", "CPostgres", "Locking", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
@@ -130,9 +135,9 @@ let package = Package(
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "ByteText", "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "PostgresClient",
-                "PushRegistry", "Receipts", "RegistryAPI", "RegistryStore", "EmbeddedPostgres", "HTTPFetch",
-                "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, crypto, logging,
+                "ByteText", "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "Locking",
+                "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI", "RegistryStore", "EmbeddedPostgres",
+                "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, crypto, logging,
                 serviceLifecycle, unixSignals,
             ],
             swiftSettings: strict),
@@ -153,9 +158,9 @@ let package = Package(
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [
-                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "Receipts", "RegistryStore", "RegistryTestSupport", "SeededRandom", "HTTPServer", "StrictJSON",
-                "COpenSSL", argumentParser, httpTypes, logging, subprocess,
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "Migrations", "PostgresClient",
+                "PushRegistry", "Receipts", "RegistryStore", "RegistryTestSupport", "SeededRandom", "HTTPServer",
+                "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging, subprocess,
             ],
             // A package of its own, which the benchmark writes out and builds when it is asked to; and wrk's script.
             resources: [
@@ -167,32 +172,37 @@ let package = Package(
         // What tests that need a running service share; never part of the product.
         module(
             "RegistryTestSupport",
-            ["ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "PostgresClient", httpTypes, logging]),
+            [
+                "ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "Locking", "PostgresClient", httpTypes, logging,
+            ]),
 
         // What the service and the in-memory registry promise to a client, for both.
         module("ClientConformance", ["ByteText", "PushRegistryClient", "PushRegistryTesting"]),
 
         // Tests.
+        tests("LockingTests", ["Locking"]),
         tests("ByteTextTests", ["ByteText"]),
         tests("EventLoopTests", ["EventLoop"]),
         tests("HTTPWireTests", ["HTTPWire", "SeededRandom"]),
         tests(
             "HTTPServerTests",
             [
-                "HTTPServer", "HTTPWire", "EventLoop", "SeededRandom", "COpenSSL", "CZlib", httpTypes, logging,
+                "HTTPServer", "HTTPWire", "EventLoop", "Locking", "SeededRandom", "COpenSSL", "CZlib", httpTypes,
+                logging,
             ]),
         tests("HTTPFetchTests", ["HTTPFetch", "HTTPServer", "RegistryTestSupport"]),
         tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
         tests(
-            "TelemetryTests", ["Telemetry", "HTTPServer", "HTTPWire", "SeededRandom", coreMetrics, httpTypes, logging]),
+            "TelemetryTests",
+            ["Telemetry", "HTTPServer", "HTTPWire", "Locking", "SeededRandom", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
         tests("ReceiptsTests", ["ByteText", "PushRegistry", "Receipts"]),
         tests(
             "RegistryAPITests",
             [
                 "ByteText", "ConsoleFiles", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
-                "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto, cryptoExtras,
-                httpTypes, logging,
+                "Locking", "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto,
+                cryptoExtras, httpTypes, logging,
             ]),
         tests(
             "CommandTests",
@@ -201,14 +211,14 @@ let package = Package(
                 argumentParser,
                 logging,
             ]),
-        tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres"]),
+        tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres", "Locking"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),
         tests(
             "RegistryStoreTests",
             [
                 "ByteText", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres",
-                "Migrations", "Receipts", "SeededRandom", crypto, logging,
+                "Locking", "Migrations", "Receipts", "SeededRandom", crypto, logging,
             ]),
         // Without the server, so that they build fast.
         .testTarget(
@@ -224,8 +234,9 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "ByteText", "ClientConformance", "PushRegistryClient", "PushRegistryTesting", "RegistryTestSupport",
-                "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto, logging,
+                "ByteText", "ClientConformance", "Locking", "PushRegistryClient", "PushRegistryTesting",
+                "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto,
+                logging,
             ],
             // Exports of other systems, written for these tests.
             resources: [.copy("Import/Exports")]),
@@ -239,8 +250,8 @@ let package = Package(
         tests(
             "FleetGeneratorTests",
             [
-                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient", "PushRegistry",
-                "RegistryAPI", "RegistryStore", crypto, logging,
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "Migrations", "PostgresClient",
+                "PushRegistry", "RegistryAPI", "RegistryStore", crypto, logging,
             ]),
     ]
 )

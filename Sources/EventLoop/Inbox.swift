@@ -1,21 +1,18 @@
 import DequeModule
-import Foundation
+import Locking
 
 /// Items from other threads for a loop. The only part of a loop that needs a lock.
-///
-/// `NSLock` rather than `Synchronization.Mutex`, because Thread Sanitizer understands a pthread mutex.
-final class Inbox: @unchecked Sendable {
+final class Inbox: Sendable {
     enum Item {
         case job(UnownedJob)
         case body(@Sendable () -> Void)
     }
 
-    private let lock = NSLock()
-    private var items: [Item] = []
+    private let items = Locked<[Item]>([])
 
     /// - Returns: whether the loop must be woken: true for the first item since `moveAll`.
     func append(_ item: Item) -> Bool {
-        lock.withLock {
+        items.withLock { items in
             items.append(item)
             return items.count == 1
         }
@@ -23,7 +20,7 @@ final class Inbox: @unchecked Sendable {
 
     /// Appends all items to `queue`, and removes them here.
     func moveAll(to queue: inout Deque<Item>) {
-        lock.withLock {
+        items.withLock { items in
             queue.append(contentsOf: items)
             items.removeAll(keepingCapacity: items.capacity <= Self.keptCapacityMax)
         }

@@ -1,6 +1,6 @@
 public import EventLoop
+import Locking
 public import Logging
-import Synchronization
 
 /// An HTTP/1.1 server on event loops.
 ///
@@ -8,7 +8,7 @@ import Synchronization
 /// of its requests never leave the loop that accepted it.
 public final class HTTPServer: Sendable {
     private let workers: [ServerWorker]
-    private let sockets: Mutex<[[ListeningSocket]]>
+    private let sockets: Locked<[[ListeningSocket]]>
     private let tls: ReloadableTLSContext?
     private let limits: ConnectionLimits
 
@@ -32,7 +32,7 @@ public final class HTTPServer: Sendable {
             ? try configuration.addresses.flatMap { try ListeningSocket.open($0, count: loops.count) }
             : try configuration.inheritedSockets.map { try ListeningSocket.share($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
-        sockets = Mutex(opened)
+        sockets = Locked(opened)
         let limits = ConnectionLimits(configuration)
         self.limits = limits
         let shared = ServerWorker.Shared(

@@ -1,6 +1,6 @@
 import Crypto
+import Locking
 import PushRegistry
-import Synchronization
 
 /// Values that are derived from apps' signing keys for one purpose, and cached: a derivation costs more than its use.
 public final class DerivedKeys<Value: Sendable>: Sendable {
@@ -8,7 +8,7 @@ public final class DerivedKeys<Value: Sendable>: Sendable {
     private static var cachedMax: Int { 4_096 }
 
     private let derive: @Sendable (AppSigningKey) -> Value
-    private let cache = Mutex<[AppSigningKey: Value]>([:])
+    private let cache = Locked<[AppSigningKey: Value]>([:])
 
     public init(_ derive: @escaping @Sendable (AppSigningKey) -> Value) {
         self.derive = derive

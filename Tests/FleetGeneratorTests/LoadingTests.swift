@@ -1,10 +1,10 @@
 import Crypto
 import EventLoop
+import Locking
 import Logging
 import PostgresClient
 import PushRegistry
 import RegistryStore
-import Synchronization
 import Testing
 
 @testable import FleetGenerator
@@ -110,7 +110,7 @@ import Testing
 
 /// Collects numbers from any thread.
 private final class Seen: Sendable {
-    private let numbers = Mutex<[Int]>([])
+    private let numbers = Locked<[Int]>([])
 
     var all: [Int] { numbers.withLock { $0 } }
 

@@ -1,17 +1,21 @@
 import Foundation
 import Glibc
+import Locking
 
 /// A proxy on a Unix socket in front of a server. It can cut all connections, or stop passing bytes.
 ///
 /// It listens in its own folder under the server's port number. Two threads per connection.
-final class CuttingProxy: @unchecked Sendable {
+final class CuttingProxy: Sendable {
+    private struct State {
+        var descriptors: [CInt] = []
+        var isDropping = false
+    }
+
     let connectionString: String
     private let folder: String
     private let target: String
     private let listener: CInt
-    private let lock = NSLock()
-    private var descriptors: [CInt] = []
-    private var isDropping = false
+    private let state = Locked(State())
 
     /// - Parameter connectionString: keywords, with the folder of the server's socket as `host`.
     init(_ connectionString: String) throws {
@@ -39,15 +43,15 @@ final class CuttingProxy: @unchecked Sendable {
 
     /// Cuts every connection, possibly in the middle of a message.
     func cut() {
-        lock.withLock {
-            for descriptor in descriptors { shutdown(descriptor, CInt(SHUT_RDWR)) }
-            descriptors.removeAll()
+        state.withLock { state in
+            for descriptor in state.descriptors { shutdown(descriptor, CInt(SHUT_RDWR)) }
+            state.descriptors.removeAll()
         }
     }
 
     /// Drops all bytes from now on, like a broken network.
     func dropBytes() {
-        lock.withLock { isDropping = true }
+        state.withLock { $0.isDropping = true }
     }
 
     private func accept() {
@@ -60,7 +64,7 @@ final class CuttingProxy: @unchecked Sendable {
                 close(server)
                 continue
             }
-            lock.withLock { descriptors += [client, server] }
+            state.withLock { $0.descriptors += [client, server] }
             Thread.detachNewThread { self.pass(client, server) }
             Thread.detachNewThread { self.pass(server, client) }
         }
@@ -71,7 +75,7 @@ final class CuttingProxy: @unchecked Sendable {
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
-            if lock.withLock({ isDropping }) { continue }
+            if state.withLock({ $0.isDropping }) { continue }
             guard send(to, buffer, count, CInt(MSG_NOSIGNAL)) == count else { break }
         }
         shutdown(from, CInt(SHUT_RDWR))

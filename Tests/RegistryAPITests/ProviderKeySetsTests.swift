@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
+import Locking
 import Logging
 import PushRegistry
 import RegistryTestSupport
-import Synchronization
 import Testing
 
 @testable import RegistryAPI
@@ -159,7 +159,7 @@ private final class Provider: KeySetFetcher {
         var now = ContinuousClock.now
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     var fetches: Int { state.withLock { $0.fetches } }
     var now: ContinuousClock.Instant { state.withLock { $0.now } }

@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -24,7 +24,7 @@ struct ImporterTests {
     private func load(
         _ lines: [ImportedInstallation], into stores: TestStores, _ topics: TopicCatalogue = TopicCatalogue()
     ) async throws -> InstallationImporter.Counts {
-        let rest = Mutex([lines])
+        let rest = Locked([lines])
         return try await InstallationImporter(into: stores.app.number, topics: topics).load(
             stores.configuration, from: { _ in rest.withLock { $0.popLast() } })
     }

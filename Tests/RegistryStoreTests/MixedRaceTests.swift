@@ -1,10 +1,10 @@
 import Crypto
 import EventLoop
+import Locking
 import Logging
 import PostgresClient
 import PushRegistry
 import SeededRandom
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -186,7 +186,7 @@ private struct RacingService: Sendable {
 
 /// Set once, by any thread.
 private final class Flag: Sendable {
-    private let state = Mutex(false)
+    private let state = Locked(false)
 
     var isSet: Bool { state.withLock { $0 } }
 

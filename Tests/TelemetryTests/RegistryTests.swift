@@ -1,5 +1,6 @@
 import CoreMetrics
 import Foundation
+import Locking
 import Testing
 
 @testable import Telemetry
@@ -119,23 +120,16 @@ struct RegistryTests {
 @Suite("An expensive figure is measured once a second")
 struct CachedSecondTests {
     @Test func figureIsMeasuredAgain_afterASecond() {
-        let measurements = LockedCount()
-        let cached = CachedSecond { Double(measurements.increment()) }
+        let measurements = Locked(0)
+        let cached = CachedSecond {
+            measurements.withLock { count in
+                count += 1
+                return Double(count)
+            }
+        }
         let start = ContinuousClock.now
         #expect(cached.value(at: start) == 1)
         #expect(cached.value(at: start + .milliseconds(999)) == 1)
         #expect(cached.value(at: start + .seconds(1)) == 2)
-    }
-}
-
-private final class LockedCount: @unchecked Sendable {
-    private let lock = NSLock()
-    private var count = 0
-
-    func increment() -> Int {
-        lock.withLock {
-            count += 1
-            return count
-        }
     }
 }

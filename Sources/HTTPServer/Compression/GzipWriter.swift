@@ -1,5 +1,5 @@
 import EventLoop
-import Synchronization
+import Locking
 
 /// Compresses a producer's output on its way to the client, off the connection's loop.
 ///
@@ -11,11 +11,11 @@ final class GzipWriter: Sendable {
     static let loopBytesMax = 512
 
     private let writer: ResponseBodyWriter
-    private let encoder: Mutex<GzipEncoder>
+    private let encoder: Locked<GzipEncoder>
 
     init(_ writer: ResponseBodyWriter) throws {
         self.writer = writer
-        encoder = Mutex(try GzipEncoder())
+        encoder = Locked(try GzipEncoder())
     }
 
     func write(_ bytes: [UInt8]) async throws {

@@ -1,43 +1,44 @@
-import Foundation
+import Locking
 
 /// The number of open connections, over all loops, and its limits.
-///
-/// `NSLock` rather than `Synchronization.Mutex`: Thread Sanitizer knows a pthread mutex.
-final class ConnectionLimits: @unchecked Sendable {
+final class ConnectionLimits: Sendable {
+    private struct Counts {
+        var total = 0
+        var perNetwork: [IPAddress: Int] = [:]
+    }
+
     private let totalMax: Int
     private let perNetworkMax: Int?
-    private let lock = NSLock()
-    private var total = 0
-    private var perNetwork: [IPAddress: Int] = [:]
+    private let counts = Locked(Counts())
 
     init(_ configuration: HTTPServerConfiguration) {
         totalMax = configuration.connectionsMax
         perNetworkMax = configuration.connectionsPerAddressMax
     }
 
-    var count: Int { lock.withLock { total } }
+    var count: Int { counts.withLock { $0.total } }
 
     /// Whether another connection may be accepted.
-    var hasRoom: Bool { lock.withLock { total < totalMax } }
+    var hasRoom: Bool { counts.withLock { $0.total < totalMax } }
 
     /// Counts a new connection; false if its network has reached the limit.
     func add(_ address: IPAddress) -> Bool {
-        lock.withLock {
+        counts.withLock { counts in
             if let perNetworkMax {
-                let count = perNetwork[address.network, default: 0]
+                let count = counts.perNetwork[address.network, default: 0]
                 guard count < perNetworkMax else { return false }
-                perNetwork[address.network] = count + 1
+                counts.perNetwork[address.network] = count + 1
             }
-            total += 1
+            counts.total += 1
             return true
         }
     }
 
     func remove(_ address: IPAddress) {
-        lock.withLock {
-            total -= 1
-            guard perNetworkMax != nil, let count = perNetwork[address.network] else { return }
-            perNetwork[address.network] = count > 1 ? count - 1 : nil
+        counts.withLock { counts in
+            counts.total -= 1
+            guard perNetworkMax != nil, let count = counts.perNetwork[address.network] else { return }
+            counts.perNetwork[address.network] = count > 1 ? count - 1 : nil
         }
     }
 }

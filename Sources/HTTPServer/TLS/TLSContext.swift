@@ -1,5 +1,5 @@
 import COpenSSL
-import Foundation
+import Locking
 import Logging
 
 /// The owner of an `SSL_CTX`: a certificate, its key, the protocol settings and the resumable sessions.
@@ -78,43 +78,43 @@ final class TLSContext: @unchecked Sendable {
 ///
 /// The context holds the keys that encrypt session tickets. A resumed session has forward secrecy only from the end of
 /// these keys on, so the context is replaced from time to time.
-final class ReloadableTLSContext: @unchecked Sendable {
+final class ReloadableTLSContext: Sendable {
     /// How long tickets of one key are accepted. A client that comes later makes a full handshake.
     static let ticketKeyLifetime = Duration.seconds(8 * 3_600)
 
     private let files: TLSFiles
     private let logger: Logger
-    private let lock = NSLock()
-    private var current: TLSContext
-    private var since: ContinuousClock.Instant
+    private let current: Locked<(context: TLSContext, since: ContinuousClock.Instant)>
 
     init(_ files: TLSFiles, logger: Logger, now: ContinuousClock.Instant = .now) throws {
         self.files = files
         self.logger = logger
-        current = try TLSContext(files)
-        since = now
+        current = Locked((try TLSContext(files), now))
     }
 
     /// The context for a new connection. Open connections keep theirs.
     func context(now: ContinuousClock.Instant) -> TLSContext {
-        lock.withLock {
-            if now - since >= Self.ticketKeyLifetime { replaceTicketKeys(now) }
-            return current
+        current.withLock { current in
+            if now - current.since >= Self.ticketKeyLifetime {
+                current = (withNewTicketKeys(current.context), now)
+            }
+            return current.context
         }
     }
 
-    private func replaceTicketKeys(_ now: ContinuousClock.Instant) {
-        since = now
+    /// A copy of `context`; `context` itself if libssl cannot copy it.
+    private func withNewTicketKeys(_ context: TLSContext) -> TLSContext {
         do {
-            current = try TLSContext(copying: current)
+            return try TLSContext(copying: context)
         } catch {
             logger.error("the keys of TLS session tickets could not be replaced", metadata: ["error": "\(error)"])
+            return context
         }
     }
 
     func reload(now: ContinuousClock.Instant = .now) throws {
         let context = try TLSContext(files)
-        lock.withLock { (current, since) = (context, now) }
+        current.withLock { $0 = (context, now) }
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Locking
 
 /// A **blocking** session on its own thread: for scripts, COPY and the migrator. Never use it on a loop.
 public final class PostgresSession {
@@ -100,15 +101,13 @@ extension PostgresSession {
     }
 }
 
-/// Whether the task that waits for a session was cancelled. A lock instead of an atomic, because Thread Sanitizer
-/// understands it.
-final class Cancellation: @unchecked Sendable {
-    private let lock = NSLock()
-    private var isSet = false
+/// Whether the task that waits for a session was cancelled.
+final class Cancellation: Sendable {
+    private let isSet = Locked(false)
 
-    var isCancelled: Bool { lock.withLock { isSet } }
+    var isCancelled: Bool { isSet.withLock { $0 } }
 
     func cancel() {
-        lock.withLock { isSet = true }
+        isSet.withLock { $0 = true }
     }
 }

@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// A second form of an INSERT from arrays, for a distributed engine: VALUES, with a placeholder for each value of each
 /// row.
@@ -19,7 +19,7 @@ public final class InsertedValues: Sendable {
     /// The placeholders of a row, each with the text after it.
     private let parts: [(number: Int, text: Substring)]
     /// The statements that were sent, by the number of rows; plain PostgreSQL needs none.
-    private let texts = Mutex<[Int: String]>([:])
+    private let texts = Locked<[Int: String]>([:])
     private let firstID = PreparedSQL.makeIDs(count: InsertedValues.preparedRowsMax)
     private let scalarCount: Int
     private let arrayCount: Int

@@ -1,5 +1,5 @@
+import Locking
 import PushRegistry
-import Synchronization
 
 /// Caches a verifier for each app, so that the keys of a policy are parsed once and not at each call.
 final class UserTokenCache: Sendable {
@@ -9,7 +9,7 @@ final class UserTokenCache: Sendable {
         let fetchedAt: ContinuousClock.Instant?
     }
 
-    private let entries = Mutex<[AppNumber: Entry]>([:])
+    private let entries = Locked<[AppNumber: Entry]>([:])
 
     /// - Parameter published: the keys of the app's identity provider.
     func verifier(of app: App, published: ProviderKeys.Current?) -> UserTokenVerifier {

@@ -1,7 +1,7 @@
 import Crypto
 import HTTPServer
+import Locking
 import PushRegistry
-import Synchronization
 
 /// The one-time code of a link that `serve --demo` prints. It signs in the first person who opens it on this machine,
 /// with the key of the demo app. There is one code at a time.
@@ -15,7 +15,7 @@ public final class OneTimeCodes: Sendable {
         let expiresAt: Timestamp
     }
 
-    private let code = Mutex<Code?>(nil)
+    private let code = Locked<Code?>(nil)
 
     public init() {}
 

@@ -1,6 +1,6 @@
 import HTTPServer
+import Locking
 import PushRegistry
-import Synchronization
 
 /// Limits how often keys and addresses may call, and how often an address may fail to authenticate.
 ///
@@ -25,10 +25,10 @@ public final class CallLimits: Sendable {
 
     private let failures: AppPolicy.RateLimit
     private let receipts: AppPolicy.RateLimit?
-    private let senders = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
-    private let calls = Mutex(TokenBuckets<Name>(countMax: bucketsMax))
-    private let failed = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
-    private let signIns = Mutex(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let senders = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let calls = Locked(TokenBuckets<Name>(countMax: bucketsMax))
+    private let failed = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let signIns = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let start = ContinuousClock.now
 
     /// - Parameters:

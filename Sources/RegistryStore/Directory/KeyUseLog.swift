@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// Records when keys are used, to the hour, so that an operator can revoke an unused key.
 ///
@@ -18,7 +18,7 @@ public final class KeyUseLog: KeyUseRecorder {
     private static let microsecondsPerHour: Int64 = 3_600_000_000
 
     /// The last hour of each key that was used. There are no more entries than keys.
-    private let hours = Mutex<[String: Int64]>([:])
+    private let hours = Locked<[String: Int64]>([:])
     private let waiting: AsyncStream<Use>
     private let continuation: AsyncStream<Use>.Continuation
 

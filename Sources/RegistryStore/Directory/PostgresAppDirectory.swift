@@ -1,7 +1,7 @@
 import EventLoop
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// Apps, keys and topics in PostgreSQL, cached. Each event loop has one directory.
 ///
@@ -15,7 +15,7 @@ public actor PostgresAppDirectory: AppDirectory {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     public nonisolated let postgres: PostgresClient
-    private let cached = Mutex(DirectorySnapshot(version: 0, apps: [], keys: []))
+    private let cached = Locked(DirectorySnapshot(version: 0, apps: [], keys: []))
     /// A moment at which the cached snapshot was the current one.
     private var currentAt: ContinuousClock.Instant?
     private var requests = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(

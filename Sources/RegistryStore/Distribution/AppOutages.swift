@@ -1,7 +1,7 @@
 import EventLoop
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// The apps whose node of the Citus cluster hangs: a value. Such a node keeps its connections and does not respond, so
 /// each call waits for its deadline.
@@ -51,7 +51,7 @@ struct AppOutages: Sendable {
 
 /// The outages that the calls of one event loop have met.
 final class AppOutageLog: Sendable {
-    private let outages = Mutex(AppOutages())
+    private let outages = Locked(AppOutages())
 
     /// Runs the statements of a call about an app, unless its node hangs.
     ///

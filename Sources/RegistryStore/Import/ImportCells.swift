@@ -1,12 +1,12 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// The roll-up's cells of an import, in a cache that its sessions share. A cell that is missing is created ahead of the
 /// transaction.
 final class ImportCells: Sendable {
     private let app: AppNumber
-    private let known = Mutex<[RollUpCells.Key: Int64]>([:])
+    private let known = Locked<[RollUpCells.Key: Int64]>([:])
 
     init(app: AppNumber) {
         self.app = app

@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// Loads installations of another system, in sets of one transaction each. It does not change existing installations,
 /// so a failed import can be run again. A set that is new to the registry goes straight into its tables
@@ -102,7 +102,7 @@ public struct InstallationImporter: Sendable {
     }
 
     private final class Total: Sendable {
-        private let state = Mutex(Counts())
+        private let state = Locked(Counts())
 
         var counts: Counts { state.withLock { $0 } }
 

@@ -1,11 +1,10 @@
-import Foundation
+import Locking
 
 /// A pool of connections to one server: as many as there are concurrent requests.
-public final class HTTPClient: @unchecked Sendable {
+public final class HTTPClient: Sendable {
     public let port: UInt16
-    private let lock = NSLock()
     /// The longest idle one is the first.
-    private var idle: [(connection: HTTPConnection, since: ContinuousClock.Instant)] = []
+    private let idle = Locked<[(connection: HTTPConnection, since: ContinuousClock.Instant)]>([])
     /// Less than the server's idle deadline: a connection that the server is about to close gets no request.
     private static let idleMax = Duration.seconds(45)
 
@@ -20,12 +19,12 @@ public final class HTTPClient: @unchecked Sendable {
     public func response(to request: HTTPRequest) async throws(HTTPClientError) -> HTTPResponse {
         let connection = if let kept = takeIdle() { kept } else { try HTTPConnection(port: port) }
         let response = try await connection.response(to: request)
-        if response["Connection"] != "close" { lock.withLock { idle.append((connection, .now)) } }
+        if response["Connection"] != "close" { idle.withLock { $0.append((connection, .now)) } }
         return response
     }
 
     private func takeIdle() -> HTTPConnection? {
-        lock.withLock {
+        idle.withLock { idle in
             idle.removeAll { $0.since.duration(to: .now) > Self.idleMax }
             return idle.popLast()?.connection
         }
@@ -33,6 +32,6 @@ public final class HTTPClient: @unchecked Sendable {
 
     /// Closes all idle connections, such as those to a stopped server.
     public func closeIdle() {
-        lock.withLock { idle = [] }
+        idle.withLock { $0 = [] }
     }
 }

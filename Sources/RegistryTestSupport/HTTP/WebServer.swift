@@ -1,8 +1,8 @@
 import EventLoop
 import HTTPServer
 import HTTPTypes
+import Locking
 import Logging
-import Synchronization
 
 /// An HTTP server on a port of 127.0.0.1 with a response for each path, such as an identity provider with its key set.
 public final class WebServer: Sendable {
@@ -31,8 +31,8 @@ public final class WebServer: Sendable {
     private let state: State
 
     private final class State: Sendable {
-        let responses = Mutex<[String: Response]>([:])
-        let requests = Mutex(0)
+        let responses = Locked<[String: Response]>([:])
+        let requests = Locked(0)
     }
 
     public init(tls: TLSFiles? = nil) throws {

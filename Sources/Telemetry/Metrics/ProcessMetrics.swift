@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Locking
 
 /// The resources that the process uses, from `/proc/self` (proc(5)), under the names that all Prometheus clients use.
 /// Unreadable values are omitted.
@@ -68,17 +69,16 @@ enum ProcessMetrics {
 }
 
 /// A figure that is measured at most once a second.
-final class CachedSecond: @unchecked Sendable {
+final class CachedSecond: Sendable {
     private let measure: @Sendable () -> Double?
-    private let lock = NSLock()
-    private var last: (value: Double?, at: ContinuousClock.Instant)?
+    private let last = Locked<(value: Double?, at: ContinuousClock.Instant)?>(nil)
 
     init(_ measure: @escaping @Sendable () -> Double?) {
         self.measure = measure
     }
 
     func value(at now: ContinuousClock.Instant) -> Double? {
-        lock.withLock {
+        last.withLock { last in
             if let last, now - last.at < .seconds(1) { return last.value }
             let value = measure()
             last = (value, now)

@@ -1,5 +1,5 @@
 public import CoreMetrics
-import Foundation
+import Locking
 
 /// Stores the process's metrics and renders them for Prometheus: the back end of swift-metrics.
 ///
@@ -10,19 +10,16 @@ import Foundation
 /// A counter's name gets the suffix `_total` if it lacks it; in other names only characters that Prometheus refuses
 /// become underscores. A `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that
 /// aggregates is a histogram; one that does not (a `Gauge`) and a `Meter` are gauges.
-///
-/// `NSLock` rather than `Synchronization.Mutex`, because Thread Sanitizer understands a pthread mutex.
-public final class PrometheusRegistry: @unchecked Sendable {
+public final class PrometheusRegistry: Sendable {
     private let configuration: PrometheusConfiguration
-    private let lock = NSLock()
-    private var table: SeriesTable
+    private let table: Locked<SeriesTable>
     private let dropped = CounterSeries()
 
     /// Pass it to `MetricsSystem.bootstrap`, or as the factory of single metrics.
     public init(_ configuration: PrometheusConfiguration = PrometheusConfiguration()) {
         self.configuration = configuration
         let ownNames = [Self.droppedName] + ProcessMetrics.names
-        table = SeriesTable(seriesMax: configuration.seriesMax, reservedNames: ownNames)
+        table = Locked(SeriesTable(seriesMax: configuration.seriesMax, reservedNames: ownNames))
     }
 
     private static let droppedName = "metrics_series_dropped_total"
@@ -30,7 +27,7 @@ public final class PrometheusRegistry: @unchecked Sendable {
     /// All metrics in the text exposition format 0.0.4, sorted by name and then by labels, including the process's
     /// current resource usage. It reads a few files of `/proc`, which does not access the disk.
     public func render() -> [UInt8] {
-        let families = lock.withLock { Array(table.families.values) } + [droppedFamily] + ProcessMetrics.families()
+        let families = table.withLock { Array($0.families.values) } + [droppedFamily] + ProcessMetrics.families()
         var text = ExpositionText()
         for family in families.sorted(by: { $0.name < $1.name }) {
             family.write(to: &text)
@@ -40,7 +37,7 @@ public final class PrometheusRegistry: @unchecked Sendable {
 
     /// The whole counts of the series of a counter, each with the text of its labels.
     func counters(of name: String) -> [(labels: String, count: Int64)] {
-        let family = lock.withLock { table.families[name] }
+        let family = table.withLock { $0.families[name] }
         return family?.series.compactMap { labels, series in
             (series as? CounterSeries).map { (labels, $0.count) }
         } ?? []
@@ -111,7 +108,7 @@ extension PrometheusRegistry: MetricsFactory {
     ) -> NewSeries? {
         let family = MetricFamily(name: name, kind: kind, help: configuration.help(for: label))
         let labels = ExpositionText.labels(dimensions)
-        let series = lock.withLock { table.series(family, labels: labels, make: make) }
+        let series = table.withLock { $0.series(family, labels: labels, make: make) }
         if series == nil { dropped.increment(by: 1 as Int64) }
         return series
     }
@@ -129,6 +126,6 @@ extension PrometheusRegistry {
     public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
     private func remove(_ handler: AnyObject) {
-        lock.withLock { table.remove(handler) }
+        table.withLock { $0.remove(handler) }
     }
 }

@@ -1,11 +1,11 @@
 import ByteText
-import Foundation
+import Glibc
 public import HTTPServer
 import HTTPTypes
 import HTTPWire
+import Locking
 public import Logging
 import StrictJSON
-import Synchronization
 
 /// Writes one line for each finished request, at level info, in the format of the other log lines.
 ///
@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// A busy service may log every nth success only. A request that was refused, failed, got no response, or whose client
 /// went away is always logged, up to `failuresPerSecondMax`: a client must not fill the log with its own mistakes.
-public final class AccessLog: RequestObserver, @unchecked Sendable {
+public final class AccessLog: RequestObserver {
     /// Lines about unsuccessful requests, in one second. Further ones are counted, and the count is logged.
     public static let failuresPerSecondMax = 1_000
 
@@ -26,12 +26,15 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
     private let isEnabled: Bool
     private let output: LogOutput
     private let successInterval: Int
-    private let lock = NSLock()
-    // Protected by `lock`.
-    private var successes = 0
-    private var failures = FailureCount()
-    private var buffer: [UInt8] = []
-    private var renderedSecond: (second: time_t, text: [UInt8]) = (.min, [])
+    private let state = Locked(State())
+
+    private struct State {
+        var successes = 0
+        var failures = FailureCount()
+        /// The last JSON line. Its memory serves the next one.
+        var buffer: [UInt8] = []
+        var renderedSecond: (second: time_t, text: [UInt8]) = (.min, [])
+    }
 
     /// - Parameters:
     ///   - label: the logger's name in the lines.
@@ -58,27 +61,27 @@ public final class AccessLog: RequestObserver, @unchecked Sendable {
     }
 
     func didFinish(_ request: FinishedRequest, at now: LogTime) {
-        lock.withLock {
-            guard isLogged(request, now) else { return }
-            write(request, now)
+        state.withLock { state in
+            guard isLogged(request, now, &state) else { return }
+            write(request, now, &state)
         }
     }
 
-    private func isLogged(_ request: FinishedRequest, _ now: LogTime) -> Bool {
+    private func isLogged(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) -> Bool {
         guard request.isSuccess else {
-            if let suppressed = failures.begin(now.seconds) { reportSuppressed(suppressed, now) }
-            return failures.admit()
+            if let suppressed = state.failures.begin(now.seconds) { reportSuppressed(suppressed, now) }
+            return state.failures.admit()
         }
-        successes += 1
-        return successInterval == 1 || successes % successInterval == 1
+        state.successes += 1
+        return successInterval == 1 || state.successes % successInterval == 1
     }
 
-    private func write(_ request: FinishedRequest, _ now: LogTime) {
+    private func write(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) {
         switch format {
         case .json:
-            buffer.removeAll(keepingCapacity: true)
-            writeJSON(request, now)
-            output.write(buffer)
+            state.buffer.removeAll(keepingCapacity: true)
+            writeJSON(request, now, &state)
+            output.write(state.buffer)
         case .text: output.write(text("request", Self.metadata(request), at: now))
         }
     }
@@ -123,13 +126,13 @@ extension AccessLog {
     }
 
     /// Writes the same members, in the same order, as `JSONLogHandler` with the request's metadata.
-    private func writeJSON(_ request: FinishedRequest, _ now: LogTime) {
+    private func writeJSON(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) {
         var taken: [UInt8] = []
-        swap(&taken, &buffer)
+        swap(&taken, &state.buffer)
         var writer = JSONWriter(appendingTo: taken)
         writer.object { writer in
             writer.name("time")
-            writer.plainString { now.write(to: &$0, &renderedSecond) }
+            writer.plainString { now.write(to: &$0, &state.renderedSecond) }
             writer.raw(fixedMembers)
             if !request.isComplete { writer.member("completed", false) }
             writer.name("durationMs")
@@ -143,8 +146,8 @@ extension AccessLog {
             if let status = request.status { writer.member("status", status.code) }
             if let trace = request.head.flatMap({ TraceParent($0) }) { writer.member("traceId", trace.traceID) }
         }
-        buffer = writer.takeBytes()
-        buffer.append(UInt8(ascii: "\n"))
+        state.buffer = writer.takeBytes()
+        state.buffer.append(UInt8(ascii: "\n"))
     }
 
     private func line(_ message: String, _ metadata: Logger.Metadata, at now: LogTime) -> [UInt8] {

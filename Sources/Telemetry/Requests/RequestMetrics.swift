@@ -1,8 +1,8 @@
 public import CoreMetrics
-import Foundation
 public import HTTPServer
 import HTTPTypes
 import HTTPWire
+import Locking
 
 /// Counts requests by route, method and status, and measures durations by route and method.
 ///
@@ -11,9 +11,7 @@ import HTTPWire
 /// status `none`. Input that is not a request is counted, but its duration is not recorded.
 ///
 /// Create one for each event loop, so that its lock is never contended. The loops share the series through the factory.
-///
-/// `NSLock` rather than `Synchronization.Mutex`, because Thread Sanitizer understands a pthread mutex.
-public final class RequestMetrics: RequestObserver, @unchecked Sendable {
+public final class RequestMetrics: RequestObserver {
     private struct Key: Hashable {
         let route: String?
         let method: MethodLabel
@@ -30,8 +28,7 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
     }
 
     private let factory: any MetricsFactory
-    private let lock = NSLock()
-    private var meters: [Key: Meters] = [:]
+    private let meters = Locked<[Key: Meters]>([:])
 
     /// - Parameter factory: holds the series; all loops pass the same one.
     public init(factory: any MetricsFactory) {
@@ -41,15 +38,20 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
     /// Creates the metrics of a route, method and status when the first such request has finished.
     public func didFinish(_ request: FinishedRequest) {
         let key = Key(route: request.routePattern, method: MethodLabel(request.head?.method))
-        let (counter, duration) = lock.withLock { handles(key, request.status?.code) }
+        let (counter, duration) = meters.withLock { handles(key, request.status?.code, in: &$0) }
         counter.increment()
         if request.head != nil { duration.recordNanoseconds(request.duration.wholeNanoseconds) }
     }
 
-    private func handles(_ key: Key, _ status: Int?) -> (Counter, CoreMetrics.Timer) {
-        guard let known = meters[key] else { return add(status, to: makeMeters(key), key) }
+    private func handles(
+        _ key: Key, _ status: Int?, in meters: inout [Key: Meters]
+    ) -> (Counter, CoreMetrics.Timer) {
+        var known = meters[key] ?? makeMeters(key)
         for entry in known.counters where entry.status == status { return (entry.counter, known.duration) }
-        return add(status, to: known, key)
+        let counter = makeCounter(key, status)
+        known.counters.append((status, counter))
+        meters[key] = known
+        return (counter, known.duration)
     }
 
     private func makeMeters(_ key: Key) -> Meters {
@@ -57,13 +59,9 @@ public final class RequestMetrics: RequestObserver, @unchecked Sendable {
         return Meters(duration: CoreMetrics.Timer(label: label, dimensions: key.dimensions, factory: factory))
     }
 
-    private func add(_ status: Int?, to known: Meters, _ key: Key) -> (Counter, CoreMetrics.Timer) {
+    private func makeCounter(_ key: Key, _ status: Int?) -> Counter {
         let dimensions = key.dimensions + [("status", status.map(String.init) ?? "none")]
-        let counter = Counter(label: Self.countLabel, dimensions: dimensions, factory: factory)
-        var extended = known
-        extended.counters.append((status, counter))
-        meters[key] = extended
-        return (counter, known.duration)
+        return Counter(label: Self.countLabel, dimensions: dimensions, factory: factory)
     }
 }
 

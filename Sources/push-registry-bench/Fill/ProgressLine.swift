@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locking
 
 /// A progress line on standard error, updated about once a second. If that is not a terminal, only the last line is
 /// written.
@@ -7,7 +7,7 @@ final class ProgressLine: Sendable {
     private let what: String
     private let total: Int
     private let start = ContinuousClock.now
-    private let state = Mutex((done: 0, shownAt: ContinuousClock.now))
+    private let state = Locked((done: 0, shownAt: ContinuousClock.now))
 
     init(_ what: String, of total: Int) {
         self.what = what

@@ -1,6 +1,6 @@
 import Foundation
+import Locking
 import SeededRandom
-import Synchronization
 
 /// Requests created in advance, in a file that wrk reads while it sends them. The file is written before the first use,
 /// and removed with this object. The next run continues where the last one ended, so that an installation with changed
@@ -31,7 +31,7 @@ final class RequestFile: Sendable {
     private let makeRequest: @Sendable (_ number: Int, _ variant: Int) throws -> [UInt8]
     private let file = FileManager.default.temporaryDirectory.appending(
         path: "push-registry-bench-\(UUID().uuidString).requests")
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// - Parameters:
     ///   - numbers: one for each request of each variant.

@@ -1,7 +1,7 @@
 import Foundation
+import Locking
 import PushRegistry
 import RegistryStore
-import Synchronization
 
 /// Reads the installations of files on its own thread, and reports rejected rows.
 final class ImportInput: Sendable {
@@ -29,7 +29,7 @@ final class ImportInput: Sendable {
     private let lanes = (0..<InstallationImporter.laneCount).map { _ in
         ImportQueue<[ImportedInstallation]>(elementsMax: chunksMax)
     }
-    private let state = Mutex(Counts())
+    private let state = Locked(Counts())
 
     /// Of all rows, once the lanes have ended.
     var counts: Counts { state.withLock { $0 } }

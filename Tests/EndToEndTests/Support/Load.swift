@@ -1,7 +1,7 @@
 import Foundation
+import Locking
 import PostgresClient
 import RegistryTestSupport
-import Synchronization
 import Testing
 
 /// The responses of all clients together.
@@ -11,7 +11,7 @@ final class Ledger: Sendable {
         var responses: [HTTPResponse] = []
     }
 
-    private let entries = Mutex(Entries())
+    private let entries = Locked(Entries())
 
     func note(_ installID: String, _ response: HTTPResponse) {
         entries.withLock { entries in

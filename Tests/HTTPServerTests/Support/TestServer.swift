@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import HTTPServer
 import HTTPTypes
+import Locking
 import Logging
 import Testing
 
@@ -97,31 +98,33 @@ extension TestServer {
 }
 
 /// Makes handlers wait until the test opens it.
-final class Gate: @unchecked Sendable {
-    private let lock = NSLock()
-    private var isOpen = false
-    private var waiters: [CheckedContinuation<Void, Never>] = []
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
 
     func wait() async {
         await withCheckedContinuation { continuation in
-            let passes = lock.withLock {
-                if !isOpen { waiters.append(continuation) }
-                return isOpen
+            let passes = state.withLock { state in
+                if !state.isOpen { state.waiters.append(continuation) }
+                return state.isOpen
             }
             if passes { continuation.resume() }
         }
     }
 
     func open() {
-        let released = lock.withLock { () -> [CheckedContinuation<Void, Never>] in
-            isOpen = true
-            defer { waiters = [] }
-            return waiters
+        let released = state.withLock { state in
+            defer { state = State(isOpen: true) }
+            return state.waiters
         }
         for waiter in released { waiter.resume() }
     }
 
-    func close() { lock.withLock { isOpen = false } }
+    func close() { state.withLock { $0.isOpen = false } }
 }
 
 /// Records events, for tests that wait for them.

@@ -1,6 +1,6 @@
 import EventLoop
+import Locking
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -11,7 +11,7 @@ struct TurnsTests {
 
     /// What ran, in its order.
     private final class Log: Sendable {
-        private let names = Mutex<[String]>([])
+        private let names = Locked<[String]>([])
 
         var all: [String] { names.withLock { $0 } }
 

@@ -1,7 +1,7 @@
 import EventLoop
+import Locking
 import Logging
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import PostgresClient
@@ -18,12 +18,12 @@ struct WriteCoalescerTests {
 
     /// What was tried.
     private final class Attempts: Sendable {
-        let sizes = Mutex<[Int]>([])
+        let sizes = Locked<[Int]>([])
         /// The times between the end of a batch and the beginning of the next.
-        let pauses = Mutex<[Duration]>([])
-        let end = Mutex<ContinuousClock.Instant?>(nil)
+        let pauses = Locked<[Duration]>([])
+        let end = Locked<ContinuousClock.Instant?>(nil)
         /// Batches under way.
-        let running = Mutex((now: 0, peak: 0))
+        let running = Locked((now: 0, peak: 0))
 
         func began() {
             guard let end = end.withLock(\.self) else { return }

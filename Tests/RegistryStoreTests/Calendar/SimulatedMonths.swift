@@ -1,7 +1,7 @@
+import Locking
 import PostgresClient
 import PushRegistry
 import SeededRandom
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -271,8 +271,8 @@ struct SimulatedNights: CustomStringConvertible {
     private mutating func runAndCancel(
         _ registry: SimulatedRegistry, _ options: CleanUp.Options, after steps: Int
     ) async throws {
-        let job = Mutex<Task<CleanUpReport, any Error>?>(nil)
-        let left = Mutex(steps)
+        let job = Locked<Task<CleanUpReport, any Error>?>(nil)
+        let left = Locked(steps)
         let task = Task {
             try await registry.cleanUp(options) { _ in
                 let isDue = left.withLock { left in

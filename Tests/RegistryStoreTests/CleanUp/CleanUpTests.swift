@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -12,7 +12,7 @@ struct CleanUpTests {
             try await stores.fill(400)
             var options = CleanUp.Options()
             (options.pagesPerRead, options.isDryRun) = (4, true)
-            let open = Mutex<[Int]>([])
+            let open = Locked<[Int]>([])
             let configuration = stores.configuration
             let report = try await CleanUp(configuration).run(options) { progress in
                 guard case .reading = progress else { return }

@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -43,7 +43,7 @@ struct ForgottenGuardTests {
             var record = ImportRecord()
             (record[.installID], record[.token], record[.userID]) = ("new", "bbbbbbbbbbbbbbbb", "alice")
             var reader = ImportReader(links: TimeZoneLinks(zones: "Z Etc/UTC 0 - UTC", table: ""))
-            let lines = Mutex([try reader.installation(record)])
+            let lines = Locked([try reader.installation(record)])
             let counts = try await forgetting("user_guard", in: stores) {
                 try await InstallationImporter(into: stores.app.number).load(
                     stores.configuration, from: { _ in lines.withLock { $0.popLast().map { [$0] } } })

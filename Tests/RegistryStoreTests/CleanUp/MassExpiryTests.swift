@@ -1,7 +1,7 @@
 import Foundation
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -36,8 +36,8 @@ struct MassExpiryTests {
 
     /// The job ends the sessions in batches, after each of which the counts are those of the rows.
     private static func endSessions(_ stores: TestStores) async throws {
-        let steps = Mutex<[Int]>([])
-        let wrong = Mutex<[String]>([])
+        let steps = Locked<[Int]>([])
+        let wrong = Locked<[String]>([])
         let (configuration, app) = (stores.configuration, stores.app.number)
         let report = try await stores.cleanUpWatched { progress in
             guard case .retiring(let done, of: _) = progress else { return }

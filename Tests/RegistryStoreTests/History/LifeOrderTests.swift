@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -54,7 +54,7 @@ struct LifeOrderTests {
 
     /// - Returns: false if the wait ended before the other life did.
     private func hasWaited(_ pair: [Registration], _ store: StoreUnderTest) async throws -> Bool {
-        let writing = Mutex<Task<[Outcome], any Error>?>(nil)
+        let writing = Locked<Task<[Outcome], any Error>?>(nil)
         do {
             try await store.database.withTransaction { transaction in
                 _ = try await transaction.execute(Self.insert(pair[0].key.installID.rawValue))

@@ -1,13 +1,13 @@
 import Dispatch
+import Locking
 import PostgresClient
-import Synchronization
 
 /// Does something in another session while the job, on whose thread this is called, waits.
 func aside<Value: Sendable>(
     _ configuration: PostgresConfiguration, _ body: @escaping @Sendable (PostgresSession) throws -> Value
 ) throws -> Value {
     let done = DispatchSemaphore(value: 0)
-    let outcome = Mutex<Result<Value, any Error>?>(nil)
+    let outcome = Locked<Result<Value, any Error>?>(nil)
     Task {
         do {
             let value = try await PostgresSession.withSession(configuration, body)

@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 import Testing
 
 @testable import RegistryStore
@@ -144,7 +144,7 @@ struct TopicStoreTests {
             (record[.locale], record[.timeZone], record[.utcOffset]) = ("de_DE", "Europe/Berlin", "3600")
             (record[.deviceModel], record[.systemName], record[.osVersion]) = ("iPhone17,3", "iOS", "26.5")
             var reader = ImportReader(links: TimeZoneLinks(zones: "Z Europe/Berlin 1 - CET", table: ""))
-            let lines = Mutex([[try reader.installation(record)]])
+            let lines = Locked([[try reader.installation(record)]])
             let counts = try await InstallationImporter(into: stores.app.number).load(
                 stores.configuration, from: { _ in lines.withLock { $0.popLast() } })
             #expect(counts.imported == 1)

@@ -1,7 +1,7 @@
+import Locking
 import Logging
 import Metrics
 import PushRegistry
-import Synchronization
 
 /// The key sets of the apps whose policy has a `jwksURL`, shared by all event loops. `run` fetches them. The loops use
 /// the sets in memory, or wait for a fetch.
@@ -44,7 +44,7 @@ public final class ProviderKeySets: Sendable {
     private let fetcher: any KeySetFetcher
     private let logger: Logger
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let state = Mutex(State())
+    private let state = Locked(State())
     /// At most one for each subject.
     private let jobs: (stream: AsyncStream<Job>, input: AsyncStream<Job>.Continuation)
 

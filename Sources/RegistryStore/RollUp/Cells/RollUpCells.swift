@@ -1,6 +1,6 @@
+import Locking
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// The numbers of cells (`rollup_cell`), cached. A missing cell is created in a separate transaction, before the one
 /// that uses it. Cells are never deleted, so a number stays valid.
@@ -51,7 +51,7 @@ final class RollUpCells: Sendable {
         var counts: [AppNumber: (counted: Int64, created: Int)] = [:]
     }
 
-    private let cache = Mutex(Cache())
+    private let cache = Locked(Cache())
 
     init() {}
 

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locking
 
 /// What a row adds to a newer one of the same token, in a format whose rows of an installation complete each other.
 struct RowSupplement: Hashable, Sendable {
@@ -37,7 +37,7 @@ final class SupplementFile: Sendable {
         var writtenBytes: Int64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// - Returns: where it stands.
     func add(_ supplement: RowSupplement) throws -> Int64 {
