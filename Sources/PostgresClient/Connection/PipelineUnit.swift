@@ -7,7 +7,9 @@ struct PipelineUnit {
         case execute(Int)
     }
 
-    typealias Completion = CheckedContinuation<Result<[PostgresResult], PostgresError>, Never>
+    /// Resumed exactly once: the connection completes a unit at once or queues it, and a unit leaves the queue only to
+    /// be completed. Closing the connection completes all of them.
+    typealias Completion = UnsafeContinuation<Result<[PostgresResult], PostgresError>, Never>
 
     let statements: [PostgresStatement]
     let deadline: ContinuousClock.Instant

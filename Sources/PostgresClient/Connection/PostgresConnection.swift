@@ -64,7 +64,7 @@ public actor PostgresConnection {
         _ unit: [PostgresStatement], timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> [PostgresResult] {
         let statements = isDistributed ? unit.map(\.distributed) : unit
-        let outcome = await withCheckedContinuation { continuation in
+        let outcome = await withUnsafeContinuation { continuation in
             submit(PipelineUnit(statements: statements, deadline: loop.now + timeout, completion: continuation))
         }
         return try outcome.get()

@@ -11,7 +11,8 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
     private let countMax: Int
     private let batchMax: Int
     private var elements = Deque<Element>()
-    private var consumers = Deque<CheckedContinuation<Void, Never>>()
+    /// Resumed exactly once: a consumer that is not resumed at once leaves this queue only to be resumed.
+    private var consumers = Deque<UnsafeContinuation<Void, Never>>()
     private(set) var isFinished = false
 
     init(countMax: Int, batchMax: Int) {
@@ -37,7 +38,7 @@ struct BatchQueue<Element: Sendable>: ~Copyable {
     }
 
     /// Suspends a consumer of an empty queue. The next element resumes it, or the finish.
-    mutating func park(_ consumer: CheckedContinuation<Void, Never>) {
+    mutating func park(_ consumer: UnsafeContinuation<Void, Never>) {
         guard elements.isEmpty, !isFinished else { return consumer.resume() }
         consumers.append(consumer)
     }

@@ -30,6 +30,8 @@ actor ReadCoalescer<Read: BatchedRead> {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// Resumed exactly once: an arrival is refused or queued, and leaves the queue at the end or in a batch, which gets
+    /// a finding or an error for each.
     private struct Arrival: Sendable {
         let read: Read
         let continuation: UnsafeContinuation<Read.Finding, any Error>
@@ -43,7 +45,8 @@ actor ReadCoalescer<Read: BatchedRead> {
     private let decode: Decode
     private var arrivals = AppQueue<Arrival>(countMax: waitingMax, batchMax: batchMax)
     private var isFinished = false
-    private var wake: CheckedContinuation<Void, Never>?
+    /// Only `run()` waits. Nil once it is resumed.
+    private var wake: UnsafeContinuation<Void, Never>?
 
     init(
         _ resources: LoopResources, meters: WriteMeters, statements: @escaping Statements, decode: @escaping Decode
@@ -80,7 +83,7 @@ actor ReadCoalescer<Read: BatchedRead> {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 while !isFinished {
-                    await withCheckedContinuation { continuation in
+                    await withUnsafeContinuation { continuation in
                         // On the way to this await others may have run.
                         if isFinished || arrivals.isReady { continuation.resume() } else { wake = continuation }
                     }
@@ -163,6 +166,7 @@ actor ReadCoalescer<Read: BatchedRead> {
     }
 
     private func resume(_ arrivals: [Arrival], _ findings: Results) {
+        assert(findings.count == arrivals.count, "each read has one finding")
         for (arrival, finding) in zip(arrivals, findings) { arrival.continuation.resume(with: finding) }
     }
 

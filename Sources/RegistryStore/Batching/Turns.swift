@@ -8,8 +8,10 @@ actor Turns {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// Resumed exactly once: a caller gets its turn at once or waits, and leaves `waiting` only to be resumed. While
+    /// one waits, no turn is free, and the end of a turn resumes the next.
     private struct Caller {
-        let continuation: CheckedContinuation<Void, any Error>
+        let continuation: UnsafeContinuation<Void, any Error>
         let deadline: ContinuousClock.Instant
     }
 
@@ -53,7 +55,7 @@ actor Turns {
     private func begin(_ app: AppNumber) async throws {
         guard waiting[app]?.count ?? 0 < waitingMax else { throw StoreError.overloaded }
         // Asked only here: on the way to this await others may run.
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
             guard free == 0 else {
                 free -= 1
                 return continuation.resume()

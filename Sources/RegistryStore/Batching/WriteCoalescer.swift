@@ -67,9 +67,11 @@ actor WriteCoalescer<Write: BatchedWrite> {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+    /// Resumed exactly once: an item is refused or queued, and leaves the queue as expired, at the end, or in a batch.
+    /// `write(_:_:)` resumes each item of a batch or returns it as blocked, and `writeAside` resumes that.
     private struct Item: Sendable {
         let write: Write
-        let continuation: CheckedContinuation<Write.Outcome, any Error>
+        let continuation: UnsafeContinuation<Write.Outcome, any Error>
     }
 
     private let body: Body
@@ -82,7 +84,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
     private var transactionCount = 0
     /// Another transaction may start.
     private var isPatienceOver = false
-    private var wake: CheckedContinuation<Void, Never>?
+    /// Only `run()` waits. Nil once it is resumed.
+    private var wake: UnsafeContinuation<Void, Never>?
 
     init(_ resources: LoopResources, meters: WriteMeters, body: @escaping Body) {
         (loop, lone, isDistributed) = (resources.loop, resources.lone, resources.postgres.isDistributed)
@@ -94,7 +97,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
 
     /// - Throws: the error that `body` returns for the write; `StoreError`.
     func write(_ write: Write) async throws -> Write.Outcome {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
             let item = Item(write: write, continuation: continuation)
             let isTaken =
                 !isFinished
@@ -141,7 +144,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// Waits until a transaction may start. False at the end.
     private func next() async -> Bool {
         while !isFinished, !mayStart {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 // On the way to this await others may have run.
                 if isFinished || mayStart { continuation.resume() } else { wake = continuation }
             }
@@ -198,6 +201,7 @@ extension WriteCoalescer {
     private func write(_ items: [Item], _ patience: LockPatience = .batch) async -> [Item] {
         do {
             let results = try await body(items.map(\.write), patience)
+            assert(results.count == items.count, "each write has one result")
             var left: [Item] = []
             for (item, result) in zip(items, results) {
                 if items.count > 1, case .failure(let error) = result, error.mayBeOneItem {

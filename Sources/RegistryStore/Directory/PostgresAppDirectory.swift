@@ -18,8 +18,10 @@ public actor PostgresAppDirectory: AppDirectory {
     private let cached = Locked(DirectorySnapshot(version: 0, apps: [], keys: []))
     /// A moment at which the cached snapshot was the current one.
     private var currentAt: ContinuousClock.Instant?
-    private var requests = BatchQueue<CheckedContinuation<DirectorySnapshot, any Error>>(
-        countMax: waitingMax, batchMax: waitingMax)
+    /// Resumed exactly once: a request is refused or queued, and leaves the queue in a batch, which `serve` resumes on
+    /// success and on failure, or at the end.
+    private typealias Request = UnsafeContinuation<DirectorySnapshot, any Error>
+    private var requests = BatchQueue<Request>(countMax: waitingMax, batchMax: waitingMax)
 
     public init(postgres: PostgresClient) {
         self.postgres = postgres
@@ -29,7 +31,7 @@ public actor PostgresAppDirectory: AppDirectory {
     public nonisolated var lastRead: DirectorySnapshot { cached.withLock { $0 } }
 
     public func current() async throws -> DirectorySnapshot {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
             guard !requests.append(continuation) else { return }
             continuation.resume(throwing: requests.isFinished ? StoreError.unavailable : StoreError.overloaded)
         }
@@ -44,7 +46,7 @@ public actor PostgresAppDirectory: AppDirectory {
     public func run() async {
         await withTaskCancellationHandler {
             while !requests.isFinished {
-                await withCheckedContinuation { requests.park($0) }
+                await withUnsafeContinuation { requests.park($0) }
                 let batch = requests.takeBatch()
                 if !batch.isEmpty { await serve(batch) }
             }
@@ -57,7 +59,7 @@ public actor PostgresAppDirectory: AppDirectory {
         for request in requests.finish() { request.resume(throwing: StoreError.unavailable) }
     }
 
-    private func serve(_ batch: [CheckedContinuation<DirectorySnapshot, any Error>]) async {
+    private func serve(_ batch: [Request]) async {
         do {
             let snapshot = try await refresh()
             for request in batch { request.resume(returning: snapshot) }
