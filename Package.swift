@@ -173,7 +173,8 @@ let package = Package(
         module(
             "RegistryTestSupport",
             [
-                "ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "Locking", "PostgresClient", httpTypes, logging,
+                "ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "Locking", "PostgresClient", httpTypes,
+                logging,
             ]),
 
         // What the service and the in-memory registry promise to a client, for both.
