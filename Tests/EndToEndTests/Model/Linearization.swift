@@ -16,12 +16,19 @@ struct ModelStep: Sendable {
         return moment
     }
 
-    /// The times at which the service may have received the call, as far as they make a difference: feedback dates from
-    /// its receipt, which may be before or after each concurrent registration.
+    /// The times at which the service may have executed the call, as far as they make a difference. Feedback dates from
+    /// its receipt, which may be before or after each concurrent registration. A logout refuses the JWTs of earlier
+    /// seconds, so it matters in which second it was.
     func moments(among phones: some Sequence<Oracle.Phone>) -> [Oracle.Moment] {
-        guard case .feedback = call else { return [moment] }
-        let registrations = phones.map(\.seenAt).filter { $0 > sent && $0 < received }
-        return ([sent] + registrations + [received]).map { Oracle.Moment(sent: $0, received: received) }
+        switch call {
+        case .feedback:
+            let registrations = phones.map(\.seenAt).filter { $0 > sent && $0 < received }
+            return ([sent] + registrations + [received]).map { Oracle.Moment(sent: $0, received: received) }
+        case .logOut, .endSession, .logOutUser, .erase:
+            let seconds = stride(from: (sent / 1_000_000 + 1) * 1_000_000, through: received, by: 1_000_000)
+            return ([sent] + seconds).map { Oracle.Moment(sent: $0, received: received) }
+        case .register, .read, .list, .remove: return [moment]
+        }
     }
 
     /// Derived from `registerAgainBefore`.
@@ -59,19 +66,25 @@ struct ModelStep: Sendable {
 /// The search for a serial order of calls that were made at the same time (Wing and Gong, Testing and verifying
 /// concurrent objects, 1993). In this order, no call precedes one that had ended before it was sent; the oracle returns
 /// every response that was received; and the oracle's final state equals the tables.
+///
+/// One step may come earlier than the rest of its call: a registration's session counts as seen once the service has
+/// the registration, even if the session is ended before the service decides.
 struct Linearization {
     /// The calls of each client, in order.
     let logs: [[ModelStep]]
     let tables: ModelTables
 
     private var deadEnds = Set<Position>()
+    /// Whether sessions may be seen before the rest of their registration. Only tried if there is no order without it,
+    /// because it multiplies the orders.
+    private var seesSessionsEarly = false
     /// The furthest position of the search, for the error.
     private var furthest: Position?
 
     /// The number of executed calls of each client, and the resulting state.
     private struct Position: Hashable {
         var done: [Int]
-        let oracle: Oracle
+        var oracle: Oracle
 
         var count: Int { done.reduce(0, +) }
     }
@@ -84,9 +97,11 @@ struct Linearization {
     /// - Returns: the oracle at the end of the order.
     /// - Throws: `NoSerialOrder`.
     mutating func end(from oracle: Oracle) throws -> Oracle {
-        guard let end = search(Position(done: logs.map { _ in 0 }, oracle: oracle)) else {
-            throw NoSerialOrder(description: explanation)
-        }
+        let start = Position(done: logs.map { _ in 0 }, oracle: oracle)
+        if let end = search(start) { return end }
+        seesSessionsEarly = true
+        deadEnds = []
+        guard let end = search(start) else { throw NoSerialOrder(description: explanation) }
         return end
     }
 
@@ -97,6 +112,11 @@ struct Linearization {
         }
         guard !deadEnds.contains(position) else { return nil }
         for (client, step) in next(position) {
+            if seesSessionsEarly, case .register(let registration) = step.call {
+                var seen = position
+                seen.oracle.seeSession(of: registration.credential)
+                if seen != position, let end = search(seen) { return end }
+            }
             for moment in step.moments(among: position.oracle.phones.values) {
                 var oracle = position.oracle
                 guard step.agrees(with: oracle.execute(step.call, at: moment)) else { continue }

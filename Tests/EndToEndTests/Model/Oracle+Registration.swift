@@ -17,7 +17,7 @@ extension Oracle {
     }
 
     /// A session counts as seen from its first registration on, even if that was refused.
-    private mutating func seeSession(of credential: ModelCredential) {
+    mutating func seeSession(of credential: ModelCredential) {
         guard let user = credential.user, let session = credential.session, sessions[session] == nil else { return }
         sessions[session] = Session(user: user)
     }
