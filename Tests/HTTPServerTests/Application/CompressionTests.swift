@@ -136,6 +136,41 @@ struct CompressionTests {
     }
 }
 
+@Suite("Compression of more than some bytes leaves the loop to others", .timeLimit(.minutes(45)))
+struct CompressionOffLoopTests {
+    /// Compresses pieces on a loop. Equal bytes fill hardly any output, so only the compression can leave the loop.
+    ///
+    /// - Returns: the number of pieces during which the loop ran another job.
+    private func interruptions(_ pieces: Int, ofBytes count: Int) async throws -> Int {
+        let loop = EventLoop(name: "gzip")
+        defer { loop.stop() }
+        return try await Task(executorPreference: loop) {
+            let gzip = try GzipWriter(ResponseBodyWriter(write: { _ in }))
+            // The header is the first output.
+            try await gzip.flush()
+            let events = EventLog()
+            var interruptions = 0
+            for number in 0..<pieces {
+                loop.execute { events.add("job \(number)") }
+                try await gzip.write([UInt8](repeating: 120, count: count))
+                #expect(loop.isCurrent)
+                interruptions += events.count("job \(number)")
+            }
+            return interruptions
+        }.value
+    }
+
+    /// Where the other thread has compressed a piece before the loop's thread waits for it, no job runs: that is rare.
+    @Test(arguments: [GzipWriter.loopBytesMax + 1, GzipWriter.pieceBytes, 3 * GzipWriter.pieceBytes])
+    func otherJobsRun_whileAPieceIsCompressed(bytes: Int) async throws {
+        #expect(try await interruptions(200, ofBytes: bytes) > 100)
+    }
+
+    @Test func smallPieceIsCompressedOnTheLoop() async throws {
+        #expect(try await interruptions(200, ofBytes: GzipWriter.loopBytesMax) == 0)
+    }
+}
+
 @Suite("Accept-Encoding is parsed by RFC 9110, section 12.5.3")
 struct AcceptEncodingTests {
     @Test(arguments: [
