@@ -180,6 +180,25 @@ struct EventLoopTests {
         close(writeEnd)
     }
 
+    /// epoll_ctl(2): `EPERM` for a regular file, `EBADF` for no file. Full memory (`ENOMEM`, `ENOSPC`) takes the same
+    /// way.
+    @Test func watchIsNil_whenTheSystemRefusesTheDescriptor() async {
+        let loop = loop
+        let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+        let (areRefused, areReleased) = await onLoop(loop) {
+            weak var handler: Reader?
+            let watches = [file, -1].map { descriptor in
+                let reader = Reader { _ in }
+                handler = reader
+                return loop.watchIfPossible(descriptor, for: .readable, handler: reader)
+            }
+            return (watches.allSatisfy { $0 == nil }, handler == nil)
+        }
+        #expect(areRefused && areReleased)
+        await handlerIsCalled_whenItsDescriptorIsReadable()
+        close(file)
+    }
+
     @Test func inputIsHandled_beforeTheNextRound() async {
         var ends: [CInt] = [0, 0]
         #expect(pipe(&ends) == 0)
