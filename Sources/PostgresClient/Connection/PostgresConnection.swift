@@ -82,10 +82,12 @@ extension PostgresConnection {
     /// Enters pipeline mode and lets the loop watch the connection. `onClose` is called once, on the loop, when the
     /// connection is closed for any reason.
     func start(onClose: @escaping @Sendable (PostgresError) -> Void) throws(PostgresError) {
-        guard handle.enterPipelineMode(), let descriptor = handle.makeDescriptor() else { throw handle.lost() }
+        guard handle.enterPipelineMode(), let descriptor = handle.makeDescriptor(),
+            let watch = loop.watchIfPossible(descriptor, for: .readable, handler: self)
+        else { throw handle.lost() }
+        self.watch = watch
         self.onClose = onClose
         timer = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.timerFired() } }
-        watch = loop.watch(descriptor, for: .readable, handler: self)
     }
 
     private func lose() {
