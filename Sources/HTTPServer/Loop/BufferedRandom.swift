@@ -1,7 +1,8 @@
 import Glibc
 
-/// Random numbers of the system, fetched many at a time: a system call per request id would cost too much.
-struct BufferedRandom {
+/// Random numbers of the system, fetched many at a time: a system call per request id would cost too much. A copy would
+/// return the same numbers once more, so there is none.
+struct BufferedRandom: ~Copyable {
     /// getentropy(3) returns at most 256 bytes.
     private static let wordsMax = 32
 
