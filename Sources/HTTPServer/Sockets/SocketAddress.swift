@@ -25,12 +25,13 @@ public struct IPAddress: Hashable, Sendable {
     }
 
     init(_ address: in6_addr) {
-        (high, low) = withUnsafeBytes(of: address) { bytes in
-            (
-                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
+        self = withUnsafeBytes(of: address) { IPAddress(ipv6: $0) }
+    }
+
+    /// Reads the 16 bytes of an `in6_addr`. Its alignment is 4, that of a word here 8, so any place must do.
+    init(ipv6 bytes: UnsafeRawBufferPointer) {
+        high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     private init(high: UInt64, low: UInt64) {

@@ -1,3 +1,4 @@
+import Glibc
 import HTTPWire
 import Testing
 
@@ -50,5 +51,36 @@ struct AddressTests {
         for text in ["127.0.0.1", "::1", "2001:db8::1:0:0:1", "255.255.255.255", "::"] {
             #expect(IPAddress(text)?.description == text)
         }
+    }
+
+    /// In a debug build, an aligned load would trap at seven of these eight places.
+    @Test func ipv6AddressIsRead_atAnyAlignment() {
+        let address: [UInt8] = [0x20, 0x01, 0x0d, 0xb8] + (1...12)
+        for offset in 0..<MemoryLayout<UInt64>.alignment {
+            let memory = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: offset + address.count, alignment: MemoryLayout<UInt64>.alignment)
+            defer { memory.deallocate() }
+            let place = UnsafeMutableRawBufferPointer(rebasing: memory[offset...])
+            place.copyBytes(from: address)
+            #expect(
+                IPAddress(ipv6: UnsafeRawBufferPointer(place)).description == "2001:db8:102:304:506:708:90a:b0c")
+        }
+    }
+
+    @Test func socketAddressIsRead_ofEitherFamily() {
+        var (storage, v6) = (sockaddr_storage(), sockaddr_in6())
+        v6.sin6_family = sa_family_t(AF_INET6)
+        v6.sin6_port = UInt16(443).bigEndian
+        inet_pton(AF_INET6, "2001:db8::1", &v6.sin6_addr)
+        withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v6, as: sockaddr_in6.self) }
+        #expect(SocketAddress(storage)?.description == "[2001:db8::1]:443")
+        var v4 = sockaddr_in()
+        v4.sin_family = sa_family_t(AF_INET)
+        v4.sin_port = UInt16(80).bigEndian
+        inet_pton(AF_INET, "192.0.2.1", &v4.sin_addr)
+        withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v4, as: sockaddr_in.self) }
+        #expect(SocketAddress(storage)?.description == "192.0.2.1:80")
+        storage.ss_family = sa_family_t(AF_UNIX)
+        #expect(SocketAddress(storage) == nil)
     }
 }
