@@ -13,12 +13,14 @@ public final class RegistryCommand: @unchecked Sendable {
     ///   - environment: the command gets only these variables, `PATH`, `HOME` and `TZ`.
     ///   - socket: a listening socket that is passed to it, as systemd does (sd_listen_fds(3)).
     ///   - descriptorsMax: the hard limit of its open files.
+    ///   - descriptorsSoftMax: the soft limit of its open files at its start.
     ///   - log: receives standard error instead of the file that the property `log` reads.
     ///   - directory: the working directory; by default that of temporary files, so that no `.push-registry` is created
     ///     elsewhere.
     public init(
         _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
-        descriptorsMax: Int? = nil, log: FileHandle? = nil, in directory: String? = nil
+        descriptorsMax: Int? = nil, descriptorsSoftMax: Int? = nil, log: FileHandle? = nil,
+        in directory: String? = nil
     ) throws {
         standardOutput = try OutputFile()
         standardError = try OutputFile()
@@ -30,6 +32,7 @@ public final class RegistryCommand: @unchecked Sendable {
         process.standardInput = socket?.handle ?? FileHandle.nullDevice
         if socket != nil { passSocket() }
         if let descriptorsMax { execute(after: "ulimit -n \(descriptorsMax)") }
+        if let descriptorsSoftMax { execute(after: "ulimit -S -n \(descriptorsSoftMax)") }
         process.standardOutput = standardOutput.handle
         process.standardError = log ?? standardError.handle
         try process.run()
@@ -74,6 +77,15 @@ public final class RegistryCommand: @unchecked Sendable {
     /// The number of its open files: proc(5), `fd`.
     public func openFiles() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+    }
+
+    /// The limits of its open files: proc(5), `limits`. Nil for a limit that is no number.
+    public func openFilesMax() throws -> (soft: Int?, hard: Int?) {
+        let limits = try String(contentsOfFile: "/proc/\(process.processIdentifier)/limits", encoding: .utf8)
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        // The unit stands last.
+        let numbers = (line ?? "").split(separator: " ").suffix(3)
+        return (numbers.first.flatMap { Int($0) }, numbers.dropFirst().first.flatMap { Int($0) })
     }
 
     public func send(_ signal: CInt) {

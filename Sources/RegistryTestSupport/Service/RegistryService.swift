@@ -13,9 +13,10 @@ public final class RegistryService: Sendable {
     ///   - eventLoops: more than one, so that tests cover several loops.
     ///   - socket: replaces the free port.
     ///   - descriptorsMax: the hard limit of its open files.
+    ///   - descriptorsSoftMax: the soft limit of its open files at its start.
     public static func start(
         databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], socket: ListeningSocket? = nil,
-        descriptorsMax: Int? = nil
+        descriptorsMax: Int? = nil, descriptorsSoftMax: Int? = nil
     ) async throws -> RegistryService {
         let command = try RegistryCommand(
             ["serve", "--listen", "127.0.0.1:0", "--event-loops", "\(eventLoops)"],
@@ -24,7 +25,8 @@ public final class RegistryService: Sendable {
                 "PUSH_REGISTRY_LOG_LEVEL": "debug",
                 // All tests have one address.
                 "PUSH_REGISTRY_RECEIPT_RATE": "0",
-            ].merging(environment) { $1 }, socket: socket, descriptorsMax: descriptorsMax)
+            ].merging(environment) { $1 }, socket: socket, descriptorsMax: descriptorsMax,
+            descriptorsSoftMax: descriptorsSoftMax)
         do {
             let port = try await port(of: command)
             return RegistryService(command, port: port)
@@ -66,10 +68,11 @@ public final class RegistryService: Sendable {
     /// Lends a service and kills it afterwards.
     public static func with<Value: Sendable>(
         databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], descriptorsMax: Int? = nil,
-        _ body: (RegistryService) async throws -> Value
+        descriptorsSoftMax: Int? = nil, _ body: (RegistryService) async throws -> Value
     ) async throws -> Value {
         let service = try await start(
-            databaseURL: databaseURL, eventLoops: eventLoops, environment: environment, descriptorsMax: descriptorsMax)
+            databaseURL: databaseURL, eventLoops: eventLoops, environment: environment, descriptorsMax: descriptorsMax,
+            descriptorsSoftMax: descriptorsSoftMax)
         defer { service.command.send(SIGKILL) }
         do {
             return try await body(service)

@@ -1,4 +1,6 @@
 import Glibc
+import HTTPServer
+import Logging
 
 /// The limit of open files of the process: getrlimit(2), `RLIMIT_NOFILE`.
 enum DescriptorLimit {
@@ -18,6 +20,28 @@ enum DescriptorLimit {
             if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
         }
         return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Lowers the configured number of client connections to the number for which there are descriptors, and warns.
+    /// Clients must leave some for PostgreSQL.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit of all descriptors.
+    ///   - inUse: the descriptors of each event loop that are not client connections.
+    static func apply(
+        _ limit: Int, to configuration: inout HTTPServerConfiguration, eventLoops: Int, perLoop inUse: Int,
+        _ logger: Logger
+    ) {
+        let most = connectionsMax(limit: limit, eventLoops: eventLoops, perLoop: inUse)
+        guard most < configuration.connectionsMax else { return }
+        logger.warning(
+            "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
+            metadata: [
+                "connectionsMax": .stringConvertible(most),
+                "configured": .stringConvertible(configuration.connectionsMax),
+                "descriptors": .stringConvertible(limit),
+            ])
+        configuration.connectionsMax = most
     }
 
     /// The number of client connections for which there are descriptors.

@@ -75,7 +75,9 @@ struct RegistryServer {
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         try await assembly.begin(database.configuration)
         var configuration = configuration
-        limitConnections(&configuration, eventLoops: loops.count)
+        DescriptorLimit.apply(
+            DescriptorLimit.raise(), to: &configuration, eventLoops: loops.count,
+            perLoop: LoopAssembly.descriptorsPerLoop + settings.audiences.limits.pool.connectionsMax, logger)
         let server = try HTTPServer(
             configuration, loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
@@ -95,22 +97,6 @@ struct RegistryServer {
         }
         try await printed
         for loop in loops { loop.stop() }
-    }
-
-    /// Limits connections by the available descriptors: clients must leave some for PostgreSQL.
-    private func limitConnections(_ configuration: inout HTTPServerConfiguration, eventLoops: Int) {
-        let descriptors = DescriptorLimit.raise()
-        let perLoop = LoopAssembly.descriptorsPerLoop + settings.audiences.limits.pool.connectionsMax
-        let most = DescriptorLimit.connectionsMax(limit: descriptors, eventLoops: eventLoops, perLoop: perLoop)
-        guard most < configuration.connectionsMax else { return }
-        logger.warning(
-            "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
-            metadata: [
-                "connectionsMax": .stringConvertible(most),
-                "configured": .stringConvertible(configuration.connectionsMax),
-                "descriptors": .stringConvertible(descriptors),
-            ])
-        configuration.connectionsMax = most
     }
 
     private func httpConfiguration() throws -> HTTPServerConfiguration {
