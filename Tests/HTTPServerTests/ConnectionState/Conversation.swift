@@ -34,6 +34,8 @@ final class Conversation {
     private(set) var streaming: Exchange?
     private(set) var cancelled: [Exchange] = []
     private(set) var finished: [Exchange] = []
+    /// The codes of the problems that the connection itself responded with.
+    private(set) var problems: [String] = []
     private(set) var resumedStreams = 0
     private(set) var hasFinishedWriting = false
     /// Whether the descriptor was closed, and whether with RST.
@@ -53,7 +55,7 @@ final class Conversation {
     }
 
     /// `/hello`, `/big` (150,000 bytes), `/stream/{seed}`, `/post` (up to 10,000 bytes), `/private` (the same, with a
-    /// check of its heads).
+    /// check of its heads), `/refused` (the same, but both the check and the handler refuse).
     static let routes = [
         Route(.get, "/hello") { _ in .text("hello") },
         Route(.get, "/big") { _ in .text(String(repeating: "b", count: 150_000)) },
@@ -61,7 +63,10 @@ final class Conversation {
         Route(.post, "/post", bodyBytesMax: 10_000) { _ in .text("posted") },
         Route(.post, "/private", bodyBytesMax: 10_000) { _ in .text("in") }
             .admitting { _ in ServerResponse(.continue) },
+        Route(.post, "/refused", bodyBytesMax: 10_000) { _ in refusal }.admitting { _ in refusal },
     ]
+
+    private static let refusal = ServerResponse.text("refused", status: .unauthorized)
 
     static let date = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)
 }
@@ -116,8 +121,10 @@ extension Conversation {
         poll()
     }
 
+    /// The route checks the head: admits the request, or refuses it.
     func admit() {
         guard let exchange = admitting.first else { return }
+        if exchange.endpoint?.pattern == "/refused" { return respond(Self.refusal, to: exchange) }
         remove(exchange)
         state.admitted(exchange)
         poll()
@@ -206,6 +213,7 @@ extension Conversation {
         case .admit(let exchange): admitting.append(exchange)
         case .run(let exchange): run(exchange)
         case .refuse(let problem, let known):
+            problems.append(problem.code)
             let exchange = known ?? exchange(nil, .problem(problem))
             state.respondLast(to: exchange, with: Self.render(problem), date: Self.date)
         case .cancel(let exchange):
@@ -280,6 +288,7 @@ extension Conversation {
     /// The response of the route's handler.
     static func response(to exchange: Exchange) -> ServerResponse {
         switch exchange.target {
+        case .endpoint(let endpoint, _) where endpoint.pattern == "/refused": refusal
         case .endpoint(let endpoint, _) where exchange.isBodyTooLarge:
             .text(endpoint.pattern, status: .contentTooLarge)
         case .endpoint(let endpoint, _) where endpoint.pattern == "/big": .text(String(repeating: "b", count: 150_000))

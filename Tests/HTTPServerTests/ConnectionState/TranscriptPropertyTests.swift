@@ -4,142 +4,173 @@ import Testing
 
 @testable import HTTPServer
 
-/// Sends random requests in random pieces to a socket that accepts random amounts, with handlers that respond, stream
-/// and are late at random. The client must receive the same bytes as without splits and delays.
 @Suite("The transcript is the same, however the bytes are split")
 struct TranscriptPropertyTests {
-    /// What else happens in a conversation.
-    private struct Course {
-        /// The step at which the connection breaks.
-        var faultAfter: Int?
-        /// The step at which the server stops.
-        var drainAfter: Int?
-        /// The client stops sending after its last byte, and may still read.
-        var halfCloses = false
-        /// Memory is short at times.
-        var memoryVaries = false
+    private static let seeds = 0..<500
+
+    @Test(arguments: RequestKind.allCases) func everyKindOfRequestIsWhatItsNameSays(_ kind: RequestKind) {
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<50 {
+            let plain = RandomCourse.plain([kind.text(&random), RequestKind.hello.text(&random)])
+            let isLast = RequestKind.closing.contains(kind)
+            #expect(plain.finished.count == (isLast ? 1 : 2))
+            #expect(isLast ? plain.hasFinishedWriting : plain.isIdle)
+            #expect(kind.statuses.contains(plain.finished.first?.status?.code ?? 0))
+        }
     }
 
-    @Test(arguments: 0..<300) func transcriptIsTheSame_whenBytesAreSplit(_ seed: Int) {
+    @Test(arguments: seeds) func transcriptIsTheSame_whenBytesAreSplit(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let requests = Self.requests(&random)
-        let course = Course(halfCloses: Bool.random(using: &random))
-        Self.expectSame(Self.converse(requests, course, &random), as: requests)
+        let requests = RequestKind.requests(&random)
+        var course = RandomCourse(halfCloses: Bool.random(using: &random))
+        Self.expectSame(course.converse(requests, &random), as: RandomCourse.plain(requests), course)
     }
 
     /// Without responses that would be refused: those must not hold many bytes.
-    @Test(arguments: 0..<300) func transcriptIsTheSame_whenMemoryIsShortAtTimes(_ seed: Int) {
+    @Test(arguments: seeds) func transcriptIsTheSame_whenMemoryIsShortAtTimes(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let requests = Self.requests(&random).filter { !$0.hasPrefix("GET /big") }
-        Self.expectSame(Self.converse(requests, Course(memoryVaries: true), &random), as: requests)
+        let requests = RequestKind.requests(&random, without: [.big])
+        var course = RandomCourse(memoryVaries: true)
+        Self.expectSame(course.converse(requests, &random), as: RandomCourse.plain(requests), course)
+    }
+
+    /// With a checked head, there is an interim response unless the body arrives with the head.
+    @Test(arguments: seeds) func finalResponsesAreTheSame_whenHeadsThatExpectAreChecked(_ seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let requests = (0..<4).map { _ in RequestKind.expectingChecked.text(&random) }
+        var course = RandomCourse()
+        let cut = course.converse(requests, &random)
+        let plain = RandomCourse.plain(requests)
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+        #expect(cut.text.replacing(interim, with: "") == plain.text.replacing(interim, with: ""))
+        #expect(cut.statuses.count { $0 == 100 } <= requests.count)
+        #expect(cut.finished.map(\.status) == plain.finished.map(\.status))
+    }
+
+    /// A route that refuses a request before its body has arrived ends the connection: the body is not parsed as the
+    /// next request. If the body arrives with the head, the connection goes on.
+    @Test(arguments: seeds) func connectionEnds_whenTheResponseComesBeforeTheBody(_ seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let before = RequestKind.requests(&random).filter { RandomCourse.plain([$0]).isIdle }
+        let refused = before + [RequestKind.refused.text(&random)]
+        let requests = refused + [RequestKind.hello.text(&random)]
+        var course = RandomCourse(halfCloses: Bool.random(using: &random))
+        let cut = course.converse(requests, &random)
+        let isRefusedEarly = cut.finished.count == refused.count
+        let plain = RandomCourse.plain(isRefusedEarly ? refused : requests)
+        #expect(Self.withoutPersistence(cut) == Self.withoutPersistence(plain))
+        #expect(isRefusedEarly == cut.text.contains("Connection: close"))
+        #expect(cut.finished.filter { !$0.isComplete }.isEmpty && cut.callsAfterClose == 0)
     }
 
     /// The last response, unless it was streamed, also has a field that says so.
-    @Test(arguments: 0..<300) func transcriptIsAPrefixOfWholeResponses_whenTheServerStops(_ seed: Int) {
+    @Test(arguments: seeds) func transcriptIsAPrefixOfWholeResponses_whenTheServerStops(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let requests = Self.requests(&random)
-        let course = Course(drainAfter: Int.random(in: 0..<60, using: &random), halfCloses: true)
-        let drained = Self.converse(requests, course, &random)
-        let text = drained.text.replacing("Connection: close\r\n", with: "")
-        #expect(Self.plain(requests).text.hasPrefix(text))
-        #expect(drained.finished.filter { !$0.isComplete }.isEmpty)
+        let requests = RequestKind.requests(&random)
+        var course = RandomCourse(drainAfter: Int.random(in: 0..<60, using: &random), halfCloses: true)
+        let drained = course.converse(requests, &random)
+        #expect(Self.withoutPersistence(RandomCourse.plain(requests)).hasPrefix(Self.withoutPersistence(drained)))
+        Self.expectWholeResponses(drained)
         #expect(drained.closed?.reset == false)
-        #expect(drained.callsAfterClose == 0)
     }
 
-    @Test(arguments: 0..<300) func transcriptIsAPrefix_whenTheConnectionBreaks(_ seed: Int) {
+    @Test(arguments: seeds) func transcriptIsAPrefixOfWholeResponses_whenTheConnectionIsEvicted(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        let requests = Self.requests(&random)
-        let course = Course(faultAfter: Int.random(in: 0..<60, using: &random))
-        let broken = Self.converse(requests, course, &random)
+        let requests = RequestKind.requests(&random)
+        var course = RandomCourse(evictAfter: Int.random(in: 0..<200, using: &random))
+        let evicted = course.converse(requests, &random)
+        #expect(RandomCourse.plain(requests).text.hasPrefix(evicted.text))
+        Self.expectWholeResponses(evicted)
+        #expect(evicted.closed?.reset != true)
+    }
+
+    @Test(arguments: seeds) func transcriptIsAPrefix_whenTheConnectionBreaks(_ seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let requests = RequestKind.requests(&random)
+        var course = RandomCourse(faultAfter: Int.random(in: 0..<60, using: &random))
+        let broken = course.converse(requests, &random)
         broken.fail()
-        #expect(Self.plain(requests).text.utf8.starts(with: broken.received))
-        #expect(broken.callsAfterClose == 0)
-        #expect(broken.running.isEmpty && broken.admitting.isEmpty)
-        #expect(broken.closed != nil && broken.nextDeadline == nil)
+        #expect(RandomCourse.plain(requests).text.utf8.starts(with: broken.received))
+        Self.expectEnded(broken)
     }
 
-    private static func plain(_ requests: [String]) -> Conversation {
-        let plain = Conversation()
-        plain.arrive(requests.joined())
-        return plain
+    /// A prefix of the plain transcript, then the deadline's response, if it has one. That is the response which the
+    /// request gets if it is the only one, and stalls at the same byte.
+    @Test(arguments: 0..<1_000) func transcriptIsAPrefixAndOneError_whenDeadlinesPass(_ seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let requests = RequestKind.requests(&random)
+        var course = RandomCourse(halfCloses: Bool.random(using: &random))
+        course.pauseMax = .seconds([1, 5, 40].randomElement(using: &random) ?? 1)
+        let late = course.converse(requests, &random)
+        var expected = RandomCourse.plain(requests).text
+        if let stall = course.stall {
+            let index = late.finished.count - 1
+            let (response, problem) = Self.response(to: stall, index, of: requests)
+            expected = RandomCourse.plain(requests.prefix(index)).text + response
+            #expect(late.problems == [problem])
+        }
+        #expect(expected.utf8.starts(with: late.received))
+        if late.finished.allSatisfy(\.isComplete) { Self.expectWholeResponses(late) }
+        #expect(late.problems.count <= 1)
+        for _ in 0..<10 where late.closed == nil { late.pass(late.nextDeadline ?? .zero) }
+        Self.expectEnded(late)
+    }
+}
+
+extension TranscriptPropertyTests {
+    /// What the request at `index` gets if it stalls alone, and the code of the problem that it must be.
+    private static func response(
+        to stall: RandomCourse.Stall, _ index: Int, of requests: [String]
+    ) -> (text: String, problem: String) {
+        let before = requests.prefix(index).reduce(0) { $0 + $1.utf8.count }
+        let sent = requests.dropFirst(index).first?.utf8.prefix(max(0, stall.sentByteCount - before)) ?? "".utf8[...]
+        let alone = RandomCourse.conversation(outputHighWatermarkBytes: 16_384)
+        alone.respondsAtOnce = false
+        alone.arrive(Array(sent))
+        if stall.isAdmitted { alone.admit() }
+        let isHandled = !alone.running.isEmpty || !alone.admitting.isEmpty
+        alone.pass(alone.nextDeadline ?? .zero)
+        let isHeadComplete = sent.firstRange(of: "\r\n\r\n".utf8) != nil
+        return (alone.text, isHandled ? "handler-timeout" : isHeadComplete ? "body-timeout" : "head-timeout")
     }
 
-    private static func expectSame(_ cut: Conversation, as requests: [String]) {
-        let plain = plain(requests)
+    private static func withoutPersistence(_ conversation: Conversation) -> String {
+        conversation.text.replacing("Connection: close\r\n", with: "")
+            .replacing("Connection: keep-alive\r\n", with: "")
+    }
+
+    private static func expectSame(_ cut: Conversation, as plain: Conversation, _ course: RandomCourse) {
         #expect(cut.text == plain.text)
         #expect(cut.finished.map(\.status) == plain.finished.map(\.status))
         #expect(cut.finished.filter { !$0.isComplete }.isEmpty)
         #expect(cut.callsAfterClose == 0)
-    }
-
-    private static func requests(_ random: inout SeededGenerator) -> [String] {
-        (0..<Int.random(in: 1...12, using: &random)).map { _ in
-            let body = String(repeating: "x", count: Int.random(in: 0...3_000, using: &random))
-            return switch Int.random(in: 0..<14, using: &random) {
-            case 0: "GET /big HTTP/1.1\r\nHost: t\r\n\r\n"
-            case 1: "POST /post HTTP/1.1\r\nHost: t\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            case 2: "POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            case 3:
-                "POST /post HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"
-                    + "4\r\nbody\r\n3;x=y\r\nend\r\n0\r\n\r\n"
-            case 4: "OPTIONS /post HTTP/1.1\r\nHost: t\r\n\r\n"
-            case 5: "POST /nothing HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nthing"
-            case 6: "HEAD /hello HTTP/1.1\r\nHost: t\r\n\r\n"
-            case 7, 8: "GET /stream/\(Int.random(in: 0..<1_000, using: &random)) HTTP/1.1\r\nHost: t\r\n\r\n"
-            default: "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
-            }
+        if course.halfCloses {
+            #expect(cut.closed?.reset == false)
+        } else {
+            #expect(cut.hasFinishedWriting == plain.hasFinishedWriting)
         }
     }
 
-    private static func converse(
-        _ requests: [String], _ course: Course, _ random: inout SeededGenerator
-    ) -> Conversation {
-        let conversation = Conversation { $0.outputHighWatermarkBytes = 16_384 }
-        conversation.respondsAtOnce = false
-        conversation.room = 0
-        var rest = Array(requests.joined().utf8)[...]
-        var pieces: [[UInt8]] = []
-        for step in 0..<200_000 {
-            if step == course.faultAfter { conversation.fail() }
-            if step == course.drainAfter { conversation.drain() }
-            if rest.isEmpty, isOver(conversation, course) { return conversation }
-            switch Int.random(in: 0..<8, using: &random) {
-            case 0, 1:
-                let count = Int.random(in: 0...min(rest.count, 700), using: &random)
-                if count > 0 { conversation.arrive(Array(rest.prefix(count))) }
-                rest = rest.dropFirst(count)
-                if rest.isEmpty, course.halfCloses { conversation.end() }
-            case 2: conversation.makeWritable(room: Int.random(in: 0...20_000, using: &random))
-            case 3: conversation.admit()
-            case 4: conversation.poll()
-            case 5: conversation.pass(.microseconds(Int.random(in: 0...100, using: &random)))
-            case 6: if course.memoryVaries { conversation.setMemoryShort(Bool.random(using: &random)) }
-            default: respond(conversation, &pieces)
-            }
-        }
-        Issue.record("the conversation does not end")
-        return conversation
+    /// Nothing is cut, and every response is reported.
+    private static func expectWholeResponses(_ conversation: Conversation) {
+        #expect(conversation.finished.filter { !$0.isComplete }.isEmpty)
+        #expect(conversation.statuses.filter { $0 != 100 } == conversation.finished.map { $0.status?.code })
+        #expect(conversation.callsAfterClose == 0)
     }
 
-    private static func isOver(_ conversation: Conversation, _ course: Course) -> Bool {
-        if conversation.closed != nil { return true }
-        guard conversation.running.isEmpty, conversation.admitting.isEmpty else { return false }
-        return conversation.isIdle && !course.halfCloses
-    }
-
-    /// One step of the oldest handler: the response, or the next piece of it.
-    private static func respond(_ conversation: Conversation, _ pieces: inout [[UInt8]]) {
-        if let exchange = conversation.streaming {
-            guard !conversation.mustWait(exchange) else { return }
-            if pieces.isEmpty { return conversation.endStream(of: exchange) }
-            return conversation.stream(pieces.removeFirst(), of: exchange)
+    /// The connection is closed, nothing runs, and nothing more is sent.
+    private static func expectEnded(_ conversation: Conversation) {
+        #expect(conversation.closed != nil && conversation.nextDeadline == nil)
+        #expect(conversation.running.isEmpty && conversation.admitting.isEmpty)
+        let received = conversation.received.count
+        for exchange in conversation.cancelled {
+            conversation.respond(to: exchange)
+            conversation.stream("late", of: exchange)
+            conversation.endStream(of: exchange)
         }
-        guard let exchange = conversation.running.first else { return }
-        guard let streamed = Conversation.pieces(of: exchange) else {
-            return conversation.respond(Conversation.response(to: exchange), to: exchange)
-        }
-        pieces = streamed
-        conversation.beginStream()
+        conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+        conversation.makeWritable()
+        conversation.pass(.seconds(100))
+        #expect(conversation.received.count == received && conversation.callsAfterClose == 0)
     }
 }
