@@ -100,6 +100,83 @@ struct FeedbackBodyTests {
     }
 }
 
+@Suite("An invalid body of feedback is parsed once, like a valid one")
+struct FeedbackCostTests {
+    private static let items = [
+        #"{"token":"AAAAAAAAAAAAAAAA","reason":"Unregistered"}"#, #"{"installId":"i","reason":410}"#,
+        #"{"reason":"x"}"#, #"{"token":"zz","reason":"x","generation":-1,"timestamp":"yesterday"}"#, "7", "null", "[]",
+        #"["\u0000",{"a":1,"a":2}]"#,
+        #"{ "installId" : "i" , "reason" : "x" , "reason" : true , "\ud800" : "\u0000" }"#,
+        #"{"installId":"i","reason":"x","timestamp":1795325400}"#, #"{"installId":"i","reason":"x","provider":"sms"}"#,
+        #"{"installId":"i","reason":"x","extra":{"a/b":[{"~":"\udc00"}]}}"#, #""\ud800""#,
+        #"{"installId":"i","reason":"\#(String(repeating: "r", count: 5_000))"}"#,
+    ]
+    /// More faults than are listed.
+    private static let faulty = "{" + Array(repeating: #""a":"\u0000""#, count: 70).joined(separator: ",") + "}"
+
+    @Test(arguments: [ListForm.array, .lines]) func everyItemIsReadOnce_whenAnyOrAllAreInvalid(form: ListForm) throws {
+        for (valid, invalid) in [(100, 0), (100, 1), (0, 100), (5_000, 5_000)] {
+            let items = Array(repeating: Self.items[0], count: valid) + Array(repeating: Self.faulty, count: invalid)
+            var reads = 0
+            let body = try FeedbackBody.parse(Array(Self.text(items, as: form).utf8), as: form) { value in
+                reads += 1
+                return FeedbackItem(value, of: AppNumber(1), receivedAt: FeedbackBody.receivedAt)
+            }
+            #expect(reads == valid + invalid)
+            #expect(body.items.count == valid && body.invalid == invalid)
+        }
+    }
+
+    @Test(arguments: 0..<20) func faultsAreThoseOfEachItemAlone(number: Int) throws {
+        var items = (0..<100).map { Self.items[($0 * $0 * 7 + $0 / 3 + number) % Self.items.count] }
+        // Late, so that the faults before it are listed as well.
+        if number.isMultiple(of: 2) { items[20 + number] = Self.faulty }
+        let expected = try Alone(items)
+        for form in [ListForm.array, .lines] {
+            let body = try FeedbackBody.read(Self.text(items, as: form), as: form)
+            #expect(body.errors.map(\.index) == expected.faults.map(\.index))
+            #expect(body.errors.map(\.fault) == expected.faults.map(\.fault))
+            #expect(body.items.map(\.reason) == expected.reasons)
+            #expect(body.invalid == items.count - expected.reasons.count)
+        }
+    }
+
+    @Test(arguments: ["", " ", "]", "[}", "[1,]", "[,1]", "[1 2]", "[1]]", "[1", "[{}\u{0}]", "[1] x", #"["\u0000""#])
+    func faultIsThatOfTheWholeText_whenItIsNotJSON(text: String) throws {
+        let expected = try #require(throws: JSONFaults.self) { _ = try JSONDocument(Array(text.utf8)) }
+        #expect(throws: expected) { _ = try FeedbackBody.read(text, as: .array) }
+    }
+
+    @Test func textIsRefusedAsMalformed_beforeItsItemsAreTooMany() {
+        let items = Array(repeating: "1", count: FeedbackBody.itemsMax + 1).joined(separator: ",")
+        #expect(throws: JSONFaults.self) { _ = try FeedbackBody.read("[\(items)", as: .array) }
+        #expect(throws: APIError.self) { _ = try FeedbackBody.read("[\(items)]", as: .array) }
+    }
+
+    private static func text(_ items: [String], as form: ListForm) -> String {
+        switch form {
+        case .array: " [ " + items.joined(separator: " ,\n") + " ] "
+        case .lines: items.joined(separator: "\n")
+        }
+    }
+
+    /// The results of items that are each read as a text of its own.
+    private struct Alone {
+        var reasons: [String] = []
+        var faults: [(index: Int, fault: JSONFault)] = []
+
+        init(_ items: [String]) throws {
+            for (index, text) in items.enumerated() {
+                let document = try JSONDocument(Array(text.utf8))
+                let item = FeedbackItem(document.root, of: AppNumber(1), receivedAt: FeedbackBody.receivedAt)
+                if document.faults.isEmpty, let item { reasons.append(item.reason) }
+                faults += document.faults.map { (index, $0) }
+            }
+            faults = Array(faults.prefix(FeedbackBody.faultsMax))
+        }
+    }
+}
+
 extension FeedbackBody {
     /// 2026-11-22T06:30:00Z.
     fileprivate static let receivedAt = Timestamp(milliseconds: 1_795_329_000_000)!

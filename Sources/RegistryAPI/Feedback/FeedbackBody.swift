@@ -20,9 +20,6 @@ struct FeedbackBody: Sendable {
     /// The first `faultsMax` faults.
     private(set) var errors: [ItemFault] = []
 
-    private let app: AppNumber
-    private let receivedAt: Timestamp
-
     /// Takes tens of milliseconds for thousands of items, so it must not run on an event loop.
     ///
     /// - Parameters:
@@ -32,18 +29,22 @@ struct FeedbackBody: Sendable {
     static func parse(
         _ bytes: [UInt8], as form: ListForm?, app: AppNumber, receivedAt: Timestamp = .now()
     ) throws -> FeedbackBody {
-        var body = FeedbackBody(app: app, receivedAt: receivedAt)
+        try parse(bytes, as: form) { FeedbackItem($0, of: app, receivedAt: receivedAt) }
+    }
+
+    /// - Parameter readItem: reads an item, and returns nil after a fault. It is called once for each item.
+    static func parse(
+        _ bytes: [UInt8], as form: ListForm?, by readItem: (JSONValue) -> FeedbackItem?
+    ) throws -> FeedbackBody {
+        var body = FeedbackBody()
         switch form ?? (bytes.first { !isSpace($0) } == UInt8(ascii: "{") ? .lines : .array) {
-        case .array: try body.readArray(bytes)
-        case .lines: try body.readLines(bytes, isStated: form != nil)
+        case .array: try body.readArray(bytes, by: readItem)
+        case .lines: try body.readLines(bytes, isStated: form != nil, by: readItem)
         }
         return body
     }
 
-    private init(app: AppNumber, receivedAt: Timestamp) {
-        self.app = app
-        self.receivedAt = receivedAt
-    }
+    private init() {}
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(byte)
@@ -53,38 +54,55 @@ struct FeedbackBody: Sendable {
 // MARK: - The list
 
 extension FeedbackBody {
-    /// Parses all items in one document. If there is a fault, each item is parsed again on its own, to assign the
-    /// faults to items.
-    private mutating func readArray(_ bytes: [UInt8]) throws {
-        let document = try JSONDocument(bytes)
-        guard let array = document.root.array(elementsMax: .max) else { throw JSONFaults(document.faults) }
-        let values = Array(array)
-        guard values.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
-        items = values.compactMap { FeedbackItem($0, of: app, receivedAt: receivedAt) }
-        guard !document.faults.isEmpty else { return }
-        items = []
-        for value in values { readAlone(value.rawBytes) }
+    /// An invalid body costs no more than a valid one, so each item is parsed once, as a document of its own.
+    private mutating func readArray(_ bytes: [UInt8], by readItem: (JSONValue) -> FeedbackItem?) throws {
+        guard var elements = try JSONElements(bytes) else {
+            let document = try JSONDocument(bytes)
+            _ = document.root.array(elementsMax: .max)
+            throw JSONFaults(document.faults)
+        }
+        var count = 0
+        while count < Self.itemsMax, let element = try elements.next() {
+            count += 1
+            read(element, by: readItem)
+        }
+        guard count == Self.itemsMax, try elements.skip() else { return }
+        // A text that is not JSON is reported first.
+        while try elements.skip() {}
+        throw APIError.tooManyItems(max: Self.itemsMax)
     }
 
     /// - Parameter isStated: whether the Content-Type determined the form.
-    private mutating func readLines(_ bytes: [UInt8], isStated: Bool) throws {
+    private mutating func readLines(
+        _ bytes: [UInt8], isStated: Bool, by readItem: (JSONValue) -> FeedbackItem?
+    ) throws {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(Self.isSpace) }
         guard lines.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
         // Without a Content-Type, the body may be one JSON text on several lines: then the first line is malformed.
         if !isStated, let first = lines.first { _ = try JSONDocument(Array(first)) }
-        for line in lines { readAlone(line) }
+        for line in lines {
+            do throws(JSONFaults) {
+                read(try JSONDocument(Array(line)), by: readItem)
+            } catch {
+                add(error.faults)
+            }
+        }
     }
 
-    private mutating func readAlone(_ bytes: ArraySlice<UInt8>) {
+    private mutating func read(_ document: JSONDocument, by readItem: (JSONValue) -> FeedbackItem?) {
+        let item = readItem(document.root)
         do throws(JSONFaults) {
-            let document = try JSONDocument(Array(bytes))
-            let item = FeedbackItem(document.root, of: app, receivedAt: receivedAt)
             try document.check()
             if let item { items.append(item) }
         } catch {
-            let index = items.count + invalid
-            invalid += 1
-            errors += error.faults.prefix(Self.faultsMax - errors.count).map { ItemFault(index: index, fault: $0) }
+            add(error.faults)
         }
+    }
+
+    /// Counts an invalid item.
+    private mutating func add(_ faults: [JSONFault]) {
+        let index = items.count + invalid
+        invalid += 1
+        errors += faults.prefix(Self.faultsMax - errors.count).map { ItemFault(index: index, fault: $0) }
     }
 }

@@ -30,12 +30,17 @@ public final class JSONDocument {
     ///   - depthMax: how deep containers may nest; the outermost counts 1.
     ///   - refusesNull: whether every `null` is a fault.
     /// - Throws: one fault, with its byte offset, if the bytes are not a JSON text or nest too deep.
-    public init(_ bytes: [UInt8], depthMax: Int = 16, refusesNull: Bool = false) throws(JSONFaults) {
+    public convenience init(_ bytes: [UInt8], depthMax: Int = 16, refusesNull: Bool = false) throws(JSONFaults) {
         var tokenizer = Tokenizer(bytes, depthMax: depthMax, refusesNull: refusesNull)
         try tokenizer.readText()
+        self.init(bytes, tokenizer.tape)
+    }
+
+    /// - Parameter bytes: the text that the tape's nodes refer to; it may be longer than that of this document.
+    init(_ bytes: [UInt8], _ tape: Tape) {
         self.bytes = bytes
-        nodes = tokenizer.tape.nodes
-        for finding in tokenizer.tape.findings {
+        nodes = tape.nodes
+        for finding in tape.findings {
             add(finding.code, finding.code.textDetail, at: finding.index)
         }
     }

@@ -32,10 +32,19 @@ struct Tape {
     /// The most faults listed for one text: a body full of faults must not cause an even larger response.
     static let findingsMax = 100
 
+    /// The nodes of an object with about ten members.
+    private static let smallNodesMax = 24
+
     /// - Parameter byteCount: the text's length. In ordinary bodies a node takes at least eight bytes of text.
     init(byteCount: Int) {
         nodes = []
         nodes.reserveCapacity(byteCount / 8 + 8)
+    }
+
+    /// A tape for a small text of unknown length.
+    init() {
+        nodes = []
+        nodes.reserveCapacity(Tape.smallNodesMax)
     }
 
     mutating func note(_ code: JSONFault.Code, at index: Int) {

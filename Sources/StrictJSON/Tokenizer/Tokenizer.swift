@@ -9,14 +9,24 @@ struct Tokenizer {
     var tape: Tape
 
     init(_ bytes: [UInt8], depthMax: Int, refusesNull: Bool) {
+        self.init(bytes, depthMax: depthMax, refusesNull: refusesNull, tape: Tape(byteCount: bytes.count))
+    }
+
+    init(_ bytes: [UInt8], depthMax: Int, refusesNull: Bool, tape: Tape) {
         self.bytes = bytes
         self.depthMax = depthMax
         self.refusesNull = refusesNull
-        tape = Tape(byteCount: bytes.count)
+        self.tape = tape
     }
 
     /// Reads the whole text: one value with white space around it (RFC 8259, section 2).
     mutating func readText() throws(JSONFaults) {
+        try begin()
+        try readValue(depth: 1)
+        try finish()
+    }
+
+    private mutating func begin() throws(JSONFaults) {
         guard bytes.count < UInt32.max else {
             throw fault(.tooLarge, "The text is too large.")
         }
@@ -24,11 +34,34 @@ struct Tokenizer {
             throw malformed("A byte order mark is not allowed.")
         }
         skipWhitespace()
-        try readValue(depth: 1)
+    }
+
+    private mutating func finish() throws(JSONFaults) {
         skipWhitespace()
         guard offset == bytes.count else {
             throw malformed("Nothing may follow the value.")
         }
+    }
+
+    /// Reads the start of a text whose value is an array; false if it is another value. Then call `readElement`.
+    mutating func beginArray() throws(JSONFaults) -> Bool {
+        try begin()
+        guard peek() == UInt8(ascii: "[") else { return false }
+        _ = try openContainer(.array, depth: 1)
+        return true
+    }
+
+    /// Reads the next element of the outermost array to the tape; at the array's end it reads the rest of the text.
+    ///
+    /// - Returns: false at the array's end.
+    mutating func readElement(isFirst: Bool) throws(JSONFaults) -> Bool {
+        let isAtEnd = isFirst ? consume(UInt8(ascii: "]")) : try !continues(until: UInt8(ascii: "]"))
+        guard !isAtEnd else {
+            try finish()
+            return false
+        }
+        try readValue(depth: 2)
+        return true
     }
 
     private mutating func readValue(depth: Int) throws(JSONFaults) {
